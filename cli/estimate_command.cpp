@@ -83,6 +83,12 @@ Table answer_table(const EstimateAnswer& answer) {
       source(answer.decode_relative_uncertainty, answer.operators.decode));
   row("output tokens/s", fixed(answer.output_tokens_per_s, 1), "prefill included");
   row("decode tokens/s", fixed(answer.decode_tokens_per_s, 1), "once prefill is done");
+  if (answer.pipeline) {
+    row("decode tokens/s, full", fixed(answer.pipeline->decode_tokens_per_s, 1),
+        fmt::format("with {} such batches in the {} stages, each token after {}",
+                    answer.pipeline->stages, answer.pipeline->stages,
+                    as_time(answer.pipeline->decode_step)));
+  }
   row("decode step, at least", as_time(decode.least),
       fmt::format("no implementation is faster; {} of the FLOP/s unused even so",
                   as_percent(decode.unused_at_least)));

@@ -107,7 +107,8 @@ std::vector<std::string> notes_on(const SimulationRun& run,
   }
   note_max_tokens(notes, run);
   if (std::any_of(run.pools.begin(), run.pools.end(), staged)) {
-    notes.emplace_back("pipeline stages run one batch at a time: throughput is a lower bound");
+    notes.emplace_back(
+        "pipeline stages: as many steps in progress as stages, each with a part of the requests");
   }
   const std::vector<std::string> of_cluster = notes_on_cluster(run.scenario, run.pools);
   notes.insert(notes.end(), of_cluster.begin(), of_cluster.end());

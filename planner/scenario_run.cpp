@@ -92,6 +92,22 @@ double factor_of(double deviations, double relative_uncertainty) {
   return std::exp(deviations * relative_uncertainty);
 }
 
+/// Mean number of steps that a pool's engines have in progress while they are busy: more than 1
+/// only with pipeline stages.
+double steps_at_once(const SimulationResult& result, const PoolRun& pool) {
+  if (pool.deployment.parallel.pipeline == 1) return 1;
+  if (result.replicas.empty()) return result.use.steps_at_once;
+  double steps = 0;
+  double busy = 0;
+  for (const ReplicaResult& replica : result.replicas) {
+    if (replica.pool != pool.name) continue;
+    const double time = replica.use.busy_share * replica.paid.value;
+    steps += replica.use.steps_at_once * time;
+    busy += time;
+  }
+  return busy > 0 ? steps / busy : 1;
+}
+
 }  // namespace
 
 std::vector<PoolScenario> pools_of(const Scenario& scenario) {
@@ -177,8 +193,10 @@ std::vector<StepEstimate> simulate_sampled(SimulationRun& run, const PoolStepTim
     PoolRun& pool = run.pools[i];
     StepUse use = use_of(counted[i], step_times[i], pool.deployment.gpu);
     pool.step_uncertainty = use.steps.relative_uncertainty;
-    pool.mfu = use.mfu;
-    pool.mbu = use.mbu;
+    // A step's work is that of one GPU of every stage.
+    const double at_once = steps_at_once(run.result, pool) / pool.deployment.parallel.pipeline;
+    pool.mfu = use.mfu * at_once;
+    pool.mbu = use.mbu * at_once;
     steps.push_back(std::move(use.steps));
   }
   return steps;

@@ -1,5 +1,6 @@
 #include "planner/step_census.hpp"
 
+#include <numeric>
 #include <vector>
 
 #include "model/step/step_summary.hpp"
@@ -47,8 +48,18 @@ std::int64_t tokens_of(const StepBatch& batch) {
 }
 
 Seconds CountedSteps::seconds(const StepBatch& batch) const {
+  const Seconds time = kind_of(batch).seconds(batch);
+  count(batch, time);
+  return time;
+}
+
+void CountedSteps::divide(const StepBatch& batch, StagedTime& time) const {
+  kind_of(batch).divide(batch, time);
+  count(batch, std::accumulate(time.stages.begin(), time.stages.end(), time.before));
+}
+
+void CountedSteps::count(const StepBatch& batch, Seconds time) const {
   const bool prompts = !batch.prefills.empty();
-  const Seconds time = (prompts ? prompts_ : decodes_).seconds(batch);
   const std::int64_t tokens = tokens_of(batch);
   const std::int64_t sequences = batch.decode_sequences + std::ssize(batch.prefills);
   StepKind& kind = prompts ? census_.with_prompts : census_.decode_only;
@@ -58,7 +69,6 @@ Seconds CountedSteps::seconds(const StepBatch& batch) const {
   // Some schedulers cut chunks at whole blocks.
   if (prompts && tokens > token_budget_ - block_tokens_) census_.at_token_budget += time;
   if (sequences >= max_num_seqs_) census_.at_max_num_seqs += time;
-  return time;
 }
 
 StepUse use_of(const CountedSteps& counted, const RooflineStepTime& step_time, const Gpu& gpu) {

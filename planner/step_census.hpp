@@ -46,12 +46,19 @@ class CountedSteps final : public StepTime {
   const std::vector<AttentionSpan>& spans() const override { return prompts_.spans(); }
   bool asks_for_longest() const override { return prompts_.asks_for_longest(); }
   Seconds seconds(const StepBatch& batch) const override;
+  int stages() const override { return prompts_.stages(); }
+  void divide(const StepBatch& batch, StagedTime& time) const override;
 
   const StepCensus& census() const { return census_; }
   const std::vector<StepBatch>& prompt_sample() const { return prompts_.sample(); }
   const std::vector<StepBatch>& decode_sample() const { return decodes_.sample(); }
 
  private:
+  const SampledSteps& kind_of(const StepBatch& batch) const {
+    return batch.prefills.empty() ? decodes_ : prompts_;
+  }
+  void count(const StepBatch& batch, Seconds time) const;
+
   SampledSteps prompts_;
   SampledSteps decodes_;
   std::int64_t token_budget_;

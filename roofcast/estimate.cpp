@@ -165,6 +165,13 @@ std::vector<FormatAnswer> variants_of(const EstimateQuestion& question) {
   return variants;
 }
 
+std::optional<PipelineAnswer> pipeline_of(const GenerationEstimate& generation, int stages) {
+  if (!generation.pipeline) return std::nullopt;
+  return PipelineAnswer{.stages = stages,
+                        .decode_step = generation.pipeline->token,
+                        .decode_tokens_per_s = generation.pipeline->tokens_per_second};
+}
+
 Seconds step_time(const std::vector<OperatorAnswer>& operators, Seconds host) {
   Seconds total = host;
   for (const OperatorAnswer& part : operators) total += part.time;
@@ -197,6 +204,7 @@ EstimateAnswer estimate(const EstimateQuestion& asked) {
           .decode_step = generation.decode_step,
           .output_tokens_per_s = generation.output_tokens_per_second,
           .decode_tokens_per_s = generation.decode_tokens_per_second,
+          .pipeline = pipeline_of(generation, deployment.parallel.pipeline),
           .mfu = generation.mfu_prefill,
           .mbu = generation.mbu_decode,
           .ridge = generation.ridge,

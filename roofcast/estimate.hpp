@@ -123,6 +123,13 @@ struct FormatAnswer {
   Bytes cache_bytes{};
 };
 
+/// With as many batches in progress as there are pipeline stages.
+struct PipelineAnswer {
+  std::int64_t stages = 0;
+  Seconds decode_step{};
+  double decode_tokens_per_s = 0;
+};
+
 struct EstimateAnswer {
   AnswerHead head{};
   EstimateInputs inputs{};
@@ -130,6 +137,7 @@ struct EstimateAnswer {
   Seconds decode_step{};
   double output_tokens_per_s = 0;
   double decode_tokens_per_s = 0;
+  std::optional<PipelineAnswer> pipeline{};  // unset without stages
   double mfu = 0;
   double mbu = 0;
   FlopsPerByte ridge{};
@@ -286,6 +294,13 @@ void members(Visitor& visit, FormatAnswer& variant) {
 }
 
 template <class Visitor>
+void members(Visitor& visit, PipelineAnswer& pipeline) {
+  visit("stages", pipeline.stages, "pipeline stages, and batches in progress");
+  visit("decode_step_s", pipeline.decode_step, "from one token of a sequence to its next");
+  visit("decode_tokens_per_s", pipeline.decode_tokens_per_s, "of all batches together");
+}
+
+template <class Visitor>
 void members(Visitor& visit, EstimateAnswer& answer) {
   members(visit, answer.head);
   visit("inputs", answer.inputs, "the question as parsed, every knob resolved");
@@ -294,6 +309,10 @@ void members(Visitor& visit, EstimateAnswer& answer) {
   visit("decode_step_s", answer.decode_step, "mean over the decode steps");
   visit("output_tokens_per_s", answer.output_tokens_per_s, "over prefill and decoding");
   visit("decode_tokens_per_s", answer.decode_tokens_per_s, "decode only");
+  visit.if_set(
+      "pipeline", answer.pipeline,
+      "the decode step halfway through, with as many such batches in progress as there are "
+      "pipeline stages");
   visit("mfu", answer.mfu, "prefill: share of the dense peak, 0 to 1");
   visit("mbu", answer.mbu, "decode: share of the memory bandwidth, 0 to 1");
   visit("ridge_flops_per_byte", answer.ridge, "intensity above which the GPU is compute-bound");

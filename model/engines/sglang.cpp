@@ -147,6 +147,12 @@ void resolve_sglang(Engine& engine, const EngineSetting& setting) {
   const EngineOverrides& given = setting.given;
   const int ranks = attention_ranks(setting.model, setting.parallel);
   const SglangTier& tier = tier_of(setting.gpu);
+  if (setting.parallel.pipeline > 1) {  // 0.5.15, event_loop_pp does not overlap
+    if (given.async_scheduling.value_or(false)) {
+      throw UsageError("async_scheduling: must be off with pipeline stages, where SGLang has none");
+    }
+    engine.async_scheduling = false;
+  }
   if (!given.max_num_batched_tokens) engine.max_num_batched_tokens = tier.chunked_prefill / ranks;
   if (engine.chunked_prefill && engine.max_num_batched_tokens % engine.block_size != 0) {
     throw UsageError(

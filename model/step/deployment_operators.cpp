@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 #include <utility>
 #include <variant>
 
@@ -43,9 +44,9 @@ struct LayerGroup {
   std::int64_t count = 0;
 };
 
-std::vector<LayerGroup> group_layers(const Transformer& model) {
+std::vector<LayerGroup> group_layers(std::span<const Layer> layers) {
   std::vector<LayerGroup> groups;
-  for (const Layer& layer : model.layers) {
+  for (const Layer& layer : layers) {
     const auto same = std::find_if(groups.begin(), groups.end(),
                                    [&](const LayerGroup& group) { return group.layer == layer; });
     if (same == groups.end()) {
@@ -280,27 +281,22 @@ void add_around(const Deployment& deployment, const LayerGroup& group, StepOpera
   add_operator(out.per_token, all_reduce_operator(deployment, group.count * halves, row));
 }
 
-/// Embedding and final norm, transfers between pipeline stages, LM head and sampling.
-void add_ends(const Deployment& deployment, StepOperators& out) {
+/// Which ends of the model a stage has, and how often it sends to the next.
+struct Ends {
+  bool first = true;
+  bool last = true;
+  std::int64_t sends = 0;
+};
+
+/// Final norm, LM head and sampling of the tokens that need logits.
+void add_head(const Deployment& deployment, StepOperators& out) {
   const Transformer& model = deployment.model;
-  const Parallelism& parallel = deployment.parallel;
   const double element = activation_bytes(deployment);
-  const double row = to_double(model.hidden) * element;
-  add_operator(out.per_token, memory_bound_operator(deployment, "embedding", 1, 2.0 * row));
-  add_operator(out.per_token, memory_bound_operator(deployment, "norms", 1, 4.0 * row));
-  for (const Weight& weight : end_weights(model)) {
-    if (!weight.multiplies || weight.part == Part::lm_head) continue;
-    add_operator(out.per_token, gemm_operator(deployment, weight, 1));
-  }
-  add_operator(out.per_token, all_reduce_operator(deployment, 1, row));
-  const int stages = parallel.pipeline;
-  add_operator(out.per_token,
-               collective_operator("pipeline_send", Exchange::point_to_point,
-                                   stages > 1 ? parallel.tensor * stages : 1, stages - 1, row));
   const double vocabulary = to_double(model.vocabulary);
   add_operator(out.per_row, gemm_operator(deployment, lm_head_matrix(model), 1));
-  add_operator(out.per_row, collective_operator("logits_all_gather", Exchange::all_gather,
-                                                parallel.tensor, 1, vocabulary * element));
+  add_operator(out.per_row,
+               collective_operator("logits_all_gather", Exchange::all_gather,
+                                   deployment.parallel.tensor, 1, vocabulary * element));
   const double per_call = kSamplingBytesPerLogit / to_double(kSamplingCalls);
   LinearOperator sampling =
       memory_bound_operator(deployment, "sampling", kSamplingCalls, vocabulary * per_call);
@@ -312,6 +308,37 @@ void add_ends(const Deployment& deployment, StepOperators& out) {
   LinearOperator sort = memory_bound_operator(deployment, "top_p_sort", 1, vocabulary * element);
   sort.serial = sort_time(model.vocabulary);
   add_operator(out.per_row, std::move(sort));
+}
+
+/// Embedding, final norm, transfers between pipeline stages, LM head and sampling.
+void add_ends(const Deployment& deployment, const Ends& ends, StepOperators& out) {
+  const Transformer& model = deployment.model;
+  const Parallelism& parallel = deployment.parallel;
+  const double row = to_double(model.hidden) * activation_bytes(deployment);
+  if (ends.first) {
+    add_operator(out.per_token, memory_bound_operator(deployment, "embedding", 1, 2.0 * row));
+  }
+  if (ends.last) {
+    add_operator(out.per_token, memory_bound_operator(deployment, "norms", 1, 4.0 * row));
+    for (const Weight& weight : end_weights(model)) {
+      if (!weight.multiplies || weight.part == Part::lm_head) continue;
+      add_operator(out.per_token, gemm_operator(deployment, weight, 1));
+    }
+  }
+  if (ends.first) add_operator(out.per_token, all_reduce_operator(deployment, 1, row));
+  const int stages = parallel.pipeline;
+  add_operator(out.per_token,
+               collective_operator("pipeline_send", Exchange::point_to_point,
+                                   stages > 1 ? parallel.tensor * stages : 1, ends.sends, row));
+  if (ends.last) add_head(deployment, out);
+}
+
+void add_layers(const Deployment& deployment, std::span<const Layer> layers, StepOperators& out) {
+  for (const LayerGroup& group : group_layers(layers)) {
+    add_matrices(deployment, group, out);
+    add_mixer_operators(deployment, group.layer, group.count, out);
+    add_around(deployment, group, out);
+  }
 }
 
 /// PyTorch sorts up to this many rows one by one, each with its own radix sort, and more rows as
@@ -364,12 +391,22 @@ void add_operator(std::vector<LinearOperator>& list, LinearOperator op) {
 
 StepOperators step_operators(const Deployment& deployment) {
   StepOperators out;
-  for (const LayerGroup& group : group_layers(deployment.model)) {
-    add_matrices(deployment, group, out);
-    add_mixer_operators(deployment, group.layer, group.count, out);
-    add_around(deployment, group, out);
-  }
-  add_ends(deployment, out);
+  add_layers(deployment, deployment.model.layers, out);
+  add_ends(deployment, {.sends = deployment.parallel.pipeline - 1}, out);
+  return out;
+}
+
+StepOperators stage_operators(const Deployment& deployment, int stage) {
+  const std::span<const Layer> layers = deployment.model.layers;
+  const int stages = deployment.parallel.pipeline;
+  const LayerRange range = pipeline_stage(std::ssize(layers), stages, stage);
+  const bool last = stage == stages - 1;
+  StepOperators out;
+  add_layers(deployment,
+             layers.subspan(static_cast<std::size_t>(range.first),
+                            static_cast<std::size_t>(range.last - range.first)),
+             out);
+  add_ends(deployment, {.first = stage == 0, .last = last, .sends = last ? 0 : 1}, out);
   return out;
 }
 

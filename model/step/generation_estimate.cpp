@@ -1,6 +1,7 @@
 #include "model/step/generation_estimate.hpp"
 
 #include <algorithm>
+#include <numeric>
 #include <variant>
 
 #include "base/ceil_divide.hpp"
@@ -68,6 +69,20 @@ std::string main_format(const Transformer& model) {
   return feeds ? layer.ffn_format.name : layer.mixer_format.name;
 }
 
+/// The slowest part of a step, host work included, sets the pace of all that are in progress.
+PipelineEstimate pipeline_of(const RooflineStepTime& step_time, const StepBatch& batch,
+                             std::int64_t ranks) {
+  StagedTime time;
+  step_time.divide(batch, time);
+  const double stages = static_cast<double>(time.stages.size());
+  const Seconds slowest = std::max(time.before, std::ranges::max(time.stages));
+  const Seconds way = std::accumulate(time.stages.begin(), time.stages.end(), time.before);
+  PipelineEstimate estimate{.token = std::max(way, slowest * stages)};
+  const auto sequences = static_cast<double>(batch.decode_sequences * ranks);
+  estimate.tokens_per_second = stages * sequences / estimate.token.value;
+  return estimate;
+}
+
 }  // namespace
 
 FlopsPerByte main_ridge(const Deployment& deployment) {
@@ -85,7 +100,11 @@ GenerationEstimate estimate_generation(const Deployment& deployment, std::int64_
   result.prefill = step_time.explain(prefill_batch(share, input_tokens));
   result.prefill_time = prefill_time(step_time, deployment.engine, share, input_tokens);
   const std::int64_t context = middle_context(input_tokens, output_tokens);
-  result.decode = step_time.explain(decode_batch(model, share, context));
+  const StepBatch middle = decode_batch(model, share, context);
+  result.decode = step_time.explain(middle);
+  if (step_time.stages() > 1) {
+    result.pipeline = pipeline_of(step_time, middle, deployment.parallel.data);
+  }
   const Seconds decoding = decode_time(step_time, model, share, input_tokens, steps);
   result.decode_step = steps > 0 ? decoding / static_cast<double>(steps) : result.decode.total;
 

@@ -3,12 +3,19 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "model/step/step_summary.hpp"
 
 namespace roofcast {
+
+/// Decode steps of a pipeline, as many in progress as there are stages.
+struct PipelineEstimate {
+  Seconds token{};  // from one token of a sequence to its next
+  double tokens_per_second = 0;
+};
 
 /// B sequences of I prompt tokens, then O tokens each, with no other load.
 struct GenerationEstimate {
@@ -20,6 +27,8 @@ struct GenerationEstimate {
   Seconds decode_step{};                // mean over the O - 1 decode steps
   double output_tokens_per_second = 0;  // B * O over the whole generation
   double decode_tokens_per_second = 0;  // B / decode_step
+  /// With other batches of B behind this one, one for each further stage; unset without stages.
+  std::optional<PipelineEstimate> pipeline{};
   // Shares of what the GPU could do: what the step needs (StepSummary) over prefill_time, and over
   // the time of `decode`.
   double mfu_prefill = 0;
@@ -38,11 +47,10 @@ constexpr std::int64_t middle_context(std::int64_t input_tokens, std::int64_t ou
 /// Of the number format in which most of the model's FLOPs are computed.
 FlopsPerByte main_ridge(const Deployment& deployment);
 
-/// With pipeline stages a step passes through them one after the other (one micro-batch, no
-/// overlap), so latency is complete and throughput a lower bound; MFU and MBU are of the active
-/// stage. `batch` sequences are divided evenly over data-parallel ranks (rounded up); rates are the
-/// total over ranks. Prompts are prefilled in order under the engine's token budget, before any
-/// decode step.
+/// With pipeline stages a step passes through them one after the other; rates are of this batch
+/// alone (but for GenerationEstimate::pipeline), MFU and MBU of the active stage. `batch` sequences
+/// are divided evenly over data-parallel ranks (rounded up); rates are the total over ranks.
+/// Prompts are prefilled in order under the engine's token budget, before any decode step.
 GenerationEstimate estimate_generation(const Deployment& deployment, std::int64_t batch,
                                        std::int64_t input_tokens, std::int64_t output_tokens);
 

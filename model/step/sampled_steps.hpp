@@ -25,6 +25,11 @@ class SampledSteps final : public StepTime {
     if (asked_++ % every_ == 0) keep(batch);
     return times_->seconds(batch);
   }
+  int stages() const override { return times_->stages(); }
+  void divide(const StepBatch& batch, StagedTime& time) const override {
+    if (asked_++ % every_ == 0) keep(batch);
+    times_->divide(batch, time);
+  }
 
   /// In the order in which they were asked for.
   const std::vector<StepBatch>& sample() const { return sample_; }

@@ -17,6 +17,11 @@ class ScaledStepTime final : public StepTime {
   Seconds seconds(const StepBatch& batch) const override {
     return times_->seconds(batch) * factor_;
   }
+  int stages() const override { return times_->stages(); }
+  void divide(const StepBatch& batch, StagedTime& time) const override {
+    times_->divide(batch, time);
+    time.scale(factor_);
+  }
 
  private:
   const StepTime* times_;

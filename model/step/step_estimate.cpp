@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <numeric>
 #include <optional>
 #include <utility>
 
+#include "model/architecture/weights.hpp"
 #include "model/curves/curve_source.hpp"
 #include "model/step/operator_time.hpp"
 
@@ -108,47 +110,58 @@ StepEstimate sum_of(const std::vector<StepEstimate>& steps, const std::vector<do
   return sum;
 }
 
-struct RooflineStepTime::Impl {
-  explicit Impl(Deployment subject)
-      : deployment(std::move(subject)), spans(attention_spans(deployment.model)) {
-    StepOperators operators = step_operators(deployment);
-    per_token = timed(std::move(operators.per_token), deployment.gpu);
-    per_row = timed(std::move(operators.per_row), deployment.gpu);
-    attention = timed_mixers(std::move(operators.attention), deployment.gpu);
-    recurrent = timed_mixers(std::move(operators.recurrent), deployment.gpu);
-    fixed_calls = calls_of(per_token) + calls_of(per_row);
-    mixer_calls = calls_of(attention) + calls_of(recurrent);
+namespace {
+
+/// What one GPU of a pipeline stage computes in a step; of the whole model without stages.
+class StageOperators {
+ public:
+  StageOperators(StepOperators operators, const Gpu& gpu)
+      : per_token(timed(std::move(operators.per_token), gpu)),
+        per_row(timed(std::move(operators.per_row), gpu)),
+        attention(timed_mixers(std::move(operators.attention), gpu)),
+        recurrent(timed_mixers(std::move(operators.recurrent), gpu)),
+        fixed_calls_(calls_of(per_token) + calls_of(per_row)),
+        mixer_calls_(calls_of(attention) + calls_of(recurrent)) {
     drop_cache_writes();
-    token_saving = graph_saving_of(per_token);
-    row_saving = graph_saving_of(per_row);
-    mixer_saving = graph_saving_of(attention) + graph_saving_of(recurrent);
-    asks_for_longest = std::any_of(attention.begin(), attention.end(),
-                                   [](const auto& op) { return op.has_tail(); });
-    deployment.gpu.measured.reset();  // every operator has its own curves by now
+    token_saving_ = graph_saving_of(per_token);
+    row_saving_ = graph_saving_of(per_row);
+    mixer_saving_ = graph_saving_of(attention) + graph_saving_of(recurrent);
   }
 
-  Deployment deployment;
-  std::vector<AttentionSpan> spans;
   std::vector<TimedOperator> per_token;
   std::vector<TimedOperator> per_row;
   std::vector<TimedMixer<AttentionOperator>> attention;
   std::vector<TimedMixer<RecurrentOperator>> recurrent;
-  bool asks_for_longest = false;
-  std::int64_t fixed_calls = 0;
-  std::int64_t mixer_calls = 0;
-  Seconds token_saving{};  // in a captured graph
-  Seconds row_saving{};
-  Seconds mixer_saving{};
-  mutable Table token_times;
-  mutable Table row_times;
 
-  Seconds sum(const std::vector<TimedOperator>& operators, std::int64_t n, Table& table) const {
+  Seconds time(const Deployment& deployment, const StepBatch& batch, const StepCounts& counts,
+               bool captured) const {
+    const Gpu& gpu = deployment.gpu;
+    const Seconds kernels = sum(per_token, counts.tokens, token_times_, gpu) +
+                            sum(per_row, counts.rows, row_times_, gpu) +
+                            mixer_time(attention, batch, gpu) + mixer_time(recurrent, batch, gpu);
+    if (captured) return std::max(kernels - saved_time(batch, counts), Seconds{});
+    return std::max(kernels, launch_time(deployment.engine, batch));
+  }
+
+ private:
+  static Seconds sum(const std::vector<TimedOperator>& operators, std::int64_t n, Table& table,
+                     const Gpu& gpu) {
     if (n == 0) return {};
     return table.at(n, [&] {
       Seconds total;
-      for (const TimedOperator& op : operators) total += op.time(n, deployment.gpu);
+      for (const TimedOperator& op : operators) total += op.time(n, gpu);
       return total;
     });
+  }
+
+  template <class Mixers>
+  static Seconds mixer_time(const Mixers& mixers, const StepBatch& batch, const Gpu& gpu) {
+    Seconds total;
+    for (const auto& op : mixers) {
+      if (!batch.prefills.empty()) total += op.prefill_time(batch, gpu);
+      if (batch.decode_sequences > 0) total += op.decode_time(batch, gpu);
+    }
+    return total;
   }
 
   /// If all attention kernels were timed including their cache writes, these are not a separate
@@ -159,15 +172,78 @@ struct RooflineStepTime::Impl {
     std::erase_if(per_token, [](const TimedOperator& op) { return op.name() == "kv_write"; });
   }
 
-  template <class Mixers>
-  Seconds mixer_time(const Mixers& mixers, const StepBatch& batch) const {
-    Seconds total;
-    for (const auto& op : mixers) {
-      if (!batch.prefills.empty()) total += op.prefill_time(batch, deployment.gpu);
-      if (batch.decode_sequences > 0) total += op.decode_time(batch, deployment.gpu);
-    }
-    return total;
+  /// Kernels outside a captured graph wait for their launch: how long depends on whether compiled
+  /// code launches them or PyTorch, operator by operator.
+  Seconds launch_time(const Engine& engine, const StepBatch& batch) const {
+    const bool mixed = !batch.prefills.empty() && batch.decode_sequences > 0;
+    const std::int64_t calls = fixed_calls_ + mixer_calls_ * (mixed ? 2 : 1);
+    const HostOverhead& host = engine.host;
+    return (engine.eager ? host.eager_launch : host.kernel_launch) * static_cast<double>(calls);
   }
+
+  /// What individually timed kernels save in a captured graph. The graph of a step with prompts
+  /// excludes attention (vLLM's piecewise graphs).
+  Seconds saved_time(const StepBatch& batch, const StepCounts& counts) const {
+    const Seconds linear = counts.rows > 0 ? token_saving_ + row_saving_ : token_saving_;
+    return batch.prefills.empty() ? linear + mixer_saving_ : linear;
+  }
+
+  std::int64_t fixed_calls_ = 0;
+  std::int64_t mixer_calls_ = 0;
+  Seconds token_saving_{};  // in a captured graph
+  Seconds row_saving_{};
+  Seconds mixer_saving_{};
+  mutable Table token_times_;
+  mutable Table row_times_;
+};
+
+/// Stages that differ, and which of them each stage equals.
+struct Stages {
+  std::vector<StageOperators> different{};
+  std::vector<std::size_t> of_stage{};
+};
+
+/// Middle stages with the same layers are timed once.
+Stages stages_of(const Deployment& deployment) {
+  const int count = deployment.parallel.pipeline;
+  Stages stages;
+  std::vector<std::vector<Layer>> middle;  // layers of each middle stage that differs
+  for (int stage = 0; stage < count; ++stage) {
+    const LayerRange range = pipeline_stage(std::ssize(deployment.model.layers), count, stage);
+    const std::vector<Layer> layers(deployment.model.layers.begin() + range.first,
+                                    deployment.model.layers.begin() + range.last);
+    const bool is_middle = stage > 0 && stage < count - 1;
+    const auto same = std::ranges::find(middle, layers);
+    if (is_middle && same != middle.end()) {
+      stages.of_stage.push_back(1 + static_cast<std::size_t>(same - middle.begin()));
+      continue;
+    }
+    if (is_middle) middle.push_back(layers);
+    stages.of_stage.push_back(stages.different.size());
+    stages.different.emplace_back(stage_operators(deployment, stage), deployment.gpu);
+  }
+  return stages;
+}
+
+}  // namespace
+
+struct RooflineStepTime::Impl {
+  explicit Impl(Deployment subject)
+      : deployment(std::move(subject)),
+        spans(attention_spans(deployment.model)),
+        whole(step_operators(deployment), deployment.gpu) {
+    if (deployment.parallel.pipeline > 1) stages = stages_of(deployment);
+    asks_for_longest = std::any_of(whole.attention.begin(), whole.attention.end(),
+                                   [](const auto& op) { return op.has_tail(); });
+    deployment.gpu.measured.reset();  // every operator has its own curves by now
+  }
+
+  Deployment deployment;
+  std::vector<AttentionSpan> spans;
+  StageOperators whole;
+  Stages stages;  // unless there is only one
+  bool asks_for_longest = false;
+  mutable StagedTime divided;
 
   bool is_captured(const StepBatch& batch, const StepCounts& counts) const {
     const Engine& engine = deployment.engine;
@@ -178,32 +254,27 @@ struct RooflineStepTime::Impl {
     return !sizes.empty() && counts.tokens <= sizes.back();
   }
 
-  /// Kernels wait for their launch unless they are in a captured graph: how long depends on whether
-  /// compiled code launches them or PyTorch, operator by operator.
-  Seconds launch_time(const StepBatch& batch, const StepCounts& counts) const {
-    const Engine& engine = deployment.engine;
-    if (is_captured(batch, counts)) return {};
-    const bool mixed = !batch.prefills.empty() && batch.decode_sequences > 0;
-    const std::int64_t calls = fixed_calls + mixer_calls * (mixed ? 2 : 1);
-    const HostOverhead& host = engine.host;
-    return (engine.eager ? host.eager_launch : host.kernel_launch) * static_cast<double>(calls);
+  Seconds time_of(const StageOperators& operators, const StepBatch& batch) const {
+    const StepCounts counts = step_counts(deployment.engine, batch);
+    if (counts.tokens == 0) return {};
+    return operators.time(deployment, batch, counts, is_captured(batch, counts));
   }
 
-  /// What individually timed kernels save in a captured graph. The graph of a step with prompts
-  /// excludes attention (vLLM's piecewise graphs).
-  Seconds saved_time(const StepBatch& batch, const StepCounts& counts) const {
-    if (!is_captured(batch, counts)) return {};
-    const Seconds linear = counts.rows > 0 ? token_saving + row_saving : token_saving;
-    return batch.prefills.empty() ? linear + mixer_saving : linear;
+  /// Times of the stages on their devices, one after the other.
+  void device_times(const StepBatch& batch, std::vector<Seconds>& times) const {
+    times.clear();
+    if (stages.of_stage.empty()) {
+      times.push_back(time_of(whole, batch));
+      return;
+    }
+    std::vector<Seconds> different;
+    for (const StageOperators& stage : stages.different) different.push_back(time_of(stage, batch));
+    for (const std::size_t index : stages.of_stage) times.push_back(different[index]);
   }
 
   Seconds device_time(const StepBatch& batch) const {
-    const StepCounts counts = step_counts(deployment.engine, batch);
-    if (counts.tokens == 0) return {};
-    const Seconds kernels = sum(per_token, counts.tokens, token_times) +
-                            sum(per_row, counts.rows, row_times) + mixer_time(attention, batch) +
-                            mixer_time(recurrent, batch);
-    return std::max(kernels - saved_time(batch, counts), launch_time(batch, counts));
+    device_times(batch, divided.stages);
+    return std::accumulate(divided.stages.begin(), divided.stages.end(), Seconds{});
   }
 
   Seconds host_time(double sequences) const {
@@ -244,6 +315,14 @@ Seconds RooflineStepTime::seconds(const StepBatch& batch) const {
   return impl_->total_time(impl_->device_time(batch), batch);
 }
 
+int RooflineStepTime::stages() const { return impl_->deployment.parallel.pipeline; }
+
+void RooflineStepTime::divide(const StepBatch& batch, StagedTime& time) const {
+  impl_->device_times(batch, time.stages);
+  const Seconds device = std::accumulate(time.stages.begin(), time.stages.end(), Seconds{});
+  time.before = impl_->total_time(device, batch) - device;
+}
+
 StepEstimate RooflineStepTime::explain(const StepBatch& batch) const {
   const Gpu& gpu = impl_->deployment.gpu;
   const StepCounts counts = step_counts(impl_->deployment.engine, batch);
@@ -264,10 +343,10 @@ StepEstimate RooflineStepTime::explain(const StepBatch& batch) const {
       result.operators.push_back(captured(op.explain(n, gpu), saved));
     }
   };
-  add_linear(impl_->per_token, counts.tokens);
-  add_mixers(impl_->attention);
-  add_mixers(impl_->recurrent);
-  add_linear(impl_->per_row, counts.rows);
+  add_linear(impl_->whole.per_token, counts.tokens);
+  add_mixers(impl_->whole.attention);
+  add_mixers(impl_->whole.recurrent);
+  add_linear(impl_->whole.per_row, counts.rows);
   result.device = impl_->device_time(batch);
   result.total = seconds(batch);
   result.host = result.total - result.device;

@@ -36,7 +36,7 @@ StepEstimate sum_of(const std::vector<StepEstimate>& steps, const std::vector<do
 /// reuse GEMM times, so each thread needs its own copy. More tokens never take less time: where a
 /// curve says so, the longer time of the smaller count is used (for a decode batch of measured
 /// attention see measured_time.hpp). Under pipeline parallelism a step takes its tokens through all
-/// stages; other batches that fill the other stages meanwhile are not modelled. Under data
+/// stages, one after the other; divide() tells them apart, for several steps at once. Under data
 /// parallelism it is the step of one rank, with equal load on the others. Prefill and decode
 /// attention of a mixed step are two kernels, unless decoding in a step with prefill was measured.
 class RooflineStepTime final : public StepTime {
@@ -46,6 +46,9 @@ class RooflineStepTime final : public StepTime {
 
   const std::vector<AttentionSpan>& spans() const override;
   Seconds seconds(const StepBatch& batch) const override;
+  int stages() const override;
+  /// The host's work that is exposed comes before the first stage.
+  void divide(const StepBatch& batch, StagedTime& time) const override;
   bool asks_for_longest() const override;
 
   /// The same step with the time of every operator.

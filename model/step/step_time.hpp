@@ -43,6 +43,17 @@ inline void keep_longest(StepBatch& batch, std::int64_t context) {
   }
 }
 
+/// A step divided among the stages of a pipeline. The sum of all parts is its StepTime::seconds().
+struct StagedTime {
+  Seconds before{};               // host work before the first stage starts
+  std::vector<Seconds> stages{};  // of each stage in turn, sending to the next included
+
+  void scale(double factor) {
+    before = before * factor;
+    for (Seconds& stage : stages) stage = stage * factor;
+  }
+};
+
 class StepTime {
  public:
   virtual ~StepTime() = default;
@@ -52,6 +63,15 @@ class StepTime {
 
   /// Time from the start of this step to the start of the next, including host work.
   virtual Seconds seconds(const StepBatch& batch) const = 0;
+
+  /// Number of pipeline stages: as many steps can be in progress at once.
+  virtual int stages() const { return 1; }
+
+  /// seconds() divided among the stages.
+  virtual void divide(const StepBatch& batch, StagedTime& time) const {
+    time.before = {};
+    time.stages.assign(1, seconds(batch));
+  }
 
   /// Whether seconds() uses StepBatch::decode_longest; if not, callers need not maintain it.
   virtual bool asks_for_longest() const { return true; }

@@ -159,11 +159,19 @@ class RelaxedSteps final : public StepTime {
 
   const std::vector<AttentionSpan>& spans() const override { return times_->spans(); }
   Seconds seconds(const StepBatch& batch) const override {
-    const double factor = batch.prefills.empty() ? factors_.decode_steps : factors_.prompt_steps;
-    return times_->seconds(batch) * factor;
+    return times_->seconds(batch) * factor_of(batch);
+  }
+  int stages() const override { return times_->stages(); }
+  void divide(const StepBatch& batch, StagedTime& time) const override {
+    times_->divide(batch, time);
+    time.scale(factor_of(batch));
   }
 
  private:
+  double factor_of(const StepBatch& batch) const {
+    return batch.prefills.empty() ? factors_.decode_steps : factors_.prompt_steps;
+  }
+
   const StepTime* times_;
   RelaxedShares factors_;
 };

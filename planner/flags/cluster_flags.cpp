@@ -91,7 +91,7 @@ const Flags<ClusterOptions>& cluster_flags() {
        .read = into(&C::prefill_replicas, parse_replicas)},
       {.name = "decode-replicas",
        .placeholder = "N",
-       .help = "replicas that only decode, after the first token",
+       .help = "replicas that only decode, after the prompt",
        .read = into(&C::decode_replicas, parse_replicas)},
       {.name = "kv-link",
        .placeholder = "LINK",

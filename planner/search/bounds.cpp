@@ -140,7 +140,7 @@ std::optional<Deadline> whole_deadline(const PlanLoad& load, std::size_t group) 
 double busy_seconds(const StepFloor& floor, const Engine& engine, double tokens,
                     double later_tokens) {
   const double max = static_cast<double>(engine.max_num_seqs * tokens_per_step(engine));
-  return std::max(tokens * floor.per_token().value, later_tokens / max * floor.step(1).value);
+  return std::max(tokens * floor.per_token().value, later_tokens / max * floor.least_step().value);
 }
 
 /// Number of units so that engines that are never idle meet the deadline. No engine starts before
@@ -176,7 +176,8 @@ std::int64_t min_units(const Shape& shape, const Engine& engine, const StepFloor
 
 }  // namespace
 
-StepFloor::StepFloor(const Deployment& deployment) : counts_(counts_to(kMaxStepTokens)) {
+StepFloor::StepFloor(const Deployment& deployment)
+    : counts_(counts_to(kMaxStepTokens)), stages_(deployment.parallel.pipeline) {
   const StepOperators operators = step_operators(deployment);
   const std::vector<TimedOperator> per_token = timed(operators.per_token, deployment.gpu);
   const std::vector<TimedOperator> per_row = timed(operators.per_row, deployment.gpu);
@@ -200,7 +201,8 @@ Seconds StepFloor::step(std::int64_t tokens) const {
 
 Seconds StepFloor::prompt(std::int64_t tokens) const {
   const Seconds one = times_.front() + launch_;
-  const Seconds several = std::max(one * 2.0, per_token_ * static_cast<double>(tokens));
+  const double steps = stages_ > 1 ? 1.0 : 2.0;  // chunks follow each other through the stages
+  const Seconds several = std::max(one * steps, per_token() * static_cast<double>(tokens));
   return std::min(step(tokens), several);
 }
 

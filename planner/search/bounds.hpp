@@ -24,11 +24,16 @@ class StepFloor {
   Seconds step(std::int64_t tokens) const;
 
   /// The least time per token, however steps are composed: the minimum of time(n) / n, bounded from
-  /// below on every interval between counts a < b by time(a) / b.
-  Seconds per_token() const { return per_token_; }
+  /// below on every interval between counts a < b by time(a) / b. As many steps are in progress as
+  /// there are pipeline stages, the longest of which takes at least the mean.
+  Seconds per_token() const { return per_token_ / stages_; }
 
-  /// From the first step of a prompt to its first token: in one step, or in several, each of which
-  /// takes at least a one-token step and all together at least per_token() per token.
+  /// From the end of one step to the end of the next, each of at least a token.
+  Seconds least_step() const { return step(1) / stages_; }
+
+  /// From the first step of a prompt to its first token: in one step, or in several, the last of
+  /// which takes at least a one-token step (without pipeline stages the first, too) and all
+  /// together at least per_token() per token.
   Seconds prompt(std::int64_t tokens) const;
 
  private:
@@ -36,7 +41,8 @@ class StepFloor {
   std::vector<Seconds> times_;        // of a step with this many tokens, up to the next count
   Seconds rows_{};                    // for one token that is followed by another
   Seconds launch_{};
-  Seconds per_token_{};
+  Seconds per_token_{};  // of a step through all stages
+  double stages_ = 1;
 };
 
 /// Why a shape is ruled out, or the minimum number of units that might hold.

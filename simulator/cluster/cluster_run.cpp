@@ -286,7 +286,8 @@ void ClusterRun::end_of(RequestId id, const Place& place) {
   ++fleet_[place.replica].served;
   const bool prompt_only = fleet_.pool_of(place.replica).role == PoolRole::prefill;
   if (prompt_only && record.request.output_tokens > 1) {
-    record.finished = kNever;
+    // The first token reaches the client through the decode replica (cluster_transfers.cpp).
+    record.finished = record.first_token = kNever;
     ++fleet_[place.replica].sending;
     send_cache(id, place);
     return;

@@ -2,6 +2,12 @@
 // link of its prefill replica, in order of computation. Neglected: the prefill replica's blocks are
 // freed as soon as the prompt is computed (engines hold them until they have been read), and
 // prefixes that the decode replica has cached are sent again.
+//
+// The decode replica streams all tokens. vLLM's discards the first one of the prefill replica, of
+// which the proxy asks max_tokens 1, computes the prompt's last token again and samples from that
+// (0.19, toy_proxy_server.py and Scheduler._update_waiting_for_remote_kv). SGLang's and
+// TensorRT-LLM's send it on when they first schedule the request (SGLang 0.5.15,
+// process_batch_result_prebuilt; TensorRT-LLM 1.0, PyExecutor._handle_first_token_response).
 #include <algorithm>
 
 #include "simulator/cluster/cluster_run.hpp"
@@ -61,9 +67,13 @@ void ClusterRun::receive(const Event& event) {
   RequestRecord& record = table_.record(id);
   record.replica = event.place.replica;
   RequestState& state = table_.enter(id);
-  state.received = record.request.input_tokens;
-  state.generated = state.emitted = state.streamed = 1;
-  state.last_token = record.first_token;
+  const Engine& engine = fleet_.pool_of(event.place.replica).replica.engine;
+  if (engine.scheduler == SchedulerKind::vllm_v1) {
+    state.received = record.request.input_tokens - 1;
+  } else {
+    state.received = record.request.input_tokens;
+    state.generated = state.emitted = state.streamed = 1;
+  }
   enter_engine(id, event.place);
 }
 

@@ -35,6 +35,7 @@ void add_counters(EngineCounters& sum, const EngineCounters& more) {
   sum.peak_blocks = std::max(sum.peak_blocks, more.peak_blocks);
   sum.peak_empty = std::max(sum.peak_empty, more.peak_empty);
   sum.busy += more.busy;
+  sum.pass_time += more.pass_time;
   sum.block_time += more.block_time;
   sum.empty_time += more.empty_time;
   sum.unused_time += more.unused_time;

@@ -32,6 +32,20 @@ struct EngineState {
   EngineCounters counters{};
   std::uint64_t seed = 0;               // Replica::seed
   std::optional<HeldGaps> held_gaps{};  // used with GapCounting::when_finished
+  // Of a pipeline (PipelinedEngine):
+  std::int64_t micro_batches = 1;  // steps that may be in progress at once
+  std::int64_t in_progress = 0;    // steps in progress when the next is decided
+  std::int64_t slot = 0;           // place of the step decided next, for schedulers that keep
+                                   // micro-batches apart
+
+  /// Whether a request must wait for a token that a step in progress samples, in a pipeline.
+  bool awaits_token(const RequestState& request) const {
+    return micro_batches > 1 && request.generated > request.emitted;
+  }
+  /// Whether a running request has something to compute that can be scheduled now.
+  bool can_run(const RequestState& request) const {
+    return !request.complete() && !awaits_token(request);
+  }
 
   RequestState& operator[](RequestId id) { return requests[id]; }
   const RequestState& operator[](RequestId id) const { return requests[id]; }
@@ -92,7 +106,8 @@ class BatchingPolicy {
   /// Fills `plan` (passed empty; the engine fills `sampled`), moves requests between `waiting` and
   /// `running` and takes blocks for all that is scheduled. An empty plan means that nothing can run
   /// at `now`. Requests that are complete() stay in `running` until the step that samples their
-  /// last token ends; they are neither scheduled nor preempted.
+  /// last token ends; they are neither scheduled nor preempted. Those that await a token are not
+  /// scheduled either.
   virtual void schedule(EngineState& state, Nanoseconds now, StepPlan& plan) = 0;
 
   /// Takes the same decision as schedule() for an engine that keeps its decode batch in aggregate:
@@ -107,6 +122,10 @@ class BatchingPolicy {
 
   /// Whether schedule_around() can decide in the steady state.
   virtual bool schedules_in_aggregate() const { return false; }
+
+  /// Whether each micro-batch of a pipeline has running requests of its own (EngineState::slot).
+  /// Otherwise a step takes all requests that do not await a token.
+  virtual bool keeps_micro_batches() const { return false; }
 
   /// Releases the K and V of a request that has finished.
   virtual void finish(EngineState& state, RequestId id) = 0;

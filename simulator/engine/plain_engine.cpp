@@ -65,23 +65,7 @@ std::span<const RequestId> PlainEngine::finish_step() {
   assert(in_progress_);
   in_progress_ = false;
   finished_.clear();
-  bool any_finished = false;
-  for (RequestId id : step_.plan.sampled) {
-    any_finished |= emit_token(state_, id, step_end_, gaps_);
-  }
-  if (!any_finished) return finished_;
-  // In order of admission, regardless of the order in which they were scheduled.
-  std::erase_if(state_.running, [&](RequestId id) {
-    const RequestState& request = state_[id];
-    const bool finished = request.emitted == request.output_tokens;
-    if (finished) finished_.push_back(id);
-    return finished;
-  });
-  for (RequestId id : finished_) {
-    account_finish(state_, id);
-    policy_->finish(state_, id);
-    state_.requests.leave(id);
-  }
+  finish_sampled(state_, *policy_, step_.plan.sampled, step_end_, gaps_, finished_);
   return finished_;
 }
 

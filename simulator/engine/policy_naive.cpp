@@ -31,7 +31,7 @@ void NaivePolicy::schedule(EngineState& state, Nanoseconds, StepPlan& plan) {
   }
   const RequestId id = state.running.front();
   RequestState& request = state[id];
-  if (request.complete()) return;
+  if (!state.can_run(request)) return;
   // Nothing is kept from the previous step.
   state.counters.dropped_tokens += std::exchange(request.computed, 0);
   plan.scheduled.push_back({id, request.tokens()});

@@ -101,7 +101,7 @@ std::optional<bool> SglangPolicy::schedule_around(EngineState& state, Nanosecond
                                                   const DecodeLoad& load, StepPlan&) {
   receive(state);
   settle(state);
-  const bool looks_at_queue = chunked_ || (!state.waiting.empty() && !full_);
+  const bool looks_at_queue = chunked_ || (!state.waiting.empty() && !full(state, 0));
   if (looks_at_queue || load.sequences == 0 || !load.others.empty()) return std::nullopt;
   if (load.rows > state.blocks.free()) return std::nullopt;
   state.blocks.take_rows(load.rows);
@@ -110,12 +110,20 @@ std::optional<bool> SglangPolicy::schedule_around(EngineState& state, Nanosecond
   return true;
 }
 
+/// Whether a micro-batch takes no more requests.
+std::vector<bool>::reference SglangPolicy::full(const EngineState& state, std::int64_t slot) {
+  full_.resize(static_cast<std::size_t>(state.micro_batches), false);
+  return full_[static_cast<std::size_t>(slot)];
+}
+
 /// Moves what earlier steps computed into the prefix cache: chunks at once, whole prompts when
 /// their step has ended and, with the overlap schedule, the next one has started.
 void SglangPolicy::settle(EngineState& state) {
   if (!prefix_) prefix_.emplace(state);
   prefix_->forget_taken(state);
-  const std::int64_t last = state.counters.steps - (decides_ahead(state.engine) ? 2 : 1);
+  const std::int64_t unfinished =
+      state.micro_batches > 1 ? state.in_progress : (decides_ahead(state.engine) ? 1 : 0);
+  const std::int64_t last = state.counters.steps - 1 - unfinished;
   std::erase_if(computed_, [&](const Computed& computed) {
     if (computed.step > last) return false;
     prefix_->keep(state, computed.request, computed.tokens);
@@ -124,11 +132,13 @@ void SglangPolicy::settle(EngineState& state) {
   if (chunked_) prefix_->keep(state, *chunked_, state[*chunked_].computed);
 }
 
-/// Running requests that gain a token, except those whose last token is being sampled.
+/// Running requests of the micro-batch that gain a token.
 std::vector<RequestId> SglangPolicy::decode_batch(const EngineState& state) const {
   std::vector<RequestId> batch;
   for (RequestId id : state.running) {
-    if (!state[id].complete() && chunked_ != id) batch.push_back(id);
+    const RequestState& request = state[id];
+    if (request.slot != state.slot || !state.can_run(request)) continue;
+    if (chunked_ != id) batch.push_back(id);
   }
   return batch;
 }
@@ -136,7 +146,7 @@ std::vector<RequestId> SglangPolicy::decode_batch(const EngineState& state) cons
 /// Fills the plan with prompts, and with decodes in mixed chunks; leaves it empty if no prompt can
 /// run.
 void SglangPolicy::prefill(EngineState& state, StepPlan& plan) {
-  if (!chunked_ && (full_ || state.waiting.empty())) return;
+  if (!chunked_ && (full(state, state.slot) || state.waiting.empty())) return;
   const std::vector<RequestId> decoding = decode_batch(state);
   const bool mixed = state.engine.mixed_chunk && !decoding.empty();
   if (mixed) {
@@ -155,6 +165,7 @@ void SglangPolicy::prefill(EngineState& state, StepPlan& plan) {
   }
   if (!chunked_) admit(state, budget, plan);
   for (const auto& [id, tokens] : plan.scheduled) {
+    state[id].slot = state.slot;
     if (chunked_ == id) continue;
     computed_.push_back(
         {.request = id, .tokens = state[id].computed + tokens, .step = state.counters.steps});
@@ -162,15 +173,22 @@ void SglangPolicy::prefill(EngineState& state, StepPlan& plan) {
   if (mixed && !plan.scheduled.empty()) schedule_decodes(state, decoding, plan);
 }
 
-/// Admits waiting requests, strictly in order: the first that cannot start ends it.
+/// Admits waiting requests, strictly in order: the first that cannot start ends it. A micro-batch
+/// has its share of the places (pp_max_micro_batch_size, by default max_running_requests /
+/// pp_size).
 void SglangPolicy::admit(EngineState& state, PrefillBudget& budget, StepPlan& plan) {
-  const auto places = static_cast<std::size_t>(state.engine.max_num_seqs);
-  while (!state.waiting.empty()) {
-    if (state.running.size() >= places) full_ = true;
-    if (full_) return;
+  const std::int64_t places =
+      std::max<std::int64_t>(1, state.engine.max_num_seqs / state.micro_batches);
+  std::int64_t taken = std::ranges::count_if(
+      state.running, [&](RequestId id) { return state[id].slot == state.slot; });
+  for (; !state.waiting.empty(); ++taken) {
+    if (taken >= places || std::ssize(state.running) >= state.engine.max_num_seqs) {
+      full(state, state.slot) = true;
+    }
+    if (full(state, state.slot)) return;
     const Admission admission = admit_next(state, *prefix_, budget, plan);
     if (admission.cut) chunked_ = state.running.back();
-    full_ = admission.pool_full;
+    full(state, state.slot) = admission.pool_full;
     if (admission.stop) return;
   }
 }
@@ -193,7 +211,8 @@ void SglangPolicy::retract(EngineState& state, std::vector<RequestId>& batch, St
     if (state[a].emitted != state[b].emitted) return state[a].emitted > state[b].emitted;
     return state[a].input_tokens < state[b].input_tokens;
   });
-  const std::size_t min = chunked_ ? 0 : 1;
+  // Other micro-batches of a pipeline may hold the blocks, too.
+  const std::size_t min = chunked_ || state.micro_batches > 1 ? 0 : 1;
   bool fits = false;
   while (!fits && order.size() > min) {
     retract_one(state, order.back(), plan);
@@ -206,7 +225,7 @@ void SglangPolicy::retract(EngineState& state, std::vector<RequestId>& batch, St
   });
   if (!fits) batch.clear();
   if (plan.preempted.empty()) return;
-  full_ = false;
+  full(state, state.slot) = false;
   ratio_.set(ratio_after_retraction(state, order), state.counters.steps + (batch.empty() ? 0 : 1));
 }
 
@@ -229,7 +248,7 @@ void SglangPolicy::finish(EngineState& state, RequestId id) {
   prefix_->forget_taken(state);
   std::erase_if(computed_, [&](const Computed& computed) { return computed.request == id; });
   prefix_->finish(state, id);
-  full_ = false;
+  full(state, state[id].slot) = false;
 }
 
 void SglangPolicy::abandon(EngineState& state, RequestId id) {

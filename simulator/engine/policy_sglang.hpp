@@ -17,6 +17,8 @@ class SglangPolicy final : public BatchingPolicy {
   std::optional<bool> schedule_around(EngineState& state, Nanoseconds now, const DecodeLoad& load,
                                       StepPlan& plan) override;
   bool schedules_in_aggregate() const override { return aggregate_; }
+  /// SchedulerPPMixin.event_loop_pp visits running_mbs in turn.
+  bool keeps_micro_batches() const override { return true; }
   void finish(EngineState& state, RequestId id) override;
   void abandon(EngineState& state, RequestId id) override;
   Demand demand_of(const Engine& engine, const Request& request,
@@ -39,6 +41,7 @@ class SglangPolicy final : public BatchingPolicy {
     std::int64_t step = 0;
   };
 
+  std::vector<bool>::reference full(const EngineState& state, std::int64_t slot);
   void receive(EngineState& state);
   void settle(EngineState& state);
   void prefill(EngineState& state, StepPlan& plan);
@@ -55,8 +58,8 @@ class SglangPolicy final : public BatchingPolicy {
   mutable std::optional<RadixPrefix> prefix_;
   std::optional<RequestId> chunked_;  // the prompt that was chunked and continues next
   std::vector<Computed> computed_;    // not yet in the prefix cache
-  bool full_ = false;                 // no request is admitted until a running one leaves
-  std::int64_t look_ = 0;  // step before which it last looked, or next looks, for requests
+  std::vector<bool> full_;  // by micro-batch: none is admitted until one of its requests leaves
+  std::int64_t look_ = 0;   // step before which it last looked, or next looks, for requests
 };
 
 }  // namespace roofcast

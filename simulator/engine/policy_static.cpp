@@ -58,7 +58,7 @@ void start_batch(EngineState& state, StepPlan& plan) {
 void StaticBatchPolicy::schedule(EngineState& state, Nanoseconds, StepPlan& plan) {
   if (state.running.empty()) start_batch(state, plan);
   for (RequestId id : state.running) {
-    if (!state[id].complete()) run(state, id, plan);
+    if (state.can_run(state[id])) run(state, id, plan);
   }
 }
 

@@ -136,11 +136,11 @@ std::int64_t schedule_running(EngineState& state, StepPlan& plan, KvOffload& off
   RunningPass pass{.at = 0, .budget = state.engine.max_num_batched_tokens};
   while (pass.at < state.running.size() && pass.budget > 0) {
     const RequestId id = state.running[pass.at];
-    if (state[id].complete()) {
+    const RequestState& request = state[id];
+    if (!state.can_run(request)) {
       ++pass.at;
       continue;
     }
-    const RequestState& request = state[id];
     const std::int64_t tokens = tokens_of_step(state, request, pass.budget);
     if (tokens == 0) {  // less than a block, which its state would have to end
       ++pass.at;

@@ -1,6 +1,7 @@
 #include "simulator/engine/replica_engine.hpp"
 
 #include "simulator/engine/fast_engine.hpp"
+#include "simulator/engine/pipelined_engine.hpp"
 #include "simulator/engine/plain_engine.hpp"
 
 namespace roofcast {
@@ -8,6 +9,9 @@ namespace roofcast {
 std::unique_ptr<ReplicaEngine> make_replica_engine(EngineKind kind, const Replica& replica,
                                                    RequestTable& table, TokenGaps& gaps,
                                                    GapCounting counting) {
+  if (replica.step_time->stages() > 1) {
+    return std::make_unique<PipelinedEngine>(replica, table, gaps, counting);
+  }
   auto policy = make_policy(replica.engine);
   // A batch in aggregate does not know which adapters decode.
   const bool aggregate = policy->schedules_in_aggregate() && !table.any_adapters();
@@ -51,6 +55,8 @@ EngineUse engine_use(const EngineCounters& counters, std::int64_t usable_blocks,
   use.mean_running = counters.running_time / time;
   use.mean_waiting = counters.waiting_time / time;
   use.busy_share = static_cast<double>(counters.busy) / time;
+  if (counters.busy > 0)
+    use.steps_at_once = counters.pass_time / static_cast<double>(counters.busy);
   return use;
 }
 

@@ -48,8 +48,10 @@ struct EngineCounters {
   double empty =
       0;  // in the latest step: allocated without K and V, in blocks (KvBlocks::unfilled)
   double peak_empty = 0;
-  double unused = 0;    // of these, beyond the end of their requests; contiguous ranges only
-  double stranded = 0;  // free, in ranges too short for the next request that waits
+  double unused = 0;     // of these, beyond the end of their requests; contiguous ranges only
+  double stranded = 0;   // free, in ranges too short for the next request that waits
+  double pass_time = 0;  // of a pipeline: what its steps would take one after the other, in
+                         // nanoseconds
   Nanoseconds busy = 0;
   // Integrals over time, in nanoseconds times blocks or requests. Doubles, because the sums exceed
   // 2^63 on long runs; they are added in one fixed order.

@@ -36,6 +36,7 @@ struct RequestState {
   std::vector<BlockKey> keys{};  // of the full blocks that others may share; empty until computed
   Nanoseconds last_token = 0;    // that the client has received
   Nanoseconds waiting_since = 0;
+  std::int64_t slot = 0;     // micro-batch of a pipeline it belongs to (EngineState::slot)
   std::int64_t joined = -1;  // tick of the DecodeBatch at which it joined; -1: not in one
 
   std::int64_t tokens() const { return input_tokens + generated; }

@@ -74,10 +74,13 @@ void enqueue(EngineState& state, const BatchingPolicy& policy, RequestId id) {
 void account_moves(EngineState& state, const StepPlan& plan, Nanoseconds now) {
   for (RequestId id : plan.admitted) {
     RequestRecord& record = state.requests.record(id);
-    const RequestState& request = state[id];
+    RequestState& request = state[id];
     if (record.scheduled == kNever) {
       record.scheduled = now;
       record.cached_tokens = std::min(request.computed, request.input_tokens);
+    }
+    if (request.emitted > 0 && record.first_token == kNever) {  // of a prefill replica
+      record.first_token = request.last_token = now;
     }
     state.counters.waiting_time += static_cast<double>(now - request.waiting_since);
     state.counters.dropped_tokens -= request.computed;
@@ -96,15 +99,19 @@ void account_finish(EngineState& state, RequestId id) {
   state.counters.final_tokens -= final_tokens(state[id]);
 }
 
-void account_step(EngineState& state, Nanoseconds duration) {
+void account_levels(EngineState& state) {
   EngineCounters& counters = state.counters;
-  ++counters.steps;
   counters.running = static_cast<std::int64_t>(state.running.size());
   counters.blocks = state.blocks.used();
   counters.peak_blocks = std::max(counters.peak_blocks, counters.blocks);
   counters.empty = state.blocks.unfilled(cached_tokens(counters));
   counters.peak_empty = std::max(counters.peak_empty, counters.empty);
   if (state.blocks.contiguous()) account_ranges(state);
+}
+
+void account_step(EngineState& state, Nanoseconds duration) {
+  ++state.counters.steps;
+  account_levels(state);
   account_more_time(state, duration);
 }
 
@@ -199,6 +206,26 @@ bool emit_token(EngineState& state, RequestId id, Nanoseconds now, TokenGaps& ga
   record.finished = now;
   if (state.held_gaps) state.held_gaps->release(id, gaps.index_of(record.request), gaps);
   return true;
+}
+
+void finish_sampled(EngineState& state, BatchingPolicy& policy,
+                    const std::vector<RequestId>& sampled, Nanoseconds now, TokenGaps& gaps,
+                    std::vector<RequestId>& finished) {
+  bool any_finished = false;
+  for (RequestId id : sampled) any_finished |= emit_token(state, id, now, gaps);
+  if (!any_finished) return;
+  // In order of admission, regardless of the order in which they were scheduled.
+  std::erase_if(state.running, [&](RequestId id) {
+    const RequestState& request = state[id];
+    const bool ended = request.emitted == request.output_tokens;
+    if (ended) finished.push_back(id);
+    return ended;
+  });
+  for (RequestId id : finished) {
+    account_finish(state, id);
+    policy.finish(state, id);
+    state.requests.leave(id);
+  }
 }
 
 std::vector<RequestId> evacuate(EngineState& state, BatchingPolicy& policy) {

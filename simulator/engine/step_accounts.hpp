@@ -14,6 +14,9 @@ void account_moves(EngineState& state, const StepPlan& plan, Nanoseconds now);
 /// Counts the K and V of a request that is about to release them, having finished.
 void account_finish(EngineState& state, RequestId id);
 
+/// Updates what the counters say of the latest step: its requests and blocks.
+void account_levels(EngineState& state);
+
 /// Counts a step that starts now and takes `duration`.
 void account_step(EngineState& state, Nanoseconds duration);
 
@@ -41,6 +44,12 @@ std::int64_t next_chunk(const Engine& engine, const RequestState& request);
 /// next chunk. The gap goes into the log, or is held until the request finishes. Returns true if
 /// this was the last token.
 bool emit_token(EngineState& state, RequestId id, Nanoseconds now, TokenGaps& gaps);
+
+/// Ends a step at `now`: its tokens appear, and finished requests leave `running` and the table.
+/// Appends these to `finished`, in order of admission.
+void finish_sampled(EngineState& state, BatchingPolicy& policy,
+                    const std::vector<RequestId>& sampled, Nanoseconds now, TokenGaps& gaps,
+                    std::vector<RequestId>& finished);
 
 /// Removes all requests from the engine and the table, and returns them, running ones first.
 std::vector<RequestId> evacuate(EngineState& state, BatchingPolicy& policy);

@@ -97,7 +97,9 @@ template <class Need>
 void look_at_waiting(EngineState& state, std::int64_t available, Candidates& candidates,
                      const Need& need) {
   BlocksInProduction production(state);
-  const auto places = static_cast<std::size_t>(state.engine.max_num_seqs);
+  // max_batch_size holds for each micro-batch (1.0, py_executor_creator.py: the capacity scheduler
+  // gets max_batch_size * pp_size).
+  const auto places = static_cast<std::size_t>(state.engine.max_num_seqs * state.micro_batches);
   while (!state.waiting.empty() && state.running.size() + candidates.looked_at.size() < places) {
     const RequestId id = state.waiting.front();
     AdmissionCandidate candidate = candidate_of(state, id, true);
@@ -121,6 +123,7 @@ std::int64_t add_running(const EngineState& state, bool generations, Candidates&
     const RequestState& request = state[id];
     if (request.complete() || request.decoding() != generations) continue;
     blocks += blocks_to_completion(state, request);
+    if (state.awaits_token(request)) continue;
     candidates.fitting.push_back(candidate_of(state, id, false));
   }
   return blocks;
@@ -129,7 +132,8 @@ std::int64_t add_running(const EngineState& state, bool generations, Candidates&
 /// GUARANTEED_NO_EVICT and STATIC_BATCH.
 void reserve_to_completion(EngineState& state, Candidates& candidates) {
   std::int64_t available = state.blocks.free() - add_running(state, true, candidates);
-  const bool generating = !candidates.fitting.empty();
+  const bool generating = std::ranges::any_of(
+      state.running, [&](RequestId id) { return !state[id].complete() && state[id].decoding(); });
   if (generating && state.engine.capacity_policy == CapacityPolicy::static_batch) return;
   available -= add_running(state, false, candidates);
   assert(available >= 0);
@@ -138,12 +142,12 @@ void reserve_to_completion(EngineState& state, Candidates& candidates) {
   });
 }
 
-/// Pauses and returns the running request that started last. Skips complete requests, whose last
-/// token is being sampled.
+/// Pauses and returns the running request that started last. Skips requests whose last token is
+/// being sampled and, in a pipeline, those that await one.
 RequestId pause_last_started(EngineState& state, StepPlan& plan) {
   std::vector<RequestId>& running = state.running;
   const auto last = std::find_if(running.rbegin(), running.rend(),
-                                 [&](RequestId id) { return !state[id].complete(); });
+                                 [&](RequestId id) { return state.can_run(state[id]); });
   assert(last != running.rend());
   const RequestId id = *last;
   running.erase(std::next(last).base());
@@ -157,7 +161,7 @@ void use_what_is_free(EngineState& state, StepPlan& plan, Candidates& candidates
   std::int64_t taken = 0;  // free blocks taken by this step
   for (std::size_t at = 0; at < state.running.size();) {
     const RequestId id = state.running[at];
-    if (state[id].complete()) {
+    if (!state.can_run(state[id])) {
       ++at;
       continue;
     }

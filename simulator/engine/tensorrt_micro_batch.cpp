@@ -40,7 +40,8 @@ void share_tokens(const Engine& engine, std::int64_t chunk_unit,
   std::int64_t budget = engine.max_num_batched_tokens;
   std::int64_t wanted_by_prompts = 0;  // by prompts that share what the generations leave
   std::size_t count = 0;
-  for (; count < fitting.size(); ++count) {
+  const std::size_t max = std::min(fitting.size(), static_cast<std::size_t>(engine.max_num_seqs));
+  for (; count < max; ++count) {
     AdmissionCandidate& candidate = fitting[count];
     if (engine.chunked_prefill && !candidate.generation) {
       wanted_by_prompts += candidate.computes(candidate.wanted);

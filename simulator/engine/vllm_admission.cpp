@@ -169,7 +169,9 @@ void admit_waiting(EngineState& state, StepPlan& plan, AdmissionPass pass,
   while (pass.budget > 0 && !state.waiting.empty() && state.running.size() < places) {
     const RequestId id = state.waiting.front();
     const RequestState& request = state[id];
-    const bool may_start = adapters.admit(request.adapter) && request.loaded <= pass.now;
+    // A request preempted while a step in progress samples its token waits for it.
+    const bool may_start = adapters.admit(request.adapter) && request.loaded <= pass.now &&
+                           !state.awaits_token(request);
     if (!may_start || (blocked && request.loaded < 0)) {
       set_aside();
       continue;

@@ -58,6 +58,8 @@ struct EngineUse {
   std::int64_t peak_running = 0;  // maximum at one time over all engines
   std::int64_t peak_waiting = 0;
   double busy_share = 0;  // share of the makespan with a step in progress
+  double steps_at_once =
+      0;  // of a pipeline: mean number of steps at work in that time; 0 otherwise
 };
 
 struct TargetOutcome {

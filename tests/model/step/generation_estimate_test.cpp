@@ -111,6 +111,19 @@ TEST(GenerationEstimate, DataParallelRanksShareTheBatch) {
   EXPECT_DOUBLE_EQ(whole.output_tokens_per_second, 2 * half.output_tokens_per_second);
 }
 
+// A batch on each of 4 stages: the slowest, with the LM head, sets the pace.
+TEST(GenerationEstimate, PipelineStagesWorkOnABatchEach) {
+  const Deployment d = deployment_of(test::llama_3_1_8b(), round_gpu(), {.pipeline = 4});
+  EXPECT_FALSE(estimate_generation(llama(), 16, 1000, 11).pipeline);
+  const GenerationEstimate estimate = estimate_generation(d, 16, 1000, 11);
+  ASSERT_TRUE(estimate.pipeline);
+  StagedTime time;
+  RooflineStepTime(d).divide(decode_batch(d.model, 16, 1005), time);
+  EXPECT_DOUBLE_EQ(estimate.pipeline->token.value, 4 * time.stages.back().value);
+  EXPECT_GT(estimate.pipeline->token, estimate.decode.total);
+  EXPECT_DOUBLE_EQ(estimate.pipeline->tokens_per_second, 16 / time.stages.back().value);
+}
+
 TEST(GenerationEstimate, NarrowerWeightsHelpDecodeAndFreeMemory) {
   const Deployment bf16 = llama();
   Deployment int4 = bf16;

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "model/io/gpu_reader.hpp"
+#include "model/step/deployment_operators.hpp"
 #include "tests/model/step/step_time_cases.hpp"
 #include "tests/support/shapes.hpp"
 
@@ -258,6 +259,42 @@ TEST(StepEstimate, UncertaintyAddsWithinAFamilyAndCombinesAcrossThem) {
   const double total = step.relative_uncertainty * step.total.value;
   EXPECT_GE(total, largest * (1 - 1e-9));
   EXPECT_LT(total, linear);
+}
+
+// 80 layers on 4 stages: 20 each, so the middle stages are equal, and the last, which has the LM
+// head, takes longest.
+TEST(StepEstimate, AStepIsDividedAmongTheStagesThatItPasses) {
+  const Deployment d = deployment_of(test::llama_3_1_70b(), round_gpu(), {.pipeline = 4});
+  const RooflineStepTime times(d);
+  EXPECT_EQ(times.stages(), 4);
+  for (const StepBatch& batch : {decode_batch(d.model, 16, 500), prefill_batch(2, 300)}) {
+    StagedTime time;
+    times.divide(batch, time);
+    ASSERT_EQ(time.stages.size(), 4U);
+    Seconds sum = time.before;
+    for (const Seconds stage : time.stages) sum += stage;
+    EXPECT_NEAR(sum.value, times.seconds(batch).value, 1e-12);
+    EXPECT_GE(time.before.value, 0.0);
+    EXPECT_EQ(time.stages[1], time.stages[2]);
+    EXPECT_GT(time.stages[3], time.stages[2]);
+    EXPECT_NEAR(time.stages[0] / time.stages[1], 1.0, 0.05);  // the embedding beside 20 layers
+  }
+}
+
+// The operators of all stages are those of the whole model.
+TEST(StepEstimate, StagesTogetherDoTheWorkOfTheModel) {
+  const Deployment d =
+      deployment_of(test::llama_3_1_70b(), round_gpu(), {.tensor = 2, .pipeline = 3});
+  const auto calls_of = [](const StepOperators& operators) {
+    std::int64_t calls = 0;
+    for (const auto& op : operators.per_token) calls += op.work.calls;
+    for (const auto& op : operators.per_row) calls += op.work.calls;
+    for (const auto& op : operators.attention) calls += op.decode.calls;
+    return calls;
+  };
+  std::int64_t calls = 0;
+  for (int stage = 0; stage < 3; ++stage) calls += calls_of(stage_operators(d, stage));
+  EXPECT_EQ(calls, calls_of(step_operators(d)));
 }
 
 TEST(StepEstimate, AnEmptyStepTakesNoDeviceTime) {

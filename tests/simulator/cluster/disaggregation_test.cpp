@@ -18,21 +18,55 @@ Cluster apart(std::int32_t prefill, std::int32_t decode) {
   return cluster;
 }
 
-TEST(Disaggregation, ARequestHasItsFirstTokenBeforeTheTransferAndTheOthersAfterIt) {
-  // Prompt 0-1 s; 10 B leave until 2 s and are there at 2.5 s; two decode steps until 4.5 s.
+// vLLM. Prompt 0-1 s; 10 B leave until 2 s and are there at 2.5 s. The decode replica computes the
+// last token of the prompt again: three steps, for a token each, until 5.5 s.
+TEST(Disaggregation, TheDecodeReplicaOfVllmSamplesEveryToken) {
   for (const EngineKind kind : {EngineKind::plain, EngineKind::fast}) {
     const auto result = simulate(apart(1, 1), batch_of({{10, 3}}), {.engine_kind = kind});
     const RequestRecord& record = result.requests[0];
     EXPECT_EQ(record.queued, 0);
     EXPECT_EQ(record.scheduled, 0);
-    EXPECT_EQ(record.first_token, 1 * kSecond);
-    EXPECT_EQ(record.finished, 4 * kSecond + kHalfSecond);
-    EXPECT_EQ(record.largest_gap, 2 * kSecond + kHalfSecond);
+    EXPECT_EQ(record.first_token, 3 * kSecond + kHalfSecond);
+    EXPECT_EQ(record.finished, 5 * kSecond + kHalfSecond);
+    EXPECT_EQ(record.largest_gap, kSecond);
     EXPECT_EQ(record.replica, 1);
-    EXPECT_EQ(result.use.prefill_tokens, 10);
+    EXPECT_EQ(result.use.prefill_tokens, 11);
     EXPECT_EQ(result.use.decode_tokens, 2);
     EXPECT_EQ(result.use.mean_waiting, 0);
     EXPECT_EQ(result.itl.count, 2);
+  }
+}
+
+// SGLang and TensorRT-LLM send the prefill replica's token on when the request is scheduled, at
+// 2.5 s, and sample the two others until 4.5 s.
+TEST(Disaggregation, OtherDecodeReplicasSendTheFirstTokenOn) {
+  for (const SchedulerKind scheduler : {SchedulerKind::sglang, SchedulerKind::tensorrt_llm}) {
+    for (const EngineKind kind : {EngineKind::plain, EngineKind::fast}) {
+      Cluster cluster = apart(1, 1);
+      for (Pool& pool : cluster.pools) pool.replica.engine.scheduler = scheduler;
+      const auto result = simulate(cluster, batch_of({{10, 3}}), {.engine_kind = kind});
+      const RequestRecord& record = result.requests[0];
+      EXPECT_EQ(record.first_token, 2 * kSecond + kHalfSecond);
+      EXPECT_EQ(record.finished, 4 * kSecond + kHalfSecond);
+      EXPECT_EQ(record.largest_gap, kSecond);
+      EXPECT_EQ(result.use.decode_tokens, 2);
+      EXPECT_EQ(result.itl.count, 2);
+    }
+  }
+}
+
+// A place for one request at a time in decode. Both caches are there by 3.5 s; the second request
+// waits for the first's last token, at 4.5 s (SGLang) or, with a step more each, 5.5 s (vLLM).
+TEST(Disaggregation, TheQueueOfTheDecodeReplicaIsPartOfTtft) {
+  for (const auto& [scheduler, first_ends] :
+       {std::pair(SchedulerKind::sglang, 4), std::pair(SchedulerKind::vllm_v1, 5)}) {
+    Cluster cluster = apart(1, 1);
+    for (Pool& pool : cluster.pools) pool.replica.engine.scheduler = scheduler;
+    cluster.pools[1].replica.engine.max_num_seqs = 1;
+    const auto result = simulate(cluster, batch_of({{10, 3}, {10, 3}}), {});
+    EXPECT_EQ(result.requests[0].finished, first_ends * kSecond + kHalfSecond);
+    const Nanoseconds step = scheduler == SchedulerKind::vllm_v1 ? kSecond : 0;
+    EXPECT_EQ(result.requests[1].first_token, result.requests[0].finished + step);
   }
 }
 
@@ -44,33 +78,34 @@ TEST(Disaggregation, OneTokenNeedsNoTransfer) {
 
 TEST(Disaggregation, TransfersOfOneReplicaTakeTurns) {
   // Both prompts in the step until 1 s. The second transfer leaves from 2 to 3 s, arrives at 3.5 s,
-  // when the first request's first decode step ends, and decodes until 5.5 s.
+  // when the first request's first decode step ends, and decodes until 6.5 s.
   const auto result = simulate(apart(1, 1), batch_of({{10, 3}, {10, 3}}), {});
-  EXPECT_EQ(result.requests[0].finished, 4 * kSecond + kHalfSecond);
-  EXPECT_EQ(result.requests[1].finished, 5 * kSecond + kHalfSecond);
+  EXPECT_EQ(result.requests[0].finished, 5 * kSecond + kHalfSecond);
+  EXPECT_EQ(result.requests[1].finished, 6 * kSecond + kHalfSecond);
 }
 
 TEST(Disaggregation, OverlappedTransfersOfABatchEndTogether) {
   // Four layers: prompts of 4 tokens are 16 B, 0.4 s of a link of 40 B/s, and computed in the step
-  // until 1 s. Their last layers follow each other, until 1.1 and 1.2 s, and are there 0.5 s later.
+  // until 1 s. Their last layers follow each other, until 1.1 and 1.2 s, are there 0.5 s later, and
+  // two steps follow.
   Cluster cluster = apart(1, 2);
   cluster.link.bandwidth = BytesPerSecond{40};
   cluster.link.overlapped = true;
   for (Pool& pool : cluster.pools) pool.replica.layout.groups[0].layers = 4;
   const auto result = simulate(cluster, batch_of({{4, 2}, {4, 2}}), {});
-  EXPECT_EQ(result.requests[0].finished, 26 * kSecond / 10);
-  EXPECT_EQ(result.requests[1].finished, 27 * kSecond / 10);
+  EXPECT_EQ(result.requests[0].finished, 36 * kSecond / 10);
+  EXPECT_EQ(result.requests[1].finished, 37 * kSecond / 10);
 }
 
 TEST(Disaggregation, ReplicasHaveLinksOfTheirOwnUnlessTheyShareOne) {
   Cluster cluster = apart(2, 2);
   const Workload workload = batch_of({{10, 2}, {10, 2}});
   auto result = simulate(cluster, workload, {});
-  EXPECT_EQ(result.requests[1].finished, 3 * kSecond + kHalfSecond);
+  EXPECT_EQ(result.requests[1].finished, 4 * kSecond + kHalfSecond);
   cluster.link.shared = true;
   result = simulate(cluster, workload, {});
-  EXPECT_EQ(result.requests[0].finished, 3 * kSecond + kHalfSecond);
-  EXPECT_EQ(result.requests[1].finished, 4 * kSecond + kHalfSecond);
+  EXPECT_EQ(result.requests[0].finished, 4 * kSecond + kHalfSecond);
+  EXPECT_EQ(result.requests[1].finished, 5 * kSecond + kHalfSecond);
 }
 
 TEST(Disaggregation, ADecodeReplicaThatPreemptsComputesThePromptAgain) {
@@ -81,7 +116,8 @@ TEST(Disaggregation, ADecodeReplicaThatPreemptsComputesThePromptAgain) {
   const auto result = simulate(cluster, batch_of({{5, 6}, {5, 6}}), {});
   EXPECT_EQ(result.completed, 2);
   EXPECT_EQ(result.requests[0].preemptions + result.requests[1].preemptions, 1);
-  EXPECT_EQ(result.use.prefill_tokens, 10 + result.use.recomputed_tokens + 1);
+  // The last token of each prompt, too, and the token that the victim had sampled.
+  EXPECT_EQ(result.use.prefill_tokens, 10 + 2 + result.use.recomputed_tokens + 1);
 }
 
 TEST(Disaggregation, PrefillReplicasNeedRoomForThePromptAlone) {

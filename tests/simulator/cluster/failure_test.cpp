@@ -140,7 +140,8 @@ TEST(Failure, ARequestOnItsWayToALostReplicaIsSentAgainWhenItGetsThere) {
 
 TEST(Failure, KAndVOnTheirWayAreLostWithTheReplicaThatSendsThem) {
   // The prompt is done at 1 s and would be at the decode replica at 11 s. Prefill is back at 3.5 s,
-  // but what it had is not: known at 11 s, computed again until 12 s, there at 22 s, token at 23 s.
+  // but what it had is not: known at 11 s, computed again until 12 s, there at 22 s, tokens at 23
+  // and 24 s.
   static const FakeStepTime step_time(Seconds{1});
   const Replica replica = replica_of(plain_engine(), step_time, 1000, 1);
   Cluster cluster;
@@ -149,8 +150,8 @@ TEST(Failure, KAndVOnTheirWayAreLostWithTheReplicaThatSendsThem) {
   cluster.link.bandwidth = BytesPerSecond{1};
   cluster.failures = {{.time = 2 * kSecond + kHalfSecond, .back_after = kSecond}};
   const auto result = simulate(cluster, batch_of({{10, 2}}), {});
-  EXPECT_EQ(result.requests[0].first_token, 12 * kSecond);
-  EXPECT_EQ(result.requests[0].finished, 23 * kSecond);
+  EXPECT_EQ(result.requests[0].first_token, 23 * kSecond);
+  EXPECT_EQ(result.requests[0].finished, 24 * kSecond);
 }
 
 }  // namespace

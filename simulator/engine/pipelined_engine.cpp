@@ -1,0 +1,113 @@
+#include "simulator/engine/pipelined_engine.hpp"
+
+#include <algorithm>
+#include <cassert>
+#include <utility>
+
+namespace roofcast {
+
+PipelinedEngine::PipelinedEngine(const Replica& replica, RequestTable& table, TokenGaps& gaps,
+                                 GapCounting counting)
+    : step_time_(replica.step_time),
+      gaps_(gaps),
+      state_{.engine = replica.engine,
+             .blocks = KvBlocks(replica.layout, replica.kv_blocks,
+                                replica.engine.max_num_batched_tokens +
+                                    replica.engine.speculation.lookahead() +
+                                    decode_slots(replica.engine) - 1,
+                                replica.engine.kv_reservation),
+             .waiting = WaitingQueue(replica.engine.order),
+             .requests = table,
+             .seed = replica.seed,
+             .micro_batches = replica.step_time->stages()},
+      policy_(make_policy(replica.engine)),
+      free_at_(static_cast<std::size_t>(replica.step_time->stages()) + 1, 0) {
+  if (counting == GapCounting::when_finished) state_.held_gaps.emplace();
+}
+
+std::optional<Nanoseconds> PipelinedEngine::start_step(Nanoseconds now) {
+  fill_stages(now);
+  if (in_progress_.empty() && !state_.arrived.empty()) fill_stages(now);  // now looks for them
+  if (in_progress_.empty()) return std::nullopt;
+  account_levels(state_);
+  account_more_time(state_, in_progress_.front().end - now);
+  return in_progress_.front().end;
+}
+
+/// Decides steps, slot after slot, until one is still in progress or no slot has anything to run.
+void PipelinedEngine::fill_stages(Nanoseconds now) {
+  std::int64_t idle = 0;  // slots in a row with nothing to run
+  while (std::ssize(in_progress_) < state_.micro_batches && idle < state_.micro_batches) {
+    const bool taken = std::ranges::any_of(
+        in_progress_, [&](const MicroBatch& step) { return step.slot == state_.slot; });
+    if (taken) return;
+    MicroBatch next{.slot = state_.slot};
+    if (decide(now, next.plan)) {
+      idle = 0;
+      next.end = pass_through(now, next.plan.added);
+      in_progress_.push_back(std::move(next));
+      account_step(state_, 0);
+      ++state_.in_progress;
+    } else if (policy_->keeps_micro_batches()) {
+      ++idle;
+    } else {
+      return;
+    }
+    state_.slot = (state_.slot + 1) % state_.micro_batches;
+  }
+}
+
+/// Calls the policy as PlainEngine does. Returns whether anything runs.
+bool PipelinedEngine::decide(Nanoseconds now, StepPlan& plan) {
+  do {
+    plan.clear();
+    policy_->schedule(state_, now, plan);
+    account_moves(state_, plan, now);
+  } while (plan.scheduled.empty() && !plan.preempted.empty());
+  clear(batch_, step_time_->spans().size());
+  commit(state_, plan, step_time_->spans(), batch_);
+  return !plan.scheduled.empty();
+}
+
+/// Sends the batch just decided through all stages; returns when it leaves the last. What the plan
+/// adds to its time is the last stage's.
+Nanoseconds PipelinedEngine::pass_through(Nanoseconds now, Seconds added) {
+  step_time_->divide(batch_, time_);
+  assert(time_.stages.size() + 1 == free_at_.size());
+  time_.stages.back() += added;
+  Nanoseconds at = now;
+  for (std::size_t i = 0; i < free_at_.size(); ++i) {
+    const Nanoseconds part = to_nanoseconds(i == 0 ? time_.before : time_.stages[i - 1]);
+    assert(part >= 0);
+    at = free_at_[i] = std::max(at, free_at_[i]) + part;
+    state_.counters.pass_time += static_cast<double>(part);
+  }
+  return at;
+}
+
+void PipelinedEngine::move_step_end(Nanoseconds end) {
+  assert(!in_progress_.empty());
+  const Nanoseconds more = end - in_progress_.front().end;
+  account_more_time(state_, more);
+  for (MicroBatch& step : in_progress_) step.end += more;
+  for (Nanoseconds& time : free_at_) time += more;
+}
+
+std::span<const RequestId> PipelinedEngine::finish_step() {
+  assert(!in_progress_.empty());
+  const MicroBatch step = std::move(in_progress_.front());
+  in_progress_.pop_front();
+  --state_.in_progress;
+  finished_.clear();
+  finish_sampled(state_, *policy_, step.plan.sampled, step.end, gaps_, finished_);
+  return finished_;
+}
+
+std::vector<RequestId> PipelinedEngine::evacuate() {
+  in_progress_.clear();
+  state_.in_progress = 0;
+  std::fill(free_at_.begin(), free_at_.end(), 0);
+  return roofcast::evacuate(state_, *policy_);
+}
+
+}  // namespace roofcast
