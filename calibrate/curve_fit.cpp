@@ -9,6 +9,7 @@
 #include <tuple>
 
 #include "calibrate/fit.hpp"
+#include "model/curves/curve_source.hpp"
 #include "model/step/roofline.hpp"
 
 namespace roofcast {
@@ -32,12 +33,13 @@ double work_term(const ShapeWork& work, int term) {
 
 /// Points with equal keys share a base. Collectives have one each: their cost per byte depends on
 /// everything in their shape.
-using FamilyKey =
-    std::tuple<OperatorFamily, std::string, DType, std::string, bool, Exchange, int, std::string>;
+using FamilyKey = std::tuple<OperatorFamily, std::string, DType, std::string, bool, Exchange, int,
+                             std::string, int, bool, bool>;
 
 FamilyKey family_key(const TimedPoint& p) {
   const OperatorShape& s = p.shape;
-  return {s.family, s.format, s.cache, s.name, s.latent, s.exchange, s.ranks, p.kernel};
+  return {s.family, s.format, s.cache,     s.name,       s.latent,        s.exchange,
+          s.ranks,  p.kernel, s.power_law, s.window > 0, s.fp8_arithmetic};
 }
 
 using CurveKey = std::tuple<OperatorShape, std::string>;
@@ -76,6 +78,12 @@ struct Candidate {
   MeasuredPoint point{};
 };
 
+/// Kernels that one program chooses among: those of a version of an engine, or what was calibrated.
+std::string chooser_of(const MeasuredCurve& curve) {
+  const std::string_view source = source_of(curve.kernel);
+  return source.size() == curve.kernel.size() ? std::string() : std::string(source);
+}
+
 /// Adds fastest_of() after the sources of each shape.
 void add_fastest(std::vector<MeasuredCurve>& curves, int multiprocessors) {
   std::vector<MeasuredCurve> result;
@@ -83,9 +91,13 @@ void add_fastest(std::vector<MeasuredCurve>& curves, int multiprocessors) {
     const auto last = std::find_if(first, curves.end(), [&](const MeasuredCurve& curve) {
       return curve.shape != first->shape;
     });
-    auto fastest = fastest_of(std::span(first, last), multiprocessors);
+    std::map<std::string, std::vector<MeasuredCurve>> choosers;
+    for (auto curve = first; curve != last; ++curve) choosers[chooser_of(*curve)].push_back(*curve);
     result.insert(result.end(), first, last);
-    if (fastest) result.push_back(std::move(*fastest));
+    for (const auto& [chooser, kernels] : choosers) {
+      auto fastest = fastest_of(kernels, multiprocessors);
+      if (fastest) result.push_back(std::move(*fastest));
+    }
     first = last;
   }
   curves = std::move(result);

@@ -17,7 +17,8 @@ struct TimedPoint {
   OperatorShape shape{};
   std::string kernel{};
   MeasuredPoint point{};
-  std::string name{};  // for messages
+  std::string name{};     // for messages
+  std::size_t table = 0;  // of imported rows: the file it comes from
 };
 
 /// Non-negative coefficients of floor, FLOPs, bytes and waves that minimise the squared relative
@@ -35,7 +36,7 @@ struct FittedCurves {
 /// operators: and name), then one curve per shape on it. Rejects points that beat `physics` (its
 /// peaks and bandwidth, beats_physics); null: rejects none. Of several points at the same size of
 /// one curve the first is used. A shape whose sources overtake each other also gets a curve of the
-/// fastest (fastest_of).
+/// fastest (fastest_of), by version of an engine if kernels name one.
 FittedCurves fit_curves(std::span<const TimedPoint> points, int multiprocessors,
                         const Gpu* physics);
 

@@ -91,7 +91,10 @@ Curve merged(const Gpu& bare, const Measured& measured, const Floors& floors,
              const std::string& source, const std::function<bool(const OperatorShape&)>& of_it) {
   Octaves octaves;
   for (const MeasuredCurve& curve : measured.curves) {
-    const bool plain = !curve.shape.latent && !curve.shape.beside_prefill;
+    const OperatorShape& shape = curve.shape;
+    const bool plain = !shape.latent && !shape.beside_prefill && shape.expert_ranks == 1 &&
+                       shape.power_law == 0 && shape.window == 0 && shape.prompts == 1 &&
+                       !shape.fp8_arithmetic;
     const bool taken = of_it(curve.shape) && plain;
     if (!taken || find_curve(measured, curve.shape) != &curve) continue;
     add_curve(curve, bare, floor_for(curve.shape.family, floors), octaves);

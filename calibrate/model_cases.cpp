@@ -11,6 +11,13 @@ namespace {
 
 using kernels::Element;
 
+/// What these kernels compute: no window, and products in the activations' format.
+OperatorShape full_attention(OperatorShape shape) {
+  shape.window = 0;
+  shape.fp8_arithmetic = false;
+  return shape;
+}
+
 /// Widths of memory-bound operators, derived from the bytes that the model counts for one token
 /// (model/step/deployment_operators.cpp, mixer_operators.cpp).
 class TokenOperators {
@@ -95,14 +102,18 @@ std::vector<CalibrationCase> model_cases(const Deployment& deployment,
   const auto add = [&](const std::vector<LinearOperator>& list, std::int64_t max) {
     for (const LinearOperator& op : list) {
       if (op.shape.family == OperatorFamily::gemm) builder.add_gemm(op.shape, *element, max);
-      if (op.shape.family == OperatorFamily::moe) builder.add_experts(op.shape, *element);
+      if (op.shape.family == OperatorFamily::moe) {
+        builder.add_experts(op.alone_each > 0 ? op.alone_shape : op.shape, *element);
+      }
       if (op.shape.family == OperatorFamily::memory_bound) token_operators.add(op, max, builder);
     }
   };
   add(operators.per_token, limits.max_tokens);
   for (const AttentionOperator& op : operators.attention) {
-    if (op.decode_shape) builder.add_decode(*op.decode_shape, *element);
-    if (op.prefill_shape) builder.add_prefill(*op.prefill_shape, *element);
+    if (op.decode_shape) builder.add_decode(full_attention(*op.decode_shape), *element);
+    const bool latent = op.decode_shape && op.decode_shape->latent;  // no kernel for its prompts
+    if (op.prefill_shape && !latent)
+      builder.add_prefill(full_attention(*op.prefill_shape), *element);
   }
   add(operators.per_row, limits.max_sequences);
   return builder.take();

@@ -178,8 +178,7 @@ void predict(const Measurement& m, SchedulerKind scheduler, MeasuredLoop& loop) 
 
 /// Runs the loops in turn, so that both see the same drift of the machine. Stops after the loop in
 /// which `progress` returned false.
-void run_loops(runtime::Executor& executor, Measurement& m,
-               const std::function<bool(std::int64_t, std::int64_t)>& progress) {
+void run_loops(runtime::Executor& executor, Measurement& m, const Progress& progress) {
   const MeasurementTask& task = m.task;
   const SchedulerKind cached = m.deployment.engine.scheduler;
   std::vector<SchedulerKind> loops{cached};
@@ -249,7 +248,7 @@ void resolve_question(Measurement& m) {
 }  // namespace
 
 Measurement run_measurement(kernels::Backend& backend, const MeasurementTask& task,
-                            const std::function<bool(std::int64_t, std::int64_t)>& progress) {
+                            const Progress& progress) {
   Measurement m;
   m.task = task;
   m.device = backend.facts();

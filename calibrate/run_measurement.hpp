@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/progress.hpp"
 #include "calibrate/runtime/serve.hpp"
 #include "calibrate/runtime/step_comparison.hpp"
 #include "calibrate/runtime/textbook_profile.hpp"
@@ -57,6 +58,6 @@ struct Measurement {
 /// workload is longer than the model's context. `progress` as in SimulationOptions::progress, with
 /// the requests of all loops.
 Measurement run_measurement(kernels::Backend& backend, const MeasurementTask& task,
-                            const std::function<bool(std::int64_t, std::int64_t)>& progress);
+                            const Progress& progress);
 
 }  // namespace roofcast

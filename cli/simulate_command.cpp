@@ -25,35 +25,6 @@
 namespace roofcast {
 namespace {
 
-SimulationOutcome simulate_with_progress(SimulationRun run, const CommandContext& context) {
-  ProgressBar bar(context.err, "requests");
-  return simulate_prepared(
-      std::move(run), [&](std::int64_t done, std::int64_t total) { return bar.show(done, total); });
-}
-
-void add_intervals_with_progress(SimulationOutcome& outcome, const SimulateOptions& options,
-                                 const CommandContext& context) {
-  if (options.no_intervals) return;
-  bool complete = true;
-  {
-    ProgressBar bar(context.err, "simulations");
-    complete =
-        add_intervals(outcome, options.question.intervals,
-                      [&](std::int64_t done, std::int64_t total) { return bar.show(done, total); });
-  }
-  if (!complete) context.err << outcome.answer.notes.back() << "\n";
-}
-
-void explain_with_progress(SimulationOutcome& outcome, const CommandContext& context) {
-  bool complete = true;
-  {
-    ProgressBar bar(context.err, "simulations");
-    complete = explain(
-        outcome, [&](std::int64_t done, std::int64_t total) { return bar.show(done, total); });
-  }
-  if (!complete) context.err << outcome.answer.notes.back() << "\n";
-}
-
 Document document_of(const SimulationOutcome& outcome) {
   Document document{.machine = to_json(outcome.answer),
                     .sections = simulation_sections(outcome.answer)};
@@ -76,6 +47,20 @@ std::string interruption(const SimulationRun& run, const SimulateOptions& option
   return line + "\n";
 }
 
+/// Writes the requests and stores the run, and says so.
+void keep(const SimulationOutcome& outcome, const SimulateOptions& options,
+          std::optional<Store>& store, const CommandContext& context) {
+  if (!options.requests_out.empty()) write_requests(outcome.run, options.requests_out);
+  if (outcome.answer.stopped) {
+    context.err << interruption(outcome.run, options);
+  } else if (store) {
+    const auto id =
+        store_simulation(*store, outcome.run, context.command_line, options.keep_requests);
+    context.err << "run " << id << " stored in " << options.store_path << " (roofcast runs " << id
+                << " --store " << options.store_path << ")\n";
+  }
+}
+
 /// Every file that the run reads or stores its result in.
 std::vector<std::string> files_used(const SimulateOptions& options, const Scenario& scenario) {
   std::vector<std::string> files = input_files(scenario);
@@ -96,33 +81,32 @@ int run_simulate(CommandContext& context) {
   if (!options.requests_out.empty()) {
     check_not_among(options.requests_out, "--requests-out", files_used(options, scenario));
   }
-  SimulationRun run = prepare_simulation(scenario);
-  if (!run.refusal.empty()) {
-    const SimulationAnswer refused = answer_of(run);
-    print({.machine = to_json(refused), .sections = simulation_sections(refused)}, common->output,
-          context.out);
-    return kExitNo;
-  }
-  // Opened before the work: an unwritable file should not cost a simulation.
-  if (!options.requests_out.empty()) check_writable(options.requests_out);
+  SimulationQuestion question = options.question;
+  question.scenario = scenario;
+  if (options.no_intervals) question.intervals = Intervals::none;
   std::optional<Store> store;
-  if (options.store) store.emplace(options.store_path, Store::Mode::write);
-  SimulationOutcome outcome = simulate_with_progress(std::move(run), context);
-  if (!options.requests_out.empty()) write_requests(outcome.run, options.requests_out);
-  if (outcome.answer.stopped) {
-    context.err << interruption(outcome.run, options);
-    print(document_of(outcome), common->output, context.out);
-    return kExitFailed;
-  }
-  if (store) {
-    const auto id =
-        store_simulation(*store, outcome.run, context.command_line, options.keep_requests);
-    context.err << "run " << id << " stored in " << options.store_path << " (roofcast runs " << id
-                << " --store " << options.store_path << ")\n";
-  }
-  add_intervals_with_progress(outcome, options, context);
-  if (options.question.explain) explain_with_progress(outcome, context);
+  std::optional<ProgressBar> bar;
+  const auto show = [&](std::int64_t done, std::int64_t total) { return bar->show(done, total); };
+  const SimulationOutcome outcome =
+      simulate_in_steps(question, {.ready =
+                                       [&](const SimulationRun&) {
+                                         if (!options.requests_out.empty())
+                                           check_writable(options.requests_out);
+                                         if (options.store)
+                                           store.emplace(options.store_path, Store::Mode::write);
+                                         bar.emplace(context.err, "requests");
+                                       },
+                                   .simulated =
+                                       [&](const SimulationOutcome& simulated) {
+                                         bar.reset();
+                                         keep(simulated, options, store, context);
+                                         bar.emplace(context.err, "simulations");
+                                       },
+                                   .requests = show,
+                                   .simulations = show});
+  bar.reset();
   print(document_of(outcome), common->output, context.out);
+  if (outcome.answer.stopped) return kExitFailed;
   return is_yes(outcome.answer) ? kExitDone : kExitNo;
 }
 

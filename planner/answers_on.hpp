@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/progress.hpp"
 #include "planner/evaluate_all.hpp"
 
 namespace roofcast {
@@ -13,8 +14,7 @@ namespace roofcast {
 /// As answers_of, but runs on the calling thread if `threads` is 1: for work of milliseconds a
 /// thread pool costs more than it gains, and the caller may itself be a worker of one.
 template <class Fn>
-auto answers_on(int threads, std::int64_t count, const Fn& fn,
-                const std::function<bool(std::int64_t, std::int64_t)>& progress)
+auto answers_on(int threads, std::int64_t count, const Fn& fn, const Progress& progress)
     -> decltype(answers_of(count, threads, fn, progress)) {
   if (threads > 1) return answers_of(count, threads, fn, progress);
   typename decltype(answers_of(count, threads, fn, progress))::value_type answers;

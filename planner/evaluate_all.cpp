@@ -60,7 +60,7 @@ void work_on(SharedWork& work) {
 int available_threads() { return std::max(1, oneapi::tbb::info::default_concurrency()); }
 
 bool for_each_index(std::int64_t count, int threads, const std::function<void(std::int64_t)>& fn,
-                    const std::function<bool(std::int64_t, std::int64_t)>& progress) {
+                    const Progress& progress) {
   constexpr std::chrono::milliseconds kLook{20};  // often enough for Ctrl-C and a progress bar
   if (progress && !progress(0, count)) return false;
   if (count <= 0) return true;

@@ -8,6 +8,8 @@
 #include <type_traits>
 #include <vector>
 
+#include "base/progress.hpp"
+
 namespace roofcast {
 
 /// Cores that this process may run on; at least 1.
@@ -20,13 +22,12 @@ int available_threads();
 /// false. If `fn` throws, running calls finish first, then the exception of the lowest index is
 /// rethrown.
 bool for_each_index(std::int64_t count, int threads, const std::function<void(std::int64_t)>& fn,
-                    const std::function<bool(std::int64_t, std::int64_t)>& progress);
+                    const Progress& progress);
 
 /// fn(i) for every i in [0, count), in index order; nullopt if `progress` cancelled. Otherwise as
 /// for_each_index.
 template <class Fn>
-auto answers_of(std::int64_t count, int threads, const Fn& fn,
-                const std::function<bool(std::int64_t, std::int64_t)>& progress)
+auto answers_of(std::int64_t count, int threads, const Fn& fn, const Progress& progress)
     -> std::optional<std::vector<std::invoke_result_t<const Fn&, std::int64_t>>> {
   using Answer = std::invoke_result_t<const Fn&, std::int64_t>;
   static_assert(!std::is_same_v<Answer, bool>, "bits of vector<bool> share what threads write");

@@ -6,6 +6,7 @@
 #include <span>
 
 #include "base/numbers.hpp"
+#include "planner/deploy.hpp"
 #include "planner/step_description.hpp"
 #include "simulator/engine/batching_policy.hpp"
 
@@ -26,7 +27,7 @@ void note_precision(std::vector<std::string>& notes, const SimulationRun& run, c
       fmt::format("{}KV capacity: ±{}", whose, as_percent(pool.plan.relative_uncertainty)));
 }
 
-bool is_apart(std::span<const PoolScenario> pools) {
+bool is_disaggregated(std::span<const PoolScenario> pools) {
   return std::any_of(pools.begin(), pools.end(),
                      [](const PoolScenario& pool) { return pool.role == PoolRole::decode; });
 }
@@ -50,7 +51,7 @@ std::vector<std::string> notes_on_cluster(const Scenario& scenario,
         "pool {}: {} data-parallel ranks per replica, {}; KV blocks are per rank", named[i].name,
         pools[i].deployment.parallel.data, lockstep ? "in lockstep" : "each independently"));
   }
-  if (is_apart(named)) {
+  if (is_disaggregated(named)) {
     notes.push_back(describe_link(scenario.cluster->link));
     notes.emplace_back(
         "a prefill replica frees its blocks as soon as the prompt is computed, before K and V have "
@@ -77,7 +78,21 @@ void note_max_tokens(std::vector<std::string>& notes, const SimulationRun& run) 
   }
 }
 
-/// What the numbers assume and leave out.
+/// Of engines named by a version that their presets were not compared with.
+std::vector<std::string> notes_on_versions(const Scenario& scenario) {
+  std::vector<std::string> names = {scenario.engine};
+  if (scenario.cluster) {
+    for (const PoolScenario& pool : scenario.cluster->pools) {
+      if (pool.engine) names.push_back(*pool.engine);
+    }
+  }
+  std::vector<std::string> notes;
+  for (const std::string& name : names) {
+    if (const auto note = uncompared_version(engine_choice(name).preset)) notes.push_back(*note);
+  }
+  return notes;
+}
+
 std::vector<std::string> notes_on(const SimulationRun& run,
                                   const std::vector<StepEstimate>& steps) {
   std::vector<std::string> notes;
@@ -96,6 +111,8 @@ std::vector<std::string> notes_on(const SimulationRun& run,
   }
   const std::vector<std::string> of_cluster = notes_on_cluster(run.scenario, run.pools);
   notes.insert(notes.end(), of_cluster.begin(), of_cluster.end());
+  const std::vector<std::string> uncompared = notes_on_versions(run.scenario);
+  notes.insert(notes.end(), uncompared.begin(), uncompared.end());
   const std::vector<std::string>& of_model = run.pools.front().deployment.model.notes;
   notes.insert(notes.end(), of_model.begin(), of_model.end());
   return notes;
@@ -103,13 +120,12 @@ std::vector<std::string> notes_on(const SimulationRun& run,
 
 }  // namespace
 
-void run_simulation(SimulationRun& run, const PoolStepTimes& step_times,
-                    const ProgressFunction& progress) {
+void run_simulation(SimulationRun& run, const PoolStepTimes& step_times, const Progress& progress) {
   const std::vector<StepEstimate> steps = simulate_sampled(run, step_times, progress);
   run.notes = notes_on(run, steps);
 }
 
-void run_simulation(SimulationRun& run, const ProgressFunction& progress) {
+void run_simulation(SimulationRun& run, const Progress& progress) {
   run_simulation(run, step_times_of(run), progress);
 }
 

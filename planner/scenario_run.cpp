@@ -9,7 +9,7 @@
 #include "base/wording.hpp"
 #include "model/architecture/experts.hpp"
 #include "model/step/scaled_step_time.hpp"
-#include "planner/capacity/step_census.hpp"
+#include "planner/step_census.hpp"
 #include "simulator/engine/batching_policy.hpp"
 #include "simulator/io/scenario_workload.hpp"
 #include "simulator/simulate.hpp"
@@ -65,16 +65,21 @@ Pool pool_of(const PoolScenario& asked, const PoolRun& run, const StepTime* step
                   // The simulator's blocks include a null block, as vLLM's do.
                   .kv_blocks = run.plan.kv_blocks + 1 - run.deployment.engine.memory.null_blocks,
                   .step_time = step_time};
+  if (run.plan.max_running) {
+    pool.replica.engine.max_num_seqs =
+        std::min(pool.replica.engine.max_num_seqs, *run.plan.max_running);
+  }
   pool.ranks = run.deployment.parallel.data;
   pool.lockstep = steps_in_lockstep(asked, run.deployment.model);
-  if (asked.rank_router) pool.rank_router.policy = *asked.rank_router;
+  pool.rank_router.policy =
+      asked.rank_router.value_or(default_rank_router(run.deployment.engine.scheduler));
   pool.autoscaling = asked.autoscaling;
   return pool;
 }
 
 SimulationResult simulate_on(const SimulationRun& run, std::span<const PoolRun> pools,
                              std::span<const StepTime* const> step_times,
-                             const ProgressFunction& progress) {
+                             const Progress& progress) {
   return simulate(cluster_of(run.scenario, pools, step_times), run.workload,
                   {.max_concurrency = run.scenario.max_concurrency,
                    .slo = run.scenario.slo,
@@ -146,7 +151,7 @@ SimulationRun prepare_simulation(const Scenario& scenario,
   return run;
 }
 
-ProgressFunction ended_by(const SimulationRun& run, const ProgressFunction& progress) {
+Progress ended_by(const SimulationRun& run, const Progress& progress) {
   if (!run.stopped) return progress;
   return [&run, progress](std::int64_t done, std::int64_t total) {
     return !run.stopped() && (!progress || progress(done, total));
@@ -160,7 +165,7 @@ PoolStepTimes step_times_of(const SimulationRun& run) {
 }
 
 std::vector<StepEstimate> simulate_sampled(SimulationRun& run, const PoolStepTimes& step_times,
-                                           const ProgressFunction& progress) {
+                                           const Progress& progress) {
   std::deque<CountedSteps> counted;
   std::vector<const StepTime*> seams;
   for (std::size_t i = 0; i < run.pools.size(); ++i) {
@@ -180,8 +185,7 @@ std::vector<StepEstimate> simulate_sampled(SimulationRun& run, const PoolStepTim
 }
 
 SimulationResult simulate_deviating(const SimulationRun& run, const PoolStepTimes& step_times,
-                                    const Deviations& deviations,
-                                    const ProgressFunction& progress) {
+                                    const Deviations& deviations, const Progress& progress) {
   std::vector<PoolRun> pools = run.pools;
   std::deque<ScaledStepTime> scaled;
   std::vector<const StepTime*> seams;

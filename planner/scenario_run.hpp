@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "base/progress.hpp"
 #include "model/memory/memory_plan.hpp"
 #include "model/step/step_estimate.hpp"
 #include "planner/deploy.hpp"
@@ -48,11 +49,8 @@ struct SimulationRun {
   std::function<bool()> stopped{};
 };
 
-/// Called with (done, total); returning false cancels.
-using ProgressFunction = std::function<bool(std::int64_t, std::int64_t)>;
-
 /// Cancels when `progress` (which may be empty) or run.stopped does.
-ProgressFunction ended_by(const SimulationRun& run, const ProgressFunction& progress);
+Progress ended_by(const SimulationRun& run, const Progress& progress);
 
 /// One per pool, in their order.
 using PoolStepTimes = std::deque<RooflineStepTime>;
@@ -82,7 +80,7 @@ Cluster cluster_of(const Scenario& scenario, std::span<const PoolRun> pools,
 /// Fills in the result, and uncertainty and utilisation of each pool's steps. Returns, for each
 /// pool, a sample of the steps that its engines ran, summed into one estimate.
 std::vector<StepEstimate> simulate_sampled(SimulationRun& run, const PoolStepTimes& step_times,
-                                           const ProgressFunction& progress);
+                                           const Progress& progress);
 
 /// Perturbations of a simulation, in standard deviations of each term; above 0 is more.
 struct Deviations {
@@ -93,6 +91,6 @@ struct Deviations {
 
 /// The result of a run that simulate_sampled has filled in, simulated again with these deviations.
 SimulationResult simulate_deviating(const SimulationRun& run, const PoolStepTimes& step_times,
-                                    const Deviations& deviations, const ProgressFunction& progress);
+                                    const Deviations& deviations, const Progress& progress);
 
 }  // namespace roofcast

@@ -1,5 +1,5 @@
-// Latencies of a stored request, as the figures of its run count them: of finished requests, from
-// when each left the client. reports/schema.sql has them as the view request_latencies.
+// Latencies of a stored request, from when it left the client. reports/schema.sql has them as the
+// view request_latencies; figures of a run count finished requests only.
 #pragma once
 
 #include <optional>

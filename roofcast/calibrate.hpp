@@ -16,11 +16,11 @@
 #include <vector>
 
 #include "base/json.hpp"
+#include "base/progress.hpp"
 #include "base/units.hpp"
 #include "calibrate/curve_errors.hpp"
 #include "calibrate/run_calibration.hpp"
 #include "roofcast/envelope.hpp"
-#include "roofcast/progress.hpp"
 
 namespace roofcast {
 

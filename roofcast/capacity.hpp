@@ -13,13 +13,13 @@
 #include <vector>
 
 #include "base/json.hpp"
+#include "base/progress.hpp"
 #include "planner/capacity/confidence.hpp"
 #include "planner/capacity/growth.hpp"
 #include "planner/capacity/load_study.hpp"
 #include "planner/pool_description.hpp"
 #include "roofcast/envelope.hpp"
 #include "roofcast/limits.hpp"
-#include "roofcast/progress.hpp"
 
 namespace roofcast {
 

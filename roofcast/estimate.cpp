@@ -57,10 +57,10 @@ void check_list(const char* key, std::vector<std::int64_t> values, std::int64_t 
 /// The prompt asked about, or the default one.
 std::int64_t input_or_default(const Deployment& deployment, std::int64_t input,
                               std::int64_t output) {
-  constexpr std::int64_t kUsual = 1024;
   if (input != 0) return input;
   const std::int64_t longest = deployment.engine.max_model_len;
-  return longest == 0 ? kUsual : std::clamp<std::int64_t>(longest - output, 1, kUsual);
+  return longest == 0 ? kDefaultInputTokens
+                      : std::clamp<std::int64_t>(longest - output, 1, kDefaultInputTokens);
 }
 
 /// Engines reject such requests, as a simulation does (simulator/engine/admission.cpp).

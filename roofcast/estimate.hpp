@@ -23,6 +23,7 @@
 #include "planner/deployment_description.hpp"
 #include "planner/step_description.hpp"
 #include "roofcast/envelope.hpp"
+#include "simulator/workload/synthetic.hpp"
 
 namespace roofcast {
 
@@ -35,7 +36,7 @@ struct EstimateQuestion {
   std::int64_t batch = 1;          // sequences at once, 1 to kMaxEstimatedBatch
   /// Prompt tokens per sequence, 1 to 10^9; 0: 1,024, or what the model's context leaves.
   std::int64_t input_tokens = 0;
-  std::int64_t output_tokens = 128;  // tokens generated per sequence, 1 to 10^9
+  std::int64_t output_tokens = kDefaultOutputTokens;  // generated per sequence, 1 to 10^9
 };
 
 /// The same for every pair of a batch and a prompt length.
@@ -43,7 +44,7 @@ struct BatchesQuestion {
   DeploymentOptions deployment{};             // as above
   std::vector<std::int64_t> batches{1};       // at least one, none twice; range as above
   std::vector<std::int64_t> input_tokens{0};  // at least one, none twice; range as above
-  std::int64_t output_tokens = 128;
+  std::int64_t output_tokens = kDefaultOutputTokens;
 };
 
 /// Maximum pairs of a batch and a prompt length.

@@ -12,10 +12,10 @@
 #include <vector>
 
 #include "base/json.hpp"
+#include "base/progress.hpp"
 #include "calibrate/overhead_fit.hpp"
 #include "model/engines/host_terms.hpp"
 #include "roofcast/envelope.hpp"
-#include "roofcast/progress.hpp"
 #include "validate/run_fit.hpp"
 
 namespace roofcast {

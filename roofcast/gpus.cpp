@@ -62,20 +62,33 @@ Reached reached(const MeasuredCurve& curve, const MeasuredPoint& point, const Gp
   return compute > memory ? Reached{"peak", compute} : Reached{"bandwidth", memory};
 }
 
+/// What sets the curve apart from others of the same sizes: ", over 8 ranks, power law of 1.2".
+std::string variant_of(const OperatorShape& shape) {
+  std::string words;
+  if (shape.expert_ranks > 1) words += fmt::format(", over {} ranks", shape.expert_ranks);
+  if (shape.power_law > 0) words += fmt::format(", power law of {}", shape.power_law / 100.0);
+  if (shape.window > 0) words += fmt::format(", window of {}", shape.window);
+  if (shape.prompts > 1) words += fmt::format(", {} prompts", shape.prompts);
+  if (shape.fp8_arithmetic) words += ", computed in fp8";
+  return words;
+}
+
 std::string describe(const OperatorShape& shape) {
   switch (shape.family) {
     case OperatorFamily::gemm:
       return fmt::format("{} x {} {}", shape.outputs, shape.inputs, shape.format);
     case OperatorFamily::moe:
-      return fmt::format("{} of {} experts, {} x {} {}{}", shape.experts_per_token, shape.experts,
-                         shape.outputs, shape.inputs, shape.format, shape.gated ? ", gated" : "");
+      return fmt::format("{} of {} experts, {} x {} {}{}{}", shape.experts_per_token, shape.experts,
+                         shape.outputs, shape.inputs, shape.format, shape.gated ? ", gated" : "",
+                         variant_of(shape));
     case OperatorFamily::prefill_attention:
     case OperatorFamily::decode_attention:
       return fmt::format(
-          "{} on {} heads of {}{}, {} cache{}{}", shape.query_heads, shape.kv_heads, shape.head_dim,
+          "{} on {} heads of {}{}, {} cache{}{}{}", shape.query_heads, shape.kv_heads,
+          shape.head_dim,
           shape.value_dim == shape.head_dim ? "" : fmt::format(" and {}", shape.value_dim),
           name_of(shape.cache), shape.latent ? ", latent" : "",
-          shape.beside_prefill ? ", in a call with prefill" : "");
+          shape.beside_prefill ? ", in a call with prefill" : "", variant_of(shape));
     case OperatorFamily::memory_bound:
       return shape.name;
     case OperatorFamily::collective:

@@ -172,6 +172,22 @@ void members(Visitor& visit, UnusedRows& left_out) {
 }
 
 template <class Visitor>
+void members(Visitor& visit, TableRows& table) {
+  visit("file", table.file, "without its folders");
+  visit("kind", table.kind, "of its rows");
+  visit("rows", table.rows, "read");
+  visit("twins", table.twins, "of them, that another row has the time of");
+  visit("refused", table.refused, "of them, impossible or unreadable");
+  visit("unused", table.unused, "of them, not usable here; the others are points");
+}
+
+template <class Visitor>
+void members(Visitor& visit, UnknownTable& unknown) {
+  visit("file", unknown.file, "in a folder of tables");
+  visit("problem", unknown.problem, "why it was passed over");
+}
+
+template <class Visitor>
 void members(Visitor& visit, TablesFamily& family) {
   visit_family(visit, family, false);
 }
@@ -184,8 +200,11 @@ void members(Visitor& visit, TablesAnswer& answer) {
   visit("curves", answer.curves, "of the profile");
   visit("points", answer.points, "of its curves");
   visit("rows_of_mixed_calls", answer.mixed, "prefill and decode in one call");
+  visit("twins", answer.twins, "rows that another row has the time of");
   visit("refused", answer.refused, "rows that are impossible or unreadable");
   visit("unused", answer.unused, "rows that are not usable here");
+  visit("tables", answer.tables, "what became of the rows of each file");
+  visit("unknown", answer.unknown, "tables in a folder that were passed over");
   visit("families", answer.families, "errors of points answered from the others of their curve");
 }
 
@@ -251,20 +270,28 @@ bool is_profiler_folder(const fs::path& folder) {
   return tensor_parallel_of(folder) > 0 && fs::exists(folder.parent_path() / "meta.yaml");
 }
 
+/// A table or a profiler folder.
+struct TableSource {
+  fs::path path{};
+  bool listed = false;  // found in a folder, not named by the caller
+};
+
 /// Tables and profiler folders below `path`, without duplicates, sorted by name.
-std::vector<fs::path> sources_at(const std::string& path) {
+std::vector<TableSource> sources_at(const std::string& path) {
   if (!fs::exists(path)) throw Error(path + ": no such file or folder");
-  if (!fs::is_directory(path)) return {path};
-  std::vector<fs::path> found;
+  if (!fs::is_directory(path)) return {{.path = path}};
   const fs::path top = fs::canonical(path);
-  if (is_profiler_folder(top)) return {top};
+  if (is_profiler_folder(top)) return {{.path = top}};
+  std::vector<TableSource> found;
   for (const auto& entry : fs::recursive_directory_iterator(top)) {
-    if (entry.is_directory() && is_profiler_folder(entry.path())) found.push_back(entry.path());
+    const bool folder = entry.is_directory() && is_profiler_folder(entry.path());
     const bool own = is_profiler_folder(entry.path().parent_path());
-    if (entry.is_regular_file() && is_table(entry.path()) && !own) found.push_back(entry.path());
+    const bool table = entry.is_regular_file() && is_table(entry.path()) && !own;
+    if (folder || table) found.push_back({.path = entry.path(), .listed = true});
   }
   if (found.empty()) throw Error(path + ": contains no .csv, .csv.gz or profiler folder");
-  std::sort(found.begin(), found.end());
+  std::sort(found.begin(), found.end(),
+            [](const TableSource& a, const TableSource& b) { return a.path < b.path; });
   return found;
 }
 
@@ -278,10 +305,39 @@ Deployment profiled(const ProfilerMeta& meta, std::int64_t tensor, const Gpu& gp
   return deployment;
 }
 
+/// Whether that name is a known GPU other than `gpu`.
+bool is_other_gpu(const std::string& device, const Gpu& gpu) {
+  if (device.empty()) return false;
+  try {
+    return load_gpu(device).gpu.name != gpu.name;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
 void read_source(const fs::path& path, const Gpu& gpu, ImportedRows& rows) {
-  if (!fs::is_directory(path)) return read_aiconfigurator(path.string(), rows);
+  if (!fs::is_directory(path)) {
+    return read_aiconfigurator(
+        path.string(), rows, [&](const std::string& device) { return is_other_gpu(device, gpu); });
+  }
   const ProfilerMeta meta = read_profiler_meta((path.parent_path() / "meta.yaml").string());
   read_llmservingsim(path.string(), meta, profiled(meta, tensor_parallel_of(path), gpu), rows);
+}
+
+/// Reads all sources; those of a folder that cannot be read are returned.
+std::vector<UnknownTable> read_sources(const std::vector<TableSource>& sources, const Gpu& gpu,
+                                       ImportedRows& rows) {
+  std::vector<UnknownTable> unknown;
+  for (const TableSource& source : sources) {
+    try {
+      read_source(source.path, gpu, rows);
+    } catch (const Error& error) {
+      if (!source.listed) throw;
+      unknown.push_back({.file = source.path.string(), .problem = error.what()});
+    }
+  }
+  if (rows.rows == 0 && !unknown.empty()) throw Error(unknown.front().problem);
+  return unknown;
 }
 
 /// Warns about tables of another GPU, which would be used as if they were this one's.
@@ -317,8 +373,10 @@ TablesAnswer answer_of(TablesInputs inputs, const ImportedRows& rows, const Gpu&
                       .rows = rows.rows,
                       .curves = std::ssize(gpu.measured->curves),
                       .mixed = rows.mixed,
+                      .twins = unused_rows(rows.twins),
                       .refused = unused_rows(rows.refused),
                       .unused = unused_rows(rows.unused),
+                      .tables = rows.tables,
                       .gpu_display_name = gpu.display_name};
   for (FamilyError& family : curve_errors(gpu, 0).families) {
     answer.families.push_back({std::move(family)});
@@ -394,13 +452,17 @@ TablesAnswer import_tables(const TablesQuestion& question) {
   const Gpu known = load_gpu(question.gpu).gpu;
   TablesInputs inputs{.gpu = known.name, .out = question.out};
   if (inputs.out.empty()) inputs.out = known.name + "-imported.json";
+  std::vector<TableSource> sources;
   for (const std::string& path : question.paths) {
-    for (const fs::path& source : sources_at(path)) inputs.files.push_back(source.string());
+    for (TableSource& source : sources_at(path)) {
+      inputs.files.push_back(source.path.string());
+      sources.push_back(std::move(source));
+    }
   }
   check_not_among(inputs.out, "`out`", inputs.files);
   check_writable(inputs.out);
   ImportedRows rows;
-  for (const std::string& file : inputs.files) read_source(file, known, rows);
+  std::vector<UnknownTable> unknown = read_sources(sources, known, rows);
   std::vector<std::string> warnings = check_devices(rows, known);
   const Gpu gpu =
       import_profile(rows, known, {.date = utc_now(), .tool = std::string("roofcast ") + kVersion});
@@ -409,6 +471,8 @@ TablesAnswer import_tables(const TablesQuestion& question) {
   write_whole(inputs.out, text);
   TablesAnswer answer = answer_of(std::move(inputs), rows, gpu);
   answer.warnings = std::move(warnings);
+  for (const UnknownTable& one : unknown) answer.warnings.push_back("passed over " + one.problem);
+  answer.unknown = std::move(unknown);
   return answer;
 }
 

@@ -84,6 +84,12 @@ struct TablesInputs {
   std::string out{};
 };
 
+/// A table in a folder that is not of a known kind, or cannot be read.
+struct UnknownTable {
+  std::string file{};
+  std::string problem{};
+};
+
 struct UnusedRows : LeftOut {
   std::string reason{};
 };
@@ -97,17 +103,21 @@ struct TablesAnswer {
   std::int64_t rows = 0;
   std::int64_t curves = 0;
   std::int64_t points = 0;
-  std::int64_t mixed = 0;             // rows of prefill and decode in one call
-  std::vector<UnusedRows> refused{};  // impossible or unreadable
-  std::vector<UnusedRows> unused{};   // possible, but not usable here
+  std::int64_t mixed = 0;               // rows of prefill and decode in one call
+  std::vector<UnusedRows> twins{};      // another row has their time
+  std::vector<UnusedRows> refused{};    // impossible or unreadable
+  std::vector<UnusedRows> unused{};     // possible, but not usable here
+  std::vector<TableRows> tables{};      // what became of the rows of each file
+  std::vector<UnknownTable> unknown{};  // passed over
   std::vector<TablesFamily> families{};
   // Not in the JSON.
   std::string gpu_display_name{};
   std::vector<std::string> warnings{};  // one line each
 };
 
-/// Writes the profile to `out`. Throws Error for an unknown GPU, unreadable tables, tables of
-/// another GPU and an unwritable file.
+/// Writes the profile to `out`. Tables in a folder that cannot be read are passed over and listed,
+/// and rows of another GPU left out. Throws Error for an unknown GPU, a path that is not a table,
+/// tables without a usable row and an unwritable file.
 TablesAnswer import_tables(const TablesQuestion& question);
 
 /// What `roofcast profile import -o json` prints.

@@ -18,12 +18,12 @@
 #include <vector>
 
 #include "base/json.hpp"
+#include "base/progress.hpp"
 #include "base/units.hpp"
 #include "planner/deploy.hpp"
 #include "planner/deployment_description.hpp"
 #include "roofcast/envelope.hpp"
 #include "roofcast/glossary.hpp"
-#include "roofcast/progress.hpp"
 #include "roofcast/staircase.hpp"
 
 namespace roofcast {

@@ -17,12 +17,12 @@
 
 #include "base/distribution.hpp"
 #include "base/json.hpp"
+#include "base/progress.hpp"
 #include "base/units.hpp"
 #include "calibrate/run_measurement.hpp"
 #include "planner/deployment_description.hpp"
 #include "reports/store.hpp"
 #include "roofcast/envelope.hpp"
-#include "roofcast/progress.hpp"
 
 namespace roofcast {
 

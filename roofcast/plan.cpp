@@ -368,7 +368,7 @@ PlanAnswer answer_of(const PreparedPlan& prepared, const PlanFindings& found) {
 
 /// What binds the best candidate; nullopt if there is none or when cancelled.
 std::optional<LimitsAnswer> limits_of_best(const PreparedPlan& prepared, const PlanAnswer& answer,
-                                           int threads, const ProgressFunction& progress) {
+                                           int threads, const Progress& progress) {
   if (answer.ranked.empty()) return std::nullopt;
   const RankedPlan& best = answer.ranked.front();
   SimulationRun run = run_of(prepared.catalogue,
@@ -394,7 +394,7 @@ PreparedPlan prepare_plan(const PlanQuestion& question) {
 }
 
 PlanAnswer plan(const PreparedPlan& prepared, const PlanExecution& execution) {
-  const auto progress_of = [&](PlanStage stage) -> ProgressFunction {
+  const auto progress_of = [&](PlanStage stage) -> Progress {
     if (!execution.progress) return {};
     return [&execution, stage](std::int64_t done, std::int64_t total) {
       return execution.progress(stage, done, total);

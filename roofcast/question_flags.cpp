@@ -225,13 +225,18 @@ const Flags<SamplingQuestion>& sampling_flags() {
 
 const Flags<SimulationQuestion>& simulation_flags() {
   using Q = SimulationQuestion;
+  static const Flags<Q> flags = {{.name = "explain",
+                                  .help = "which limit binds, and the gain from 10 % more of each",
+                                  .read = set_to(&Q::explain, true),
+                                  .form = FlagForm::toggle}};
+  return flags;
+}
+
+const Flags<SimulationQuestion>& interval_flags() {
+  using Q = SimulationQuestion;
   static const Flags<Q> flags = {
-      {.name = "explain",
-       .help = "which limit binds, and the gain from 10 % more of each",
-       .read = set_to(&Q::explain, true),
-       .form = FlagForm::toggle},
       {.name = "intervals",
-       .help = "80 % intervals of the latencies, and P(SLO met)",
+       .help = "80 % intervals of the latencies, however long the load",
        .read = [](Q& target, const std::string&,
                   const std::string&) { target.intervals = Intervals::always; },
        .form = FlagForm::toggle}};

@@ -46,6 +46,9 @@ const Flags<SamplingQuestion>& sampling_flags();
 /// explain.
 const Flags<SimulationQuestion>& simulation_flags();
 
+/// intervals.
+const Flags<SimulationQuestion>& interval_flags();
+
 /// What a question of capacity adds to its scenario.
 struct CapacityOptions {
   std::optional<double> min_goodput{};          // share of requests, 0 to 1

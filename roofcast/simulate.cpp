@@ -254,9 +254,8 @@ SimulatedIntervals intervals_answer(const LatencyIntervals& intervals) {
   return answer;
 }
 
-bool without_intervals(SimulationAnswer& answer) {
+void interrupt_intervals(SimulationAnswer& answer) {
   answer.notes.emplace_back("interrupted: the intervals are left out");
-  return false;
 }
 
 }  // namespace
@@ -299,15 +298,10 @@ SimulationAnswer answer_of(const SimulationRun& run) {
   return answer;
 }
 
-SimulationOutcome simulate_prepared(SimulationRun prepared, const Progress& progress) {
-  const bool drawn = std::holds_alternative<SyntheticWorkload>(prepared.scenario.workload);
-  SimulationOutcome outcome{.run = std::move(prepared), .redrawn = drawn};
-  run_simulation(outcome.run, progress);
-  outcome.answer = answer_of(outcome.run);
-  return outcome;
-}
+namespace {
 
-bool explain(SimulationOutcome& outcome, const Progress& progress) {
+/// Adds what limits the run.
+void explain(SimulationOutcome& outcome, const Progress& progress) {
   const SimulationRun& run = outcome.run;
   SimulationRun counted{.scenario = run.scenario, .pools = run.pools, .workload = run.workload};
   bool goes_on = true;
@@ -321,50 +315,65 @@ bool explain(SimulationOutcome& outcome, const Progress& progress) {
   if (goes_on) report = report_limits(counted, account, available_threads(), progress);
   if (!report) {
     outcome.answer.notes.emplace_back("interrupted: the limits of the run are left out");
-    return false;
+    return;
   }
   outcome.answer.limits = limits_answer(*report, run.pools);
-  return true;
 }
 
-bool add_intervals(SimulationOutcome& outcome, Intervals wanted, const Progress& progress) {
+/// Adds intervals of the latencies and the probability that the SLO is met, or why there are none.
+void add_intervals(SimulationOutcome& outcome, const SimulationQuestion& question,
+                   const Progress& progress) {
   const SimulationRun& run = outcome.run;
   SimulationAnswer& answer = outcome.answer;
-  if (wanted == Intervals::none || answer.load.completed == 0) return true;
+  const Intervals wanted = question.intervals;
+  if (wanted == Intervals::none || answer.load.completed == 0) return;
   if (wanted == Intervals::of_small_loads && std::ssize(run.workload.requests) > kSmallLoad) {
     answer.notes.push_back(fmt::format(
         "more than {} requests: intervals of the latencies only on request (`intervals`)",
         with_separators(kSmallLoad)));
-    return true;
+    return;
   }
   if (answer.saturation.saturated.value_or(true)) {
     answer.notes.emplace_back("no intervals: latencies grow as long as the load lasts");
-    return true;
+    return;
   }
+  const bool redrawn =
+      !question.recorded && std::holds_alternative<SyntheticWorkload>(run.scenario.workload);
   const int threads = available_threads();
-  const auto intervals = intervals_of(run, outcome.redrawn, threads, progress);
-  if (!intervals) return without_intervals(answer);
+  const auto intervals = intervals_of(run, redrawn, threads, progress);
+  if (!intervals) return interrupt_intervals(answer);
   if (!answer.slo.targets.empty()) {
     const DeviatingVerdict holds = [&](const Deviations& deviations) {
       return judge(simulate_deviating(run, step_times_of(run), deviations, {})).holds;
     };
     const auto confidence = confidence_of(holds, threads, progress);
-    if (!confidence) return without_intervals(answer);
+    if (!confidence) return interrupt_intervals(answer);
     answer.slo.probability = confidence->probability;
   }
   answer.intervals = intervals_answer(*intervals);
-  return true;
+}
+
+}  // namespace
+
+SimulationOutcome simulate_in_steps(const SimulationQuestion& question,
+                                    const SimulationSteps& steps) {
+  SimulationOutcome outcome{.run = prepare_simulation(question.scenario, question.recorded)};
+  if (!outcome.run.refusal.empty()) {
+    outcome.answer = answer_of(outcome.run);
+    return outcome;
+  }
+  if (steps.ready) steps.ready(outcome.run);
+  run_simulation(outcome.run, steps.requests);
+  outcome.answer = answer_of(outcome.run);
+  if (steps.simulated) steps.simulated(outcome);
+  if (outcome.answer.stopped) return outcome;
+  add_intervals(outcome, question, steps.simulations);
+  if (question.explain) explain(outcome, steps.simulations);
+  return outcome;
 }
 
 SimulationAnswer simulate(const SimulationQuestion& question, const Progress& progress) {
-  SimulationRun run = prepare_simulation(question.scenario, question.recorded);
-  if (!run.refusal.empty()) return answer_of(run);
-  SimulationOutcome outcome = simulate_prepared(std::move(run), progress);
-  if (outcome.answer.stopped) return std::move(outcome.answer);
-  if (question.recorded) outcome.redrawn = false;
-  add_intervals(outcome, question.intervals, progress);
-  if (question.explain) explain(outcome, progress);
-  return std::move(outcome.answer);
+  return simulate_in_steps(question, {.requests = progress, .simulations = progress}).answer;
 }
 
 bool is_yes(const SimulationAnswer& answer) {

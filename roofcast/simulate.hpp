@@ -9,17 +9,18 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "base/json.hpp"
+#include "base/progress.hpp"
 #include "planner/deployment_description.hpp"
 #include "planner/pool_description.hpp"
 #include "planner/scenario_run.hpp"
 #include "roofcast/envelope.hpp"
 #include "roofcast/limits.hpp"
-#include "roofcast/progress.hpp"
 
 namespace roofcast {
 
@@ -147,22 +148,22 @@ SimulationAnswer simulate(const SimulationQuestion& question, const Progress& pr
 struct SimulationOutcome {
   SimulationRun run{};
   SimulationAnswer answer{};
-  /// Whether the scenario draws the load, so that other seeds have others: not if it was read from
-  /// a trace or given.
-  bool redrawn = false;
 };
 
-/// The two parts of simulate(): prepare_simulation() reads, draws and reports what does not fit;
-/// this simulates what fits.
-SimulationOutcome simulate_prepared(SimulationRun prepared, const Progress& progress = {});
+/// What a caller does meanwhile. All may be empty.
+struct SimulationSteps {
+  /// Everything is read, drawn and fits; nothing is simulated yet. To open what the result goes to:
+  /// an unwritable file should not cost a simulation.
+  std::function<void(const SimulationRun&)> ready{};
+  /// It is simulated, or was stopped; intervals and limits are still to come.
+  std::function<void(const SimulationOutcome&)> simulated{};
+  Progress requests{};     // of the simulation: requests finished
+  Progress simulations{};  // of those for intervals and limits. If cancelled, a note says so
+};
 
-/// Adds what limits the run to the answer. False if `progress` cancelled it: a note says so
-/// instead.
-bool explain(SimulationOutcome& outcome, const Progress& progress = {});
-
-/// Adds intervals of the latencies and the probability that the SLO is met if `wanted`, or a note
-/// that says why there are none. False if `progress` cancelled it: a note says so.
-bool add_intervals(SimulationOutcome& outcome, Intervals wanted, const Progress& progress = {});
+/// As simulate(), with the run itself.
+SimulationOutcome simulate_in_steps(const SimulationQuestion& question,
+                                    const SimulationSteps& steps = {});
 
 /// The answer of a run that was refused or has been simulated.
 SimulationAnswer answer_of(const SimulationRun& run);

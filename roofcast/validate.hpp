@@ -14,10 +14,10 @@
 #include <vector>
 
 #include "base/json.hpp"
+#include "base/progress.hpp"
 #include "reports/store.hpp"
 #include "reports/validation.hpp"
 #include "roofcast/envelope.hpp"
-#include "roofcast/progress.hpp"
 #include "validate/run_validation.hpp"
 #include "validate/validation_inputs.hpp"
 

@@ -12,10 +12,10 @@
 #include <vector>
 
 #include "base/json.hpp"
+#include "base/progress.hpp"
 #include "planner/what_if/run_what_if.hpp"
 #include "roofcast/envelope.hpp"
 #include "roofcast/limits.hpp"
-#include "roofcast/progress.hpp"
 
 namespace roofcast {
 

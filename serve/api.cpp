@@ -81,30 +81,30 @@ Progress until(const GivenUp& stopped) {
 /// Stored in `store_path` unless that is empty.
 ApiAnswer simulated(const AskedSimulation& asked, const std::string& store_path,
                     const GivenUp& stopped) {
-  SimulationRun run = prepare_simulation(asked.question.scenario);
-  if (!run.refusal.empty()) return verdict(false, to_json(answer_of(run)));
-  // Opened before the work: an unwritable file should not cost a simulation.
   std::optional<Store> store;
-  if (!store_path.empty()) store.emplace(store_path, Store::Mode::write);
-  SimulationOutcome outcome = simulate_prepared(std::move(run), until(stopped));
-  if (outcome.answer.stopped) throw_stopped();
   std::optional<std::int64_t> id;
-  if (store) id = store_simulation(*store, outcome.run, asked.command_line);
-  add_intervals(outcome, asked.question.intervals, until(stopped));
-  if (asked.question.explain) explain(outcome, until(stopped));
+  const SimulationOutcome outcome = simulate_in_steps(
+      asked.question, {.ready =
+                           [&](const SimulationRun&) {
+                             if (!store_path.empty()) store.emplace(store_path, Store::Mode::write);
+                           },
+                       .simulated =
+                           [&](const SimulationOutcome& simulated) {
+                             if (simulated.answer.stopped) throw_stopped();
+                             if (store)
+                               id = store_simulation(*store, simulated.run, asked.command_line);
+                           },
+                       .requests = until(stopped),
+                       .simulations = until(stopped)});
   ApiAnswer answer = verdict(is_yes(outcome.answer), to_json(outcome.answer));
   if (id) answer.body["run"] = *id;
   return answer;
 }
 
 ApiAnswer simulation_drawn(const SimulationQuestion& question, const GivenUp& stopped) {
-  SimulationRun run = prepare_simulation(question.scenario);
-  if (run.refusal.empty()) {
-    SimulationOutcome outcome = simulate_prepared(std::move(run), until(stopped));
-    if (outcome.answer.stopped) throw_stopped();
-    run = std::move(outcome.run);
-  }
-  return {.body = {{"figures", figures_json(run_figures(run, until(stopped)))}}};
+  const SimulationOutcome outcome = simulate_in_steps(question, {.requests = until(stopped)});
+  if (outcome.answer.stopped) throw_stopped();
+  return {.body = {{"figures", figures_json(run_figures(outcome.run, until(stopped)))}}};
 }
 
 /// A document with its figures.

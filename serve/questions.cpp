@@ -333,6 +333,7 @@ AskedSimulation asked_simulation(const Json& body, const ApiLimits& limits) {
   static const Flags<Asked> flags = [] {
     Flags<Asked> all;
     append(all, simulation_flags(), &Asked::question);
+    append(all, interval_flags(), &Asked::question);
     append(all, load_flags(), &Asked::scenario);
     return all;
   }();

@@ -25,7 +25,8 @@ struct PoolScenario {
   std::optional<Parallelism> parallel{};
   std::optional<EngineOverrides> overrides{};  // replace the scenario's overrides, are not added
                                                // to them
-  std::optional<RouterPolicy> rank_router{};   // among data-parallel ranks; unset: vllm_dp
+  std::optional<RouterPolicy> rank_router{};   // among data-parallel ranks; unset: the
+                                               // engine's (default_rank_router)
   std::optional<bool> lockstep{};              // ranks step together; unset: if the model has
                                                // experts
   std::optional<Autoscaling> autoscaling{};

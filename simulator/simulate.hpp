@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 
+#include "base/progress.hpp"
 #include "simulator/cluster/cluster.hpp"
 #include "simulator/results/level_timeline.hpp"
 #include "simulator/results/result.hpp"
@@ -16,7 +17,7 @@ struct SimulationOptions {
   EngineKind engine_kind = EngineKind::fast;
   /// Called periodically with (finished, total) requests. Returning false stops the run; the result
   /// then covers the requests that had finished.
-  std::function<bool(std::int64_t, std::int64_t)> progress{};
+  Progress progress{};
   /// Called with the first engine and the requests before the run starts, for a step time that
   /// executes the steps the engine planned. Both live until simulate() returns.
   std::function<void(const ReplicaEngine&, const RequestTable&)> attach{};

@@ -124,7 +124,7 @@ void set_capacity_intervals(Prediction& prediction, const SimulationRun& run) {
 
 /// Predicts a prepared run whose model fits.
 Prediction predict_load(SimulationRun& run, const std::optional<std::int64_t>& stage,
-                        const ProgressFunction& progress) {
+                        const Progress& progress) {
   const PoolStepTimes step_times = step_times_of(run);
   run_simulation(run, step_times, progress);
   keep_stage(run, stage);
@@ -246,7 +246,7 @@ Prediction predict_step(const ValidationCase& question) {
   return prediction;
 }
 
-Prediction answer(const ValidationCase& question, const ProgressFunction& progress) {
+Prediction answer(const ValidationCase& question, const Progress& progress) {
   switch (question.ask) {
     case ValidationAsk::step:
       return predict_step(question);
@@ -317,7 +317,7 @@ SimulationRun prepare(const ValidationCase& question) {
              : prepare_simulation(question.scenario, question.recorded);
 }
 
-Prediction predict(const ValidationCase& question, const ProgressFunction& progress) {
+Prediction predict(const ValidationCase& question, const Progress& progress) {
   Prediction prediction = answer(question, progress);
   prediction.run.row.kind = "validate";
   return prediction;

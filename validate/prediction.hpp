@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/progress.hpp"
 #include "planner/deploy.hpp"
 #include "planner/run_simulation.hpp"
 #include "reports/store.hpp"
@@ -28,7 +29,7 @@ struct Prediction {
 /// Neglects chance: other arrivals and lengths of the same distributions. Throws Error for a
 /// deployment that cannot be read or simulated. If `progress` returns false the simulation ends and
 /// its figures are meaningless.
-Prediction predict(const ValidationCase& question, const ProgressFunction& progress);
+Prediction predict(const ValidationCase& question, const Progress& progress);
 
 // ---- its parts, for callers that repeat a prediction with other terms
 

@@ -71,7 +71,7 @@ std::vector<MetricRow> fitted_rows(const ValidationCase& question) {
   return rows;
 }
 
-std::vector<MetricRow> predicted_rows(PreparedCase& prepared, const ProgressFunction& go_on) {
+std::vector<MetricRow> predicted_rows(PreparedCase& prepared, const Progress& go_on) {
   if (prepared.step) {
     const RooflineStepTime step_time(prepared.step->deployment);
     return {{"step_s", "value", step_time.seconds(prepared.batch).value}};
@@ -83,7 +83,7 @@ std::vector<MetricRow> predicted_rows(PreparedCase& prepared, const ProgressFunc
 }
 
 /// The predicted values of the measured figures, in their order.
-std::vector<double> predicted_values(PreparedCase& prepared, const ProgressFunction& go_on) {
+std::vector<double> predicted_values(PreparedCase& prepared, const Progress& go_on) {
   const std::vector<MetricRow> rows = predicted_rows(prepared, go_on);
   std::vector<double> values;
   for (const MetricRow& wanted : prepared.measured) {
@@ -153,7 +153,7 @@ std::vector<PreparedCase> prepare_cases(const std::vector<ValidationCase>& cases
 class CasePredictions {
  public:
   CasePredictions(std::vector<PreparedCase>& cases, const std::vector<const HostTerm*>& terms,
-                  const ProgressFunction& progress)
+                  const Progress& progress)
       : cases_(cases), terms_(terms), progress_(progress) {}
 
   std::vector<double> operator()(std::span<const double> values) {
@@ -202,7 +202,7 @@ class CasePredictions {
 
   std::vector<PreparedCase>& cases_;
   const std::vector<const HostTerm*>& terms_;
-  const ProgressFunction& progress_;
+  const Progress& progress_;
   std::int64_t done_ = 0;
   std::atomic<bool> stopped_{false};
 };
@@ -265,7 +265,7 @@ EngineProfile profile_of(const EngineFit& fit, const std::string& name, const st
 
 }  // namespace
 
-std::optional<EngineFit> fit_engine(const EngineFitTask& task, const ProgressFunction& progress) {
+std::optional<EngineFit> fit_engine(const EngineFitTask& task, const Progress& progress) {
   EngineFit result{.terms = task.terms};
   std::vector<PreparedCase> cases = prepare_cases(task.cases, result.left_out);
   check_one_engine(cases);

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/progress.hpp"
 #include "calibrate/overhead_fit.hpp"
 #include "model/engines/host_terms.hpp"
 #include "planner/run_simulation.hpp"
@@ -41,6 +42,6 @@ struct EngineFit {
 /// value, or by their median if there is no other. `progress` receives the predictions made and
 /// their maximum number; if it returns false, returns nullopt. Throws Error if the cases use
 /// several engines, or if none can be used.
-std::optional<EngineFit> fit_engine(const EngineFitTask& task, const ProgressFunction& progress);
+std::optional<EngineFit> fit_engine(const EngineFitTask& task, const Progress& progress);
 
 }  // namespace roofcast

@@ -31,7 +31,7 @@ void compare(const std::vector<MetricRow>& figures, ValidatedCase& validated) {
   }
 }
 
-ValidatedCase validated(const ValidationCase& question, const ProgressFunction& go_on) {
+ValidatedCase validated(const ValidationCase& question, const Progress& go_on) {
   ValidatedCase result;
   result.assumed = question.assumed;
   result.warnings = question.measured.warnings;
@@ -65,8 +65,7 @@ ValidatedCase validated(const ValidationCase& question, const ProgressFunction& 
 }  // namespace
 
 std::optional<std::vector<ValidatedCase>> run_validation(const std::vector<ValidationCase>& cases,
-                                                         int threads,
-                                                         const ProgressFunction& progress) {
+                                                         int threads, const Progress& progress) {
   std::atomic<bool> stopped{false};
   const auto go_on = [&](std::int64_t, std::int64_t) { return !stopped; };
   const auto one = [&](std::int64_t i) {

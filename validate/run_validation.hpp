@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/progress.hpp"
 #include "reports/validation.hpp"
 #include "validate/prediction.hpp"
 #include "validate/validate_manifest.hpp"
@@ -24,7 +25,6 @@ struct ValidatedCase {
 /// answered, compared.reason says why. `progress` counts cases and is called on the calling thread;
 /// if it returns false, the work ends and nullopt is returned.
 std::optional<std::vector<ValidatedCase>> run_validation(const std::vector<ValidationCase>& cases,
-                                                         int threads,
-                                                         const ProgressFunction& progress);
+                                                         int threads, const Progress& progress);
 
 }  // namespace roofcast

@@ -2,20 +2,25 @@
 // systems/data/*/*/*.parquet, as CSV). Latencies are in milliseconds, message sizes in elements of
 // two bytes, and the context of decode attention is step + isl.
 //   gemm            one product; n outputs, k inputs
-//   attention       context: single prompts; generation: batches of equal context
-//   moe             a layer's experts; balanced tokens, else the mildest power law
-//   generation MLA  the kernel alone; tables of whole modules also include projections
+//   attention       context: batches of equal prompts; generation: batches of equal context
+//   moe             a layer's experts, picked evenly or by a power law, spread over ranks or not
+//   MLA             the kernel alone; tables of whole modules also include projections
 //   collectives     the engine's own all-reduce inside graphs, and NCCL
 #pragma once
 
+#include <functional>
 #include <string>
 
 #include "calibrate/tables/imported_rows.hpp"
 
 namespace roofcast {
 
-/// Adds the file's contents to `rows`. Throws Error if it is not one of these tables, naming what
-/// is missing.
-void read_aiconfigurator(const std::string& path, ImportedRows& rows);
+/// Whether rows of the device of that name are of no use here.
+using OtherDevice = std::function<bool(const std::string& device)>;
+
+/// Adds the file's contents to `rows`; those of another device are left out. Throws Error if it is
+/// not one of these tables, naming its columns.
+void read_aiconfigurator(const std::string& path, ImportedRows& rows,
+                         const OtherDevice& other = {});
 
 }  // namespace roofcast

@@ -8,23 +8,10 @@
 #include "base/error.hpp"
 #include "calibrate/curve_fit.hpp"
 #include "calibrate/derived_efficiency.hpp"
-#include "model/step/roofline.hpp"
 
 namespace roofcast {
 
 namespace {
-
-void refuse_beyond_physics(ImportedRows& rows, const Gpu& gpu) {
-  std::vector<TimedPoint> kept;
-  for (TimedPoint& p : rows.points) {
-    if (beats_physics(p.shape, p.point, gpu)) {
-      leave_out(rows.refused, "faster than the GPU's peaks and bandwidths allow", p.name);
-    } else {
-      kept.push_back(std::move(p));
-    }
-  }
-  rows.points = std::move(kept);
-}
 
 std::string joined_devices(const ImportedRows& rows) {
   std::string names;
@@ -76,7 +63,8 @@ Gpu import_profile(ImportedRows& rows, const Gpu& known, const ImportRecord& rec
   refuse_cached_reads(rows, known);
   settle_duplicates(rows);
   if (rows.points.empty()) {
-    throw Error(fmt::format("no profile: none of {} rows is usable", rows.rows));
+    throw Error(
+        fmt::format("no profile: none of {} rows is usable: {}", rows.rows, main_reasons(rows)));
   }
   Gpu gpu = known;
   Measured measured = provenance_of(rows, record);

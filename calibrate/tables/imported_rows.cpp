@@ -4,21 +4,33 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <set>
 #include <tuple>
 #include <utility>
 
 #include "model/curves/measured_curve.hpp"
+#include "model/step/roofline.hpp"
 
 namespace roofcast {
 
 namespace {
 
 constexpr std::size_t kShownRows = 3;
+constexpr std::size_t kShownReasons = 3;
 
 // Two collections of one kernel on two GPUs of a type are within 12 % of each other nine times out
 // of ten (aiconfigurator 095f58a, 35,742 bf16 shapes of vLLM 0.18 and 0.24 on H200): twice that is
 // not noise.
 constexpr double kMaxDisagreement = 1.25;
+
+// Share of a file's points: above it something else was timed throughout. aiconfigurator 095f58a:
+// 22 % of the prompts of vLLM 0.19 on H200, whose times grow with KV heads, not with query heads;
+// at most 2 % in the other attention tables of H200 and L40S.
+constexpr double kMaxImpossible = 0.05;
+constexpr double kFewImpossible = 20;  // points that condemn no file, however short
 
 // A buffer this many times larger than the cache is read almost entirely from memory.
 constexpr double kCacheReach = 1.5;
@@ -38,31 +50,99 @@ bool is_holdable(const TimedPoint& p) {
   return p.point.x <= max && p.point.y <= kMaxMeasured && p.shape.ranks <= kMaxMeasuredRanks;
 }
 
+void leave_out(ImportedRows& rows, Fate fate, const std::string& reason, std::size_t table,
+               const std::string& place) {
+  auto& list = fate == Fate::twin ? rows.twins : fate == Fate::refused ? rows.refused : rows.unused;
+  LeftOut& entry = list[reason];
+  ++entry.rows;
+  if (entry.first.size() < kShownRows) entry.first.push_back(place);
+  if (table >= rows.tables.size()) return;  // points that come from no file
+  TableRows& counts = rows.tables[table];
+  ++(fate == Fate::twin ? counts.twins : fate == Fate::refused ? counts.refused : counts.unused);
+}
+
+/// Moves the points for which `wrong` is true from `kept` to those refused.
+void refuse(ImportedRows& rows, std::vector<TimedPoint>& kept, const std::string& reason,
+            const std::function<bool(const TimedPoint&)>& wrong) {
+  for (const TimedPoint& p : kept) {
+    if (wrong(p)) leave_out(rows, Fate::refused, reason, p);
+  }
+  std::erase_if(kept, wrong);
+}
+
+KernelKey experts_key(const TimedPoint& p) {
+  KernelKey key{p.shape, p.kernel};
+  key.first.power_law = 0;
+  return key;
+}
+
+constexpr const char* kCachedReads = "keys and values read from the L2 cache";
+
+/// How to say that the point was read from the L2 cache; nullopt if what it reads does not fit the
+/// cache, or its time is impossible even without reading memory.
+std::optional<std::string> cached_read(const TimedPoint& p, const Gpu& gpu) {
+  Work work = work_of(least_shape(p.shape), p.point.x, p.point.y);
+  const bool streams = work.family == OperatorFamily::memory_bound;
+  const Bytes read = streams ? work.bytes : work.stored_bytes;
+  if (work.family == OperatorFamily::collective || read >= gpu.l2_cache * kCacheReach) return {};
+  work.bytes = Bytes{};
+  work.stored_bytes = Bytes{};
+  if (p.point.time * kAboveStatedLimits < physical_limit(work, gpu)) return {};
+  if (streams) return "activations read from the L2 cache";
+  return has_second_axis(work.family) ? kCachedReads : "weights read from the L2 cache";
+}
+
 bool reads_cache(const TimedPoint& p) { return p.shape.family == OperatorFamily::decode_attention; }
 
 }  // namespace
 
-void leave_out(std::map<std::string, LeftOut>& list, const std::string& reason,
-               const std::string& place) {
-  LeftOut& entry = list[reason];
-  ++entry.rows;
-  if (entry.first.size() < kShownRows) entry.first.push_back(place);
+void begin_table(ImportedRows& rows, const std::string& path, const std::string& kind) {
+  rows.tables.push_back({.file = std::filesystem::path(path).filename().string(), .kind = kind});
+}
+
+void count_row(ImportedRows& rows) {
+  ++rows.rows;
+  ++rows.tables.back().rows;
+}
+
+void leave_out(ImportedRows& rows, Fate fate, const std::string& reason, const std::string& place) {
+  leave_out(rows, fate, reason, rows.tables.size() - 1, place);
+}
+
+void leave_out(ImportedRows& rows, Fate fate, const std::string& reason, const TimedPoint& point) {
+  leave_out(rows, fate, reason, point.table, point.name);
+}
+
+std::string main_reasons(const ImportedRows& rows) {
+  std::vector<std::pair<std::string, LeftOut>> all;
+  for (const auto* list : {&rows.twins, &rows.refused, &rows.unused}) {
+    all.insert(all.end(), list->begin(), list->end());
+  }
+  std::stable_sort(all.begin(), all.end(),
+                   [](const auto& a, const auto& b) { return a.second.rows > b.second.rows; });
+  all.resize(std::min(all.size(), kShownReasons));
+  std::vector<std::string> texts;
+  for (const auto& [reason, left_out] : all) {
+    texts.push_back(
+        fmt::format("{} rows: {} ({})", left_out.rows, reason, fmt::join(left_out.first, ", ")));
+  }
+  return fmt::format("{}", fmt::join(texts, "; "));
 }
 
 void add_point(ImportedRows& rows, TimedPoint point) {
+  point.table = rows.tables.empty() ? 0 : rows.tables.size() - 1;
   const double time = point.point.time.value;
   if (!std::isfinite(time) || time <= 0) {
-    leave_out(rows.refused, "time is not positive", point.name);
+    leave_out(rows, Fate::refused, "time is not positive", point);
     return;
   }
   if (time < kShortestCall || time > kLongestCall) {
-    leave_out(rows.refused,
-              fmt::format("time is not between {} and {} s", kShortestCall, kLongestCall),
-              point.name);
+    leave_out(rows, Fate::refused,
+              fmt::format("time is not between {} and {} s", kShortestCall, kLongestCall), point);
     return;
   }
   if (!is_holdable(point)) {
-    leave_out(rows.refused, "larger than any operator of a profile", point.name);
+    leave_out(rows, Fate::refused, "larger than any operator of a profile", point);
     return;
   }
   rows.points.push_back(std::move(point));
@@ -101,16 +181,49 @@ void settle_duplicates(ImportedRows& rows) {
     }
     if (max > min * kMaxDisagreement) {
       for (auto i = first; i != last; ++i) {
-        leave_out(rows.refused, "contradicting rows of one size", rows.points[*i].name);
+        leave_out(rows, Fate::refused, "contradicting rows of one size", rows.points[*i]);
       }
     } else {
       point.point.time = sum / count;
       point.point.samples = samples;
+      for (auto i = first + 1; i != last; ++i) {
+        leave_out(rows, Fate::twin, "timed again at the same size: averaged", rows.points[*i]);
+      }
       settled.push_back(std::move(point));
     }
     first = last;
   }
   rows.points = std::move(settled);
+}
+
+void refuse_beyond_physics(ImportedRows& rows, const Gpu& gpu) {
+  std::vector<TimedPoint> kept;
+  std::set<KernelKey> too_fast;                           // experts, however they are picked
+  std::vector<double> impossible(rows.tables.size(), 0);  // points of each file
+  std::vector<double> all(rows.tables.size(), 0);
+  for (TimedPoint& p : rows.points) {
+    if (p.table < all.size()) ++all[p.table];
+    if (!beats_physics(p.shape, p.point, gpu)) {
+      kept.push_back(std::move(p));
+      continue;
+    }
+    const auto cached = cached_read(p, gpu);
+    leave_out(rows, Fate::refused,
+              cached ? *cached : "faster than the GPU's peaks and bandwidths allow", p);
+    if (cached) continue;
+    if (p.table < all.size()) ++impossible[p.table];
+    if (p.shape.family == OperatorFamily::moe) too_fast.insert(experts_key(p));
+  }
+  refuse(rows, kept, "in a file of which more than a twentieth is impossible",
+         [&](const TimedPoint& p) {
+           return p.table < all.size() &&
+                  impossible[p.table] > std::max(kFewImpossible, kMaxImpossible * all[p.table]);
+         });
+  refuse(rows, kept, "beside impossible rows: fewer experts were read than stated",
+         [&](const TimedPoint& p) {
+           return p.shape.family == OperatorFamily::moe && too_fast.contains(experts_key(p));
+         });
+  rows.points = std::move(kept);
 }
 
 void refuse_cached_reads(ImportedRows& rows, const Gpu& gpu) {
@@ -127,7 +240,7 @@ void refuse_cached_reads(ImportedRows& rows, const Gpu& gpu) {
       const Seconds cold = shortest[{p.shape, p.kernel}] + read / gpu.memory_bandwidth;
       if (read < gpu.l2_cache * kCacheReach && p.point.time < cold &&
           p.point.time > shortest[{p.shape, p.kernel}]) {
-        leave_out(rows.refused, "keys and values read from the L2 cache", p.name);
+        leave_out(rows, Fate::refused, kCachedReads, p);
         continue;
       }
     }

@@ -32,12 +32,33 @@ struct KernelSource {
   bool attention_writes_cache = false;
 };
 
+/// What became of the rows of one file. Rows that are none of these became points.
+struct TableRows {
+  std::string file{};  // without its folders
+  std::string kind{};  // "gemm", "moe", ...
+  std::int64_t rows = 0;
+  std::int64_t twins = 0;
+  std::int64_t refused = 0;
+  std::int64_t unused = 0;
+
+  std::int64_t used() const { return rows - twins - refused - unused; }
+};
+
+/// Why a row is not a point of its own.
+enum class Fate {
+  twin,     // another row has its time
+  refused,  // impossible or unreadable
+  unused,   // possible, but not usable here
+};
+
 struct ImportedRows {
   std::vector<TimedPoint> points{};
   std::int64_t rows = 0;
   std::int64_t mixed = 0;  // calls over prompts and decodes, few of which become points
-  std::map<std::string, LeftOut> refused{};       // by reason: impossible or unreadable
-  std::map<std::string, LeftOut> unused{};        // by reason: possible, but not usable here
+  std::map<std::string, LeftOut> twins{};         // by reason
+  std::map<std::string, LeftOut> refused{};       // by reason
+  std::map<std::string, LeftOut> unused{};        // by reason
+  std::vector<TableRows> tables{};                // in the order in which they were read
   std::map<std::string, std::int64_t> devices{};  // as named in the tables, with their row counts
   std::map<std::string, std::string> versions{};  // "vLLM" -> "0.24.0"; several are joined by
                                                   // commas
@@ -45,8 +66,21 @@ struct ImportedRows {
   std::vector<KernelSource> sources{};
 };
 
-void leave_out(std::map<std::string, LeftOut>& list, const std::string& reason,
-               const std::string& place);
+/// Starts the account of a file; further rows are its.
+void begin_table(ImportedRows& rows, const std::string& path, const std::string& kind);
+
+/// Counts a row of the last table.
+void count_row(ImportedRows& rows);
+
+/// Notes why a row of the last table is not a point.
+void leave_out(ImportedRows& rows, Fate fate, const std::string& reason, const std::string& place);
+
+/// The same for a point that was added earlier.
+void leave_out(ImportedRows& rows, Fate fate, const std::string& reason, const TimedPoint& point);
+
+/// "2,000 rows: sliding windows (table.csv line 2, ...); 896 rows: ...": the most frequent reasons
+/// for which rows of any fate are left out.
+std::string main_reasons(const ImportedRows& rows);
 
 /// Adds the point. Refuses it if its time is not a finite number above 0, or if time or size exceed
 /// what a profile can hold (model/curves/measured_curve.hpp).
@@ -56,7 +90,16 @@ void add_version(ImportedRows& rows, const std::string& what, const std::string&
 
 /// Replaces points at the same size of one shape and kernel by their mean if they agree. If the
 /// slowest takes over a quarter longer than the fastest, none can be trusted and all are refused.
+/// All but one of those that agree are twins.
 void settle_duplicates(ImportedRows& rows);
+
+/// Refuses points that are faster than the GPU's peaks and bandwidths allow. Those that only its
+/// memory rules out, and whose weights, keys and values fit the L2 cache one and a half times, were
+/// read from there and are refused as such. A file of which more than a twentieth (and 20 points)
+/// is impossible is refused whole: what was timed is not what it states. Experts that beat the
+/// memory were fewer than stated (a router that picks groups first), at every size: all points of
+/// such experts and kernel are refused, however they are picked.
+void refuse_beyond_physics(ImportedRows& rows, const Gpu& gpu);
 
 /// Refuses decode points whose keys and values fit the L2 cache one and a half times and that took
 /// less than the shortest call of their kernel plus reading from memory: a benchmark that reads one

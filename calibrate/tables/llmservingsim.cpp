@@ -108,13 +108,14 @@ struct Reading {
 void read_layers(const Reading& reading, const std::string& path, const std::string& size) {
   TableFile table(path);
   check_columns(table, path, {"layer", size, "time_us"});
+  begin_table(reading.rows, path, "layers");
   ImportedRows& rows = reading.rows;
   while (table.next()) {
-    ++rows.rows;
+    count_row(rows);
     const auto count = table.whole() ? table.count(size, 1) : std::nullopt;
     const auto time = table.whole() ? table.number("time_us") : std::nullopt;
     if (!count || !time) {
-      leave_out(rows.refused, kNoNumber, table.place());
+      leave_out(rows, Fate::refused, kNoNumber, table.place());
       continue;
     }
     const std::string& layer = table.text("layer");
@@ -123,13 +124,14 @@ void read_layers(const Reading& reading, const std::string& path, const std::str
     const LinearOperator* op =
         known == kLayers.end() ? nullptr : find_operator(reading.operators, known->second);
     if (op == nullptr) {
-      leave_out(rows.unused, "layer " + layer, table.place());
+      leave_out(rows, Fate::unused, "layer " + layer, table.place());
       continue;
     }
     // Memory-bound operators are identified by their bytes alone, so another tensor parallelism
     // would add different rows for the same ones.
     if (op->work.family == OperatorFamily::memory_bound && reading.known.contains(op->shape)) {
-      leave_out(rows.unused, "token operators at a second tensor-parallel degree", table.place());
+      leave_out(rows, Fate::unused, "token operators at a second tensor-parallel degree",
+                table.place());
       continue;
     }
     reading.add(op->shape, static_cast<double>(*count) * op->shape_each, 0, *time, table.place());
@@ -181,14 +183,15 @@ void add_mixed(const Reading& reading, const std::vector<AttentionCall>& calls,
 void read_attention(const Reading& reading, const std::string& path) {
   TableFile table(path);
   check_columns(table, path, {"prefill_chunk", "kv_prefill", "n_decode", "kv_decode", "time_us"});
+  begin_table(reading.rows, path, "mixed attention");
   const AttentionOperator& op = attention_of(reading, path);
   ImportedRows& rows = reading.rows;
   std::vector<AttentionCall> calls;
   while (table.next()) {
-    ++rows.rows;
+    count_row(rows);
     const auto call = call_of(table);
     if (!call) {
-      leave_out(rows.refused, kNoNumber, table.place());
+      leave_out(rows, Fate::refused, kNoNumber, table.place());
       continue;
     }
     calls.push_back(*call);

@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <map>
+#include <string>
+
 #include "base/numbers.hpp"
 #include "base/text.hpp"
 #include "base/wording.hpp"
@@ -22,6 +25,28 @@ Section unused_section(const std::string& heading, const std::vector<UnusedRows>
     table.rows.push_back({with_separators(unused.rows), unused.reason, joined(unused.first)});
   }
   return {.heading = heading, .lines = {}, .table = std::move(table)};
+}
+
+/// What became of the rows, by kind of table.
+Section tables_section(const std::vector<TableRows>& tables) {
+  std::map<std::string, TableRows> kinds;
+  for (const TableRows& one : tables) {
+    TableRows& sum = kinds[one.kind];
+    sum.rows += one.rows;
+    sum.twins += one.twins;
+    sum.refused += one.refused;
+    sum.unused += one.unused;
+  }
+  Table table{
+      .title = "",
+      .columns = {{"Kind", false}, {"Rows"}, {"Used"}, {"Twins"}, {"Rejected"}, {"Not usable"}},
+      .rows = {}};
+  for (const auto& [kind, sum] : kinds) {
+    table.rows.push_back({kind, with_separators(sum.rows), with_separators(sum.used()),
+                          with_separators(sum.twins), with_separators(sum.refused),
+                          with_separators(sum.unused)});
+  }
+  return {.heading = "Tables", .lines = {}, .table = std::move(table)};
 }
 
 Section families_section(const std::vector<TablesFamily>& families) {
@@ -63,7 +88,11 @@ Document import_document(const TablesAnswer& answer) {
   }
   head.lines.push_back(fmt::format("use it with --gpu {}", answer.inputs.out));
   document.sections.push_back(std::move(head));
+  if (!answer.tables.empty()) document.sections.push_back(tables_section(answer.tables));
   document.sections.push_back(families_section(answer.families));
+  if (!answer.twins.empty()) {
+    document.sections.push_back(unused_section("Twins", answer.twins));
+  }
   if (!answer.refused.empty()) {
     document.sections.push_back(unused_section("Rejected", answer.refused));
   }

@@ -46,6 +46,7 @@ Usage simulate_usage(SimulateOptions& target) {
   usage.unlisted.add_options()("no-intervals", po::bool_switch(&target.no_intervals),
                                "one simulation instead of some thirty");
   add_flags(usage.options, simulation_flags(), target.question);
+  add_flags(usage.unlisted, interval_flags(), target.question);
   add_scenario_options(target, usage.options, usage.unlisted);
   usage.more =
       "More: --from-cmd LINE, load shapes (--stages, --turns ...), trace formats, scheduler "

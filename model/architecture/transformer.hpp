@@ -201,6 +201,11 @@ struct Transformer {
   SamplingKind sampling = SamplingKind::plain;  // default of generation_config.json
   std::optional<DType> kv_cache_dtype{};        // as the checkpoint specifies; else `activation`
   std::int64_t vision_parameters = 0;  // encoder and projector of a multimodal model, 16-bit
+  /// The encoder's depth and width as the config names them, num_hidden_layers and hidden_size; 0:
+  /// not named, or no encoder (`has_vision`).
+  bool has_vision = false;
+  std::int64_t vision_layers = 0;
+  std::int64_t vision_hidden = 0;
   std::int64_t next_token_layers = 0;  // multi-token-prediction blocks, not counted in `layers`
   std::optional<Bytes> checkpoint_bytes{};  // exact, if safetensors or GGUF files were present
   std::vector<std::string> notes{};         // assumptions and omissions, for the user to read

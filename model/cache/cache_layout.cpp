@@ -77,7 +77,8 @@ std::vector<CacheType> cache_types(const Transformer& model, const LayerRange& r
 }
 
 /// All layers in one group: attention of one span (widths may differ), or states only.
-CacheLayout single_group(const std::vector<CacheType>& types, std::int64_t block_tokens) {
+CacheLayout single_group(const std::vector<CacheType>& types, std::int64_t block_tokens,
+                         std::int64_t state_rows) {
   CacheLayout layout;
   layout.block_tokens = block_tokens;
   Bytes row;
@@ -92,8 +93,34 @@ CacheLayout single_group(const std::vector<CacheType>& types, std::int64_t block
   layout.groups.push_back({.layers = layout.layers_per_row,
                            .span = types.front().span,
                            .recurrent = recurrent,
-                           .rows_per_sequence = recurrent ? kStateRowsPerSequence : 0,
+                           .rows_per_sequence = recurrent ? state_rows : 0,
                            .block_tokens = 0});
+  return layout;
+}
+
+/// One pool of tokens: every layer that keeps all of them, and the others' share.
+CacheLayout token_pool(const std::vector<CacheType>& types, std::int64_t block_tokens,
+                       double window_share) {
+  const auto windowed = [](const CacheType& type) {
+    return type.span.kind == AttentionSpan::Kind::sliding ||
+           type.span.kind == AttentionSpan::Kind::chunked;
+  };
+  const bool only_windows = std::all_of(types.begin(), types.end(), [&](const CacheType& type) {
+    return type.recurrent() || windowed(type);
+  });
+  CacheLayout layout;
+  layout.block_tokens = block_tokens;
+  Bytes token;
+  for (const CacheType& type : types) {
+    if (type.recurrent()) continue;
+    layout.layers_per_row += type.layers;
+    const double share = windowed(type) && !only_windows ? window_share : 1.0;
+    token += type.per_token * (share * static_cast<double>(type.layers));
+  }
+  if (layout.layers_per_row == 0) return layout;
+  layout.page =
+      token * static_cast<double>(block_tokens) / static_cast<double>(layout.layers_per_row);
+  layout.groups.push_back({.layers = layout.layers_per_row});
   return layout;
 }
 
@@ -117,7 +144,8 @@ std::int64_t group_size(const std::vector<CacheType>& types) {
 
 /// Several types: groups of equal size on pages of equal bytes. The widest attention type sets the
 /// page size; narrower types put more tokens on a page, and states are padded to it.
-CacheLayout several_groups(const std::vector<CacheType>& types, std::int64_t block_tokens) {
+CacheLayout several_groups(const std::vector<CacheType>& types, std::int64_t block_tokens,
+                           std::int64_t state_rows) {
   Bytes widest;
   Bytes largest_state;
   for (const CacheType& type : types) {
@@ -132,7 +160,7 @@ CacheLayout several_groups(const std::vector<CacheType>& types, std::int64_t blo
     CacheGroup group{.layers = layout.layers_per_row, .span = type.span};
     group.recurrent = type.recurrent();
     if (group.recurrent) {
-      group.rows_per_sequence = kStateRowsPerSequence;
+      group.rows_per_sequence = state_rows;
     } else if (type.per_token < widest) {
       group.block_tokens = static_cast<std::int64_t>(layout.page / type.per_token);
     }
@@ -145,7 +173,9 @@ CacheLayout several_groups(const std::vector<CacheType>& types, std::int64_t blo
   return layout;
 }
 
-CacheLayout layout_of(const std::vector<CacheType>& types, std::int64_t block_tokens) {
+CacheLayout layout_of(const std::vector<CacheType>& types, std::int64_t block_tokens,
+                      const CacheRules& rules) {
+  if (rules.window_share) return token_pool(types, block_tokens, *rules.window_share);
   if (types.empty()) {
     CacheLayout none;
     none.block_tokens = block_tokens;
@@ -157,8 +187,8 @@ CacheLayout layout_of(const std::vector<CacheType>& types, std::int64_t block_to
   const bool uniform = std::all_of(types.begin(), types.end(), like_first);
   const bool has_attention =
       std::any_of(types.begin(), types.end(), [](const CacheType& t) { return !t.recurrent(); });
-  if (uniform || !has_attention) return single_group(types, block_tokens);
-  return several_groups(types, block_tokens);
+  if (uniform || !has_attention) return single_group(types, block_tokens, rules.state_rows);
+  return several_groups(types, block_tokens, rules.state_rows);
 }
 
 std::int64_t reserved_group_rows(const CacheGroup& group, std::int64_t block, std::int64_t tokens,
@@ -190,7 +220,7 @@ std::int64_t sum_of_rows(const CacheLayout& layout, RowsOfGroup rows_of_group) {
 }  // namespace
 
 CacheLayout cache_layout(const Transformer& model, DType cache_dtype, const Parallelism& parallel,
-                         std::int64_t block_tokens, ChunkedLayers chunked) {
+                         std::int64_t block_tokens, const CacheRules& rules) {
   const auto layers = static_cast<std::int64_t>(model.layers.size());
   CacheLayout fullest;
   fullest.block_tokens = block_tokens;
@@ -198,7 +228,8 @@ CacheLayout cache_layout(const Transformer& model, DType cache_dtype, const Para
   for (int stage = 0; stage < parallel.pipeline; ++stage) {
     const LayerRange range = pipeline_stage(layers, parallel.pipeline, stage);
     const CacheLayout layout =
-        layout_of(cache_types(model, range, cache_dtype, parallel.tensor, chunked), block_tokens);
+        layout_of(cache_types(model, range, cache_dtype, parallel.tensor, rules.chunked),
+                  block_tokens, rules);
     const Bytes of_all_groups = layout.row_bytes() * static_cast<double>(layout.groups.size());
     if (of_all_groups > max) {
       fullest = layout;

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "base/units.hpp"
@@ -44,10 +45,14 @@ Bytes state_bytes_per_sequence(const Transformer& model, int tensor = 1);
 Bytes cache_bytes_per_sequence(const Transformer& model, DType cache_dtype, std::int64_t tokens,
                                int tensor = 1);
 
-/// State rows that vLLM keeps per sequence: the running state and the last one aligned to a block,
-/// from which prefix caching can restart (MambaSpec in vllm/v1/kv_cache_interface.py,
-/// mamba_cache_mode "align"). Without prefix caching the engine keeps one.
-inline constexpr std::int64_t kStateRowsPerSequence = 2;
+/// What an engine decides about its cache besides the size of a block.
+struct CacheRules {
+  ChunkedLayers chunked = ChunkedLayers::apart;
+  std::int64_t state_rows = 1;  // that each group of recurrent layers keeps per sequence
+  /// SGLang: one pool of tokens for all layers, in which those with windows have room for this
+  /// share of the tokens (1: they keep all of them); recurrent states are elsewhere.
+  std::optional<double> window_share{};
+};
 
 /// One pool of equal pages shared by groups of layers, as vLLM V1 lays it out (kv_cache_utils,
 /// v0.11 and later). A uniform model has one group with all layers.
@@ -76,7 +81,7 @@ struct CacheLayout {
 /// holds the state. Only the layers of the pipeline stage with the most cache. A model without a
 /// cache has no groups. Neglects kernels that need block sizes other than multiples of 16.
 CacheLayout cache_layout(const Transformer& model, DType cache_dtype, const Parallelism& parallel,
-                         std::int64_t block_tokens, ChunkedLayers chunked = ChunkedLayers::apart);
+                         std::int64_t block_tokens, const CacheRules& rules = {});
 
 /// Block ids that the engine reserves for a sequence of up to `tokens` tokens (max_model_len when
 /// it checks that one fits and prints its maximum concurrency), over all groups. `in_flight` is the

@@ -39,6 +39,28 @@ double relative_time(const MeasuredCurve& a, const MeasuredCurve& b) {
   return product;
 }
 
+/// The kernel of a shape, with more or less general ones that do the same work where it was not
+/// timed: a window's full attention, evenly picked experts, attention in the other arithmetic.
+std::vector<OperatorShape> kernels_of(const OperatorShape& shape) {
+  std::vector<OperatorShape> result{shape};
+  if (shape.window > 0) {
+    result.push_back(shape);
+    result.back().window = 0;
+  }
+  if (shape.power_law > 0) {
+    result.push_back(shape);
+    result.back().power_law = 0;
+  }
+  if (has_second_axis(shape.family) && shape.cache == DType::fp8) {
+    const std::size_t own = result.size();
+    for (std::size_t i = 0; i < own; ++i) {
+      result.push_back(result[i]);
+      result.back().fp8_arithmetic = !shape.fp8_arithmetic;
+    }
+  }
+  return result;
+}
+
 /// The same operator in formats whose kernels can substitute for its own, best first.
 std::vector<OperatorShape> stand_ins(const OperatorShape& shape) {
   std::vector<OperatorShape> result;
@@ -109,13 +131,22 @@ const MeasuredCurve* find_curve(const Measured& measured, const OperatorShape& s
 }
 
 CurveBlend find_blend(const Measured& measured, const OperatorShape& shape) {
-  if (const MeasuredCurve* own = find_curve(measured, shape)) {
-    return {.parts = {{*own, 1.0}}, .shape = shape};
+  for (const OperatorShape& kernel : kernels_of(shape)) {
+    if (const MeasuredCurve* own = find_curve(measured, kernel)) {
+      return {.parts = {{*own, 1.0}}, .shape = kernel};
+    }
   }
   const std::vector<OperatorShape> others = stand_ins(shape);
   for (const OperatorShape& other : others) {
-    const MeasuredCurve* curve = find_curve(measured, other);
-    if (curve != nullptr) return {.parts = {{*curve, 1.0}}, .borrowed = true, .shape = shape};
+    for (const OperatorShape& kernel : kernels_of(other)) {
+      const MeasuredCurve* curve = find_curve(measured, kernel);
+      if (curve == nullptr) continue;
+      CurveBlend blend{.parts = {{*curve, 1.0}}, .borrowed = true, .shape = shape};
+      blend.shape.window = kernel.window;
+      blend.shape.power_law = kernel.power_law;
+      blend.shape.fp8_arithmetic = kernel.fp8_arithmetic;
+      return blend;
+    }
   }
   if (shape.family != OperatorFamily::gemm) return {.shape = shape};
   auto neighbours = neighbours_of(measured, shape);

@@ -74,8 +74,9 @@ ShapeWork moe_work(const OperatorShape& shape, double tokens, double units) {
   const double hidden = to_double(shape.inputs);
   const double into = shape.gated ? 2.0 : 1.0;  // gate and up, or up only
   const double matrix = (into + 1.0) * width * hidden;
-  const double used = experts * (1.0 - missed_by_all(picked / experts, tokens));
-  const double pairs = tokens * picked;
+  const double ranks = shape.expert_ranks;
+  const double used = experts / ranks * (1.0 - missed_by_all(picked / experts, tokens));
+  const double pairs = tokens * picked / ranks;
   const Bytes weights{used * matrix * format.weight_bits / 8.0};
   const Bytes activations{pairs * (2.0 * hidden + (into + 1.0) * width) * format.output_bits / 8.0};
   const double rows = used > 0 ? pairs / used : 0.0;
@@ -104,13 +105,19 @@ double pair_flops(const OperatorShape& shape) {
   return 2.0 * to_double(shape.query_heads * (shape.head_dim + shape.value_dim));
 }
 
-/// Causal: n y + n (n + 1) / 2 pairs of new and attended tokens.
+/// Causal: n y + n (n + 1) / 2 pairs of new and attended tokens; within a window the pairs of the
+/// tokens that it does not cut yet, and a window of pairs for each of the others.
 ShapeWork prefill_work(const OperatorShape& shape, double tokens, double cached, double units) {
-  const double pairs = tokens * cached + tokens * (tokens + 1) / 2;
-  const Bytes stored{cached * entry_bytes(shape)};
-  const double tiles = std::max(1.0, tokens / kTile) * to_double(shape.query_heads);
+  const double window = shape.window > 0 ? to_double(shape.window) : tokens + cached;
+  const double rising = std::clamp(window - cached, 0.0, tokens);
+  const double prompts = shape.prompts;
+  const double pairs =
+      prompts * (rising * cached + rising * (rising + 1) / 2 + (tokens - rising) * window);
+  const Bytes stored{prompts * std::min(cached, window) * entry_bytes(shape)};
+  const double tiles = prompts * std::max(1.0, tokens / kTile) * to_double(shape.query_heads);
+  const double all = prompts * tokens;
   return {.flops = Flops{pairs * pair_flops(shape)},
-          .bytes = stored + Bytes{tokens * (entry_bytes(shape) + query_bytes(shape))},
+          .bytes = stored + Bytes{all * (entry_bytes(shape) + query_bytes(shape))},
           .stored_bytes = stored,
           .waves = tiles / units};
 }
@@ -182,6 +189,14 @@ std::string kernel_format_name(const WeightFormat& format) {
   const bool same = kernels != nullptr && bits_of(kernels->compute) == bits_of(format.compute);
   if (same || kernels == nullptr) return format.name;
   return format.name + " as " + std::string(name_of(format.compute));
+}
+
+OperatorShape least_shape(const OperatorShape& shape) {
+  OperatorShape least = shape;
+  if (shape.family == OperatorFamily::moe && shape.power_law > 0) {
+    least.experts = shape.experts_per_token;
+  }
+  return least;
 }
 
 ShapeWork shape_work(const OperatorShape& shape, double x, double y, int multiprocessors) {

@@ -36,9 +36,11 @@ std::string_view name_of(Exchange exchange);
 ///   gemm               format, outputs (N), inputs (K)
 ///   moe                format, outputs (width of one expert), inputs (hidden size), experts,
 ///                      experts_per_token, gated: a layer's experts on one rank, from chosen and
-///                      sorted token-expert pairs to the weighted sum of their results
-///   *_attention        cache, query_heads, kv_heads, head_dim, value_dim, latent; decode also
-///                      beside_prefill
+///                      sorted token-expert pairs to the weighted sum of their results;
+///                      power_law; expert_ranks above 1: one rank's part of `experts` spread whole
+///                      over so many ranks
+///   *_attention        cache, query_heads, kv_heads, head_dim, value_dim, latent, window,
+///                      fp8_arithmetic; decode also beside_prefill, prefill also prompts
 ///   memory_bound       name
 ///   collective         exchange, ranks
 struct OperatorShape {
@@ -61,6 +63,16 @@ struct OperatorShape {
   bool beside_prefill = false;
   int ranks = 1;
   Exchange exchange = Exchange::all_reduce;
+  int expert_ranks = 1;
+  /// How unevenly experts are picked: hundredths of the exponent of a power law of their picks; 0:
+  /// evenly.
+  int power_law = 0;
+  /// Tokens that a token attends to at most, its own among them; 0: all.
+  std::int64_t window = 0;
+  /// Prompts of equal length and prefix in one call.
+  int prompts = 1;
+  /// Queries are quantised too, so that products of attention run in fp8.
+  bool fp8_arithmetic = false;
 
   auto operator<=>(const OperatorShape&) const = default;
 };
@@ -96,8 +108,9 @@ struct ShapeWork {
 };
 
 /// `x` and `y` are the sizes that vary:
-///   gemm, moe           x tokens
-///   prefill_attention   x new tokens of one sequence, y tokens cached before
+///   gemm                x tokens
+///   moe                 x tokens, of all expert ranks together
+///   prefill_attention   x new tokens of each prompt, y tokens cached before each
 ///   decode_attention    x sequences, y tokens attended by each (the mean)
 ///   memory_bound        x bytes read and written
 ///   collective          x bytes of the message: of the gathered result for a gather, of all that a
@@ -106,6 +119,11 @@ struct ShapeWork {
 /// queries of one head (prefill), (sequence, KV head) pairs beyond the first wave (decode). They
 /// are not rounded up: kernels choose other tiles and split the inner dimension, so the steps would
 /// be in the wrong places. Precondition: x >= 0, y >= 0, format known.
+/// Of uneven experts the work is that of evenly picked ones.
 ShapeWork shape_work(const OperatorShape& shape, double x, double y, int multiprocessors);
+
+/// The shape with the least work that a call of `shape` may have had: uneven routing may pick as
+/// few experts as one token has.
+OperatorShape least_shape(const OperatorShape& shape);
 
 }  // namespace roofcast

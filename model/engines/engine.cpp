@@ -150,6 +150,16 @@ const EnginePreset& find_preset(std::string_view name) {
   throw_unknown_engine(name);
 }
 
+std::optional<std::string> uncompared_version(std::string_view name) {
+  const EngineName parts = parse_engine_name(name);
+  const EnginePreset& preset = find_preset(name);
+  const std::optional<int> minor = minor_version(parts.version);
+  if (!minor || preset.last_compared == 0) return std::nullopt;
+  if (*minor >= preset.first_compared && *minor <= preset.last_compared) return std::nullopt;
+  return fmt::format("{} is answered as {}, whose values are from versions 0.{} to 0.{}", name,
+                     preset.name, preset.first_compared, preset.last_compared);
+}
+
 Engine resolve_engine(std::string_view name, const EngineOverrides& given, const Transformer& model,
                       const Gpu& gpu, const Parallelism& parallel) {
   return resolve_engine(find_preset(name), given, model, gpu, parallel);
@@ -172,6 +182,14 @@ Engine resolve_engine(const EnginePreset& preset, const EngineOverrides& given,
       engine, {.preset = preset, .given = given, .model = model, .gpu = gpu, .parallel = parallel});
   resolve_features(engine, given, model, gpu, parallel);
   return engine;
+}
+
+CacheRules cache_rules(const Engine& engine) {
+  CacheRules rules{.chunked = engine.chunked_layers};
+  rules.window_share = engine.window_share;
+  if (engine.scheduler != SchedulerKind::vllm_v1) return rules;
+  rules.state_rows = (engine.prefix_caching ? 2 : 1) + engine.speculation.draft_tokens;
+  return rules;
 }
 
 std::int64_t padded_batch(const Engine& engine, std::int64_t sequences) {

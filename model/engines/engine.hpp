@@ -53,10 +53,14 @@ struct EngineOverrides {
   std::optional<std::int64_t> long_prefill_token_threshold{};
   std::optional<double> watermark{};
   std::optional<QueueOrder> scheduling_policy{};
-  std::optional<SamplingKind> sampling{};             // unset: the model's default
-  std::optional<std::int64_t> max_prefill_tokens{};   // SGLang
-  std::optional<double> schedule_conservativeness{};  // SGLang
-  std::optional<bool> enable_mixed_chunk{};           // SGLang
+  std::optional<SamplingKind> sampling{};                 // unset: the model's default
+  std::optional<std::int64_t> max_prefill_tokens{};       // SGLang
+  std::optional<double> schedule_conservativeness{};      // SGLang
+  std::optional<bool> enable_mixed_chunk{};               // SGLang
+  std::optional<double> swa_full_tokens_ratio{};          // SGLang
+  std::optional<double> mamba_full_memory_ratio{};        // SGLang
+  std::optional<std::int64_t> scheduler_recv_interval{};  // SGLang
+  std::optional<std::int64_t> stream_interval{};
   std::optional<std::int64_t> num_speculative_tokens{};
   std::optional<DraftMethod> speculative_method{};
   std::optional<double> acceptance_rate{};  // per draft, if those before it were accepted
@@ -70,7 +74,10 @@ struct EngineOverrides {
   std::optional<Seconds> kv_offloading_latency{};
   std::optional<CapacityPolicy> capacity_scheduler_policy{};  // TRT-LLM
   std::optional<ChunkingPolicy> context_chunking_policy{};    // TRT-LLM
+  std::optional<std::int64_t> batch_wait_timeout_iters{};     // TRT-LLM
+  std::optional<double> batch_wait_max_tokens_ratio{};        // TRT-LLM
   std::optional<All2All> all2all_backend{};                   // unset: the engine's
+  std::optional<double> expert_power_law{};                   // unset: experts are picked evenly
   std::optional<Bytes> overhead{};                            // textbook rule: fixed, per GPU
   std::optional<Bytes> weight_bytes{};  // whole checkpoint; used only by the memory plan
 };
@@ -142,6 +149,9 @@ struct Engine {
   bool async_scheduling = true;
   bool reserve_full_sequence = true;  // admit what fits as a whole, not by its first chunk
   ChunkedLayers chunked_layers = ChunkedLayers::apart;
+  /// Does not start with more max_num_seqs than blocks if the model has recurrent layers and decode
+  /// graphs are captured.
+  bool needs_state_blocks = false;
   std::int64_t long_prefill_token_threshold = 0;  // 0: off
   double watermark = 0.0;
   QueueOrder order = QueueOrder::fcfs;
@@ -150,15 +160,28 @@ struct Engine {
   std::int64_t max_prefill_tokens = 16384;  // SGLang
   double schedule_conservativeness = 1.0;   // SGLang
   bool mixed_chunk = false;                 // SGLang
+  std::int64_t recv_interval = 1;           // SGLang: decode steps between looks for new requests
+  std::int64_t stream_interval = 1;         // tokens in one chunk of the stream, but for the first
+  double swa_full_tokens_ratio = 0.8;       // SGLang: tokens of layers with windows, of the others'
+  double mamba_full_memory_ratio = 0.9;     // SGLang: memory of recurrent states, of the KV cache's
+  /// SGLang: share of the tokens for which layers with windows have room; unset: vLLM's layout.
+  std::optional<double> window_share{};
+  /// SGLang: slots that a running request may take in the pool of recurrent states; 0: no pool.
+  std::int64_t state_slots = 0;
   Speculation speculation{};
   LoraServing lora{};
   KvOffloading kv_offloading{};
   CapacityPolicy capacity_policy = CapacityPolicy::guaranteed_no_evict;      // TRT-LLM
   ChunkingPolicy chunking_policy = ChunkingPolicy::first_come_first_served;  // TRT-LLM
+  std::int64_t batch_wait_iterations = 0;  // TRT-LLM: that prompts wait at most for more of them
+  double batch_wait_ratio = 0;             // TRT-LLM: share of the token budget that ends the wait
+  bool counts_cached = false;              // TRT-LLM: cached prefixes count before a request starts
   All2All all2all = All2All::allgather_reducescatter;  // of experts on data-parallel ranks
-  Bytes overhead{};                                    // textbook rule
-  std::optional<Bytes> weight_bytes{};                 // memory plan only: whole checkpoint
-  bool eager = false;  // PyTorch runs every step operator by operator, uncompiled
+  /// Exponent of a power law of the experts' picks, for times measured with one; 0: even.
+  double expert_power_law = 0;
+  Bytes overhead{};                     // textbook rule
+  std::optional<Bytes> weight_bytes{};  // memory plan only: whole checkpoint
+  bool eager = false;                   // PyTorch runs every step operator by operator, uncompiled
   std::vector<std::int64_t> graph_batch_sizes{};  // captured decode batch sizes, ascending
   bool graph_padding = true;     // decode batches are padded to the next captured size
   bool exact_graphs = false;     // decode batches run as fast as in graphs of exactly their size
@@ -198,8 +221,10 @@ struct EngineSetting {
 /// One engine in one range of versions.
 struct EnginePreset {
   std::string name{};
-  std::string summary{};                  // one line for --help and errors
-  int first_minor = 0;                    // of versions 0.x: the first x in the range
+  std::string summary{};   // one line for --help and errors
+  int first_minor = 0;     // of versions 0.x: the first x in the range; of 1.x 100 + x
+  int first_compared = 0;  // the versions, counted so, whose source or runs its
+  int last_compared = 0;   // values are from; 0: any
   bool refuses_longer_than_model = true;  // a max_model_len beyond what the config states
   std::vector<QueueOrder> orders{QueueOrder::fcfs, QueueOrder::priority};  // that it supports
   /// Number formats of the KV cache that it takes besides the model's own; empty: any.
@@ -219,6 +244,11 @@ const std::vector<EnginePreset>& engine_presets();
 /// the one whose behaviour it shares. Throws Error with the nearest names if there is none.
 const EnginePreset& find_preset(std::string_view name);
 
+/// A warning if `name` states a version that its preset's values were not compared with, so that
+/// the nearest version answers; nullopt if it was, or if none is stated. Precondition:
+/// find_preset() finds it.
+std::optional<std::string> uncompared_version(std::string_view name);
+
 /// The engine as it would start for this model on these GPUs. Throws Error naming the nearest
 /// preset if `preset` is unknown, and if overrides contradict each other (max_num_batched_tokens <
 /// max_num_seqs) or are out of range (utilisation outside (0, 1], ...).
@@ -228,6 +258,26 @@ Engine resolve_engine(std::string_view preset, const EngineOverrides& overrides,
 /// The same for a preset that need not be one of engine_presets().
 Engine resolve_engine(const EnginePreset& preset, const EngineOverrides& overrides,
                       const Transformer& model, const Gpu& gpu, const Parallelism& parallel);
+
+/// Whether the next step's requests are chosen while the current one runs. With drafts they are
+/// chosen when the accepted ones are known, although asynchronous scheduling hides the host's work.
+inline bool decides_ahead(const Engine& engine) {
+  return engine.async_scheduling && !engine.speculation.on();
+}
+
+/// How the engine lays out its cache. vLLM keeps a state row per sequence for each group of
+/// recurrent layers and one for each draft token; with prefix caching ("align" mode) also the last
+/// state at the end of a block, from which a hit restarts (0.19, MambaSpec.max_memory_usage_bytes).
+CacheRules cache_rules(const Engine& engine);
+
+/// Slots of the cache that a decode of SGLang or TensorRT-LLM must have beyond what is computed:
+/// its token and the drafts. SGLang keeps them twice (0.5.15, mem_cache/allocation_sizing.py,
+/// get_alloc_reserve_per_decode).
+inline std::int64_t decode_slots(const Engine& engine) {
+  const std::int64_t slots = 1 + engine.speculation.draft_tokens;
+  const bool twice = engine.speculation.on() && engine.scheduler == SchedulerKind::sglang;
+  return twice ? 2 * slots : slots;
+}
 
 /// The batch size that runs when `sequences` decode: the next captured size, or `sequences` itself
 /// if graphs are off, are not padded to, or it exceeds the largest.

@@ -47,18 +47,27 @@ std::vector<double> resolve_acceptance(const EngineOverrides& overrides, std::in
   return acceptance;
 }
 
-/// EAGLE and MTP heads are one layer of the target plus its LM head; their weights are read once
-/// per pass. Neglects attention, activations and heads whose layers have another shape.
-Seconds one_layer_pass(const Transformer& model, const Gpu& gpu, const Parallelism& parallel) {
-  double read = 0;
+/// EAGLE and MTP heads are one layer of the target plus its LM head. Neglects attention,
+/// activations and heads whose layers have another shape.
+void set_one_layer_pass(Speculation& speculation, const Transformer& model, const Gpu& gpu,
+                        const Parallelism& parallel) {
   const auto add = [&](const Weight& whole) {
+    if (!whole.multiplies) return;
     const Weight weight = shard(whole, parallel);
-    const auto parameters = static_cast<double>(weight.parameters_used());
-    if (weight.multiplies) read += parameters * weight.format.bits_per_weight / 8.0;
+    const auto one = static_cast<double>(weight.outputs * weight.inputs);
+    const Seconds read = Bytes{one * weight.format.bits_per_weight / 8.0} / gpu.memory_bandwidth;
+    if (whole.copies == whole.copies_used) {
+      speculation.draft_pass = speculation.draft_pass + read * static_cast<double>(weight.copies);
+      return;
+    }
+    // Tokens of all data-parallel ranks come to the experts of this one.
+    const double share = static_cast<double>(whole.copies_used) / static_cast<double>(whole.copies);
+    speculation.draft_expert = speculation.draft_expert + read;
+    speculation.draft_experts = static_cast<double>(weight.copies);
+    speculation.draft_routed = 1.0 - std::pow(1.0 - share, parallel.data);
   };
   for (const Weight& w : layer_weights(model.layers.back(), model.hidden, model.activation)) add(w);
   add(lm_head_matrix(model));
-  return Bytes{read} / gpu.memory_bandwidth;
 }
 
 Speculation resolve_speculation(const EngineOverrides& overrides, const Transformer& model,
@@ -71,7 +80,7 @@ Speculation resolve_speculation(const EngineOverrides& overrides, const Transfor
   if (overrides.draft_pass_time) {
     speculation.draft_pass = *overrides.draft_pass_time;
   } else if (speculation.reads_hidden_states()) {
-    speculation.draft_pass = one_layer_pass(model, gpu, parallel);
+    set_one_layer_pass(speculation, model, gpu, parallel);
   } else if (speculation.method == DraftMethod::draft_model) {
     throw UsageError(
         "draft_pass_time: missing, expected the draft model's seconds per token (see roofcast "
@@ -99,6 +108,12 @@ KvOffloading resolve_kv_offloading(const EngineOverrides& overrides, const Gpu& 
 
 }  // namespace
 
+Seconds draft_pass_time(const Speculation& speculation, std::int64_t tokens) {
+  const double read = speculation.draft_experts *
+                      (1.0 - std::pow(1.0 - speculation.draft_routed, static_cast<double>(tokens)));
+  return speculation.draft_pass + speculation.draft_expert * read;
+}
+
 void resolve_features(Engine& engine, const EngineOverrides& given, const Transformer& model,
                       const Gpu& gpu, const Parallelism& parallel) {
   engine.speculation = resolve_speculation(given, model, gpu, parallel);
@@ -111,10 +126,13 @@ void resolve_features(Engine& engine, const EngineOverrides& given, const Transf
         "kv_offloading_size: requires prefix caching, which finds the offloaded K and V");
   }
   if (!engine.speculation.on()) return;
-  // The accepted drafts decide what the next step computes (asynchronous scheduling with drafts
-  // came to vLLM in 2026 and is not simulated).
+  // vLLM schedules asynchronously with drafts of EAGLE and MTP since 0.14 (vllm-project/vllm pull
+  // 31998; 0.19, config/vllm.py, VllmConfig.__post_init__); SGLang's overlap with drafts (spec v2)
+  // and TensorRT-LLM's are likewise theirs.
+  if (engine.speculation.reads_hidden_states()) return;
   if (given.async_scheduling.value_or(false)) {
-    throw UsageError("async_scheduling: must be off with num_speculative_tokens");
+    throw UsageError(fmt::format("async_scheduling: must be off with drafts of {}",
+                                 name_of(engine.speculation.method)));
   }
   engine.async_scheduling = false;
 }

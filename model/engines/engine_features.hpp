@@ -1,5 +1,5 @@
 // Optional features of an engine: speculative decoding, LoRA adapters, K and V in host memory. All
-// are off by default and simulated for vLLM only.
+// are off by default; the last two are simulated for vLLM only.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,10 @@ struct Speculation {
   /// By position: the share of decodes in which all drafts up to it are accepted (vLLM's
   /// "Per-position acceptance rate"). Never increases.
   std::vector<double> acceptance{};
-  Seconds draft_pass{};  // the draft's time per token, for the whole batch
+  Seconds draft_pass{};    // the draft's time per token, for the whole batch, but for its experts:
+  Seconds draft_expert{};  // the time to read one of them,
+  double draft_experts = 0;  // their number on a rank
+  double draft_routed = 0;   // and the share of them that a token reads
 
   bool on() const { return draft_tokens > 0; }
   /// Slots for which blocks are kept beyond a step's own tokens: a draft model's tokens are written
@@ -38,6 +41,10 @@ struct Speculation {
     return on() && (method == DraftMethod::eagle || method == DraftMethod::mtp);
   }
 };
+
+/// The time of one of the draft's passes over `tokens` tokens: its weights are read once, and of
+/// its experts those that any of them is routed to, evenly.
+Seconds draft_pass_time(const Speculation& speculation, std::int64_t tokens);
 
 /// LoRA adapters. Their kernels are not modelled: a step that uses adapters takes `step` longer,
 /// plus `adapter` for each distinct one.

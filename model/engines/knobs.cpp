@@ -138,6 +138,9 @@ constexpr KnobRange kAnyCount{.min = 1, .max = static_cast<double>(kMaxEngineCou
 constexpr KnobRange kGraphBatch{.min = 1, .max = 65536};  // the sizes up to it are listed
 constexpr KnobRange kAnyShare{.min = 0, .max = 1};
 constexpr KnobRange kSomeBytes{.min = 1};
+/// A step with prompts counts as so many decode steps, so that up to this a look follows it
+/// (SGLang 0.5.15, SGLANG_SCHEDULER_RECV_SKIPPER_WEIGHT_DEFAULT).
+constexpr std::int64_t kMaxRecvInterval = 1000;
 /// Far beyond any pass or transfer; more is an input error.
 constexpr KnobRange kUpToAnHour{.min = 0, .max = 3600};
 /// Far beyond any server's adapters; more is an input error.
@@ -384,6 +387,27 @@ std::vector<EngineKnob> scheduler_knobs() {
            .effect = "SGLang: factor on the share of the allowed output that is reserved at "
                      "admission.",
            .examples = {0.3}}),
+      knob<&O::swa_full_tokens_ratio, &Engine::swa_full_tokens_ratio>(
+          {.flag = "swa-full-tokens-ratio",
+           .key = "swa_full_tokens_ratio",
+           .group = scheduler,
+           .kind = share,
+           .range = {.min = 0, .max = 1, .min_open = true},
+           .owner = sglang,
+           .help = "SGLang: tokens of windowed layers, of the others' (0.8)",
+           .effect = "SGLang: tokens for which layers with attention windows have room, as a share "
+                     "of those of the other layers (gpt-oss, Llama 4, Gemma 4, MiMo-V2, Step-3.5).",
+           .examples = {0.5}}),
+      knob<&O::mamba_full_memory_ratio, &Engine::mamba_full_memory_ratio>(
+          {.flag = "mamba-full-memory-ratio",
+           .key = "mamba_full_memory_ratio",
+           .group = scheduler,
+           .kind = number,
+           .range = {.min = 0, .min_open = true},
+           .owner = sglang,
+           .help = "SGLang: memory of recurrent states to KV cache (0.9)",
+           .effect = "SGLang: memory for recurrent states, as a multiple of that for the KV cache.",
+           .examples = {0.5}}),
       knob<&O::enable_mixed_chunk, &Engine::mixed_chunk>(
           {.flag = "enable-mixed-chunk",
            .key = "enable_mixed_chunk",
@@ -394,6 +418,30 @@ std::vector<EngineKnob> scheduler_knobs() {
            .help = "SGLang: decodes run together with prefill",
            .effect = "SGLang: decodes run together with prefill batches.",
            .examples = {true}}),
+      knob<&O::scheduler_recv_interval, &Engine::recv_interval>(
+          {.flag = "scheduler-recv-interval",
+           .key = "scheduler_recv_interval",
+           .group = scheduler,
+           .kind = count,
+           .range = {.min = 1, .max = static_cast<double>(kMaxRecvInterval)},
+           .owner = sglang,
+           .only_schedules = true,
+           .help = "SGLang: decode steps between looks for new requests (default 1)",
+           .effect = "SGLang: decode steps between two looks for new requests; those that arrive "
+                     "meanwhile wait for the next. A step with prompts is followed by a look.",
+           .examples = {std::int64_t{10}}}),
+      knob<&O::stream_interval, &Engine::stream_interval>(
+          {.flag = "stream-interval",
+           .key = "stream_interval",
+           .group = scheduler,
+           .kind = count,
+           .range = kAnyCount,
+           .only_schedules = true,
+           .help = "tokens in one chunk that a client receives (default 1): changes gaps alone",
+           .effect = "Tokens that the server collects before it sends a client the next chunk, "
+                     "after the first token. Changes the gaps between chunks (ITL), neither TTFT "
+                     "nor TPOT.",
+           .examples = {std::int64_t{10}}}),
       knob<&O::capacity_scheduler_policy, &Engine::capacity_policy>(
           {.flag = "capacity-scheduler-policy",
            .key = "capacity_scheduler_policy",
@@ -417,6 +465,33 @@ std::vector<EngineKnob> scheduler_knobs() {
            .effect = "TensorRT-LLM with chunked prefill: how prompts that exceed a step's budget "
                      "share it.",
            .examples = {"EQUAL_PROGRESS"}}),
+      knob<&O::batch_wait_timeout_iters, &Engine::batch_wait_iterations>(
+          {.flag = "batch-wait-timeout-iters",
+           .key = "batch_wait_timeout_iters",
+           .group = scheduler,
+           .kind = count,
+           .range = {.min = 0, .max = kAnyCount.max},
+           .owner = tensorrt_llm,
+           .only_schedules = true,
+           .partner = "batch-wait-max-tokens-ratio",
+           .help = "TensorRT-LLM: iterations that prompts wait for more of them (default 0)",
+           .effect =
+               "TensorRT-LLM: iterations for which prompts wait, while others generate, until "
+               "batch_wait_max_tokens_ratio of the token budget is filled.",
+           .examples = {std::int64_t{40}}}),
+      knob<&O::batch_wait_max_tokens_ratio, &Engine::batch_wait_ratio>(
+          {.flag = "batch-wait-max-tokens-ratio",
+           .key = "batch_wait_max_tokens_ratio",
+           .group = scheduler,
+           .kind = share,
+           .range = kAnyShare,
+           .owner = tensorrt_llm,
+           .only_schedules = true,
+           .partner = "batch-wait-timeout-iters",
+           .help = "TensorRT-LLM: share of the token budget that ends the wait",
+           .effect = "TensorRT-LLM: share of max_num_tokens that, filled by prompts and "
+                     "generations, ends the wait of batch_wait_timeout_iters.",
+           .examples = {0.8}}),
       unshown<&O::overhead, &Engine::overhead>(
           {.flag = "overhead",
            .key = "overhead_bytes",
@@ -469,25 +544,37 @@ std::vector<EngineKnob> feature_knobs() {
                      "once to each rank (and node) that has one of their experts, or once for each "
                      "expert.",
            .examples = {"deepep_high_throughput"}}),
+      unshown<&O::expert_power_law, &Engine::expert_power_law>(
+          {.flag = "expert-power-law",
+           .key = "expert_power_law",
+           .group = scheduler,
+           .kind = number,
+           .range = {.min = 0.01, .max = 10},
+           .help = "exponent of a power law of the experts' picks, where times were measured with "
+                   "it (default: picked evenly)",
+           .effect = "How unevenly experts are picked: the exponent of a power law of their picks, "
+                     "for profiles whose experts were timed with it (1.01 and 1.2 in "
+                     "aiconfigurator's tables). Default: evenly.",
+           .examples = {1.2}}),
       knob<&O::num_speculative_tokens>({.flag = "num-speculative-tokens",
                                         .key = "num_speculative_tokens",
                                         .group = features,
                                         .kind = count,
                                         .range = {.min = 1, .max = static_cast<double>(kMaxDrafts)},
-                                        .owner = vllm_scheduler,
+                                        .owner = prefix_cache,
                                         .help = "draft tokens verified per decode step",
-                                        .effect = "vLLM: draft tokens verified per decode step.",
+                                        .effect = "Draft tokens verified per decode step.",
                                         .examples = {std::int64_t{3}}}),
       knob<&O::speculative_method>(
           {.flag = "speculative-method",
            .key = "speculative_method",
            .group = features,
            .kind = choice,
-           .owner = vllm_scheduler,
+           .owner = prefix_cache,
            .partner = "num-speculative-tokens",
            .choice = {.placeholder = "METHOD", .noun = "method", .names = draft_method_names()},
            .help = "ngram (default), eagle, mtp or draft_model",
-           .effect = "vLLM: method that proposes draft tokens.",
+           .effect = "Method that proposes draft tokens.",
            .examples = {"eagle"}}),
       knob<&O::acceptance_rate>(
           {.flag = "acceptance-rate",
@@ -495,7 +582,7 @@ std::vector<EngineKnob> feature_knobs() {
            .group = features,
            .kind = share,
            .range = kAnyShare,
-           .owner = vllm_scheduler,
+           .owner = prefix_cache,
            .partner = "num-speculative-tokens",
            .help = "of each draft token, given that those before it are accepted",
            .effect = "Probability that a draft token is accepted, given that those before it are "
@@ -507,7 +594,7 @@ std::vector<EngineKnob> feature_knobs() {
            .group = features,
            .kind = shares,
            .range = kAnyShare,
-           .owner = vllm_scheduler,
+           .owner = prefix_cache,
            .partner = "num-speculative-tokens",
            .help = "alternatively: share of decodes that accept each position",
            .effect = "Alternatively, by position: the share of decodes that accept all draft "
@@ -519,7 +606,7 @@ std::vector<EngineKnob> feature_knobs() {
            .group = features,
            .kind = time,
            .range = kUpToAnHour,
-           .owner = vllm_scheduler,
+           .owner = prefix_cache,
            .partner = "num-speculative-tokens",
            .help =
                "draft model's time per token (default: ngram 0, eagle and mtp from their weights)",

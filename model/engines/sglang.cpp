@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
+#include <string_view>
 
 #include "base/error.hpp"
 #include "base/quantity.hpp"
@@ -75,6 +76,70 @@ double memory_fraction(const Gpu& gpu, const Engine& engine, std::int64_t larges
   return std::round((mib - reserved) / mib * 1000.0) / 1000.0;
 }
 
+/// Models whose layers with windows have a pool of their own (0.5.15 configs/model_config.py,
+/// is_hybrid_swa_model; DeepSeek-V4, also among them, has a layout of its own). Others, Gemma 2 and
+/// 3 and Mistral among them, keep every token in every layer.
+bool has_window_pool(const Transformer& model) {
+  constexpr std::string_view kModels[] = {"Llama4ForConditionalGeneration",
+                                          "GptOssForCausalLM",
+                                          "MiMoV2FlashForCausalLM",
+                                          "MiMoV2ForCausalLM",
+                                          "Step3p5ForCausalLM",
+                                          "Step3p7ForConditionalGeneration",
+                                          "Gemma4ForCausalLM",
+                                          "Gemma4ForConditionalGeneration",
+                                          "Gemma4UnifiedForConditionalGeneration"};
+  return std::ranges::find(kModels, model.architecture) != std::end(kModels);
+}
+
+/// Whether states of requests that decode are also kept for the radix cache ("extra_buffer", which
+/// "auto" chooses for these with the overlap schedule; 0.5.15 arg_groups/overrides.py,
+/// _mamba_radix_cache_resolution). Other models run without the overlap schedule.
+bool buffers_states(const Transformer& model) {
+  constexpr std::string_view kModels[] = {
+      "KimiLinearForCausalLM",         "Qwen3_5ForConditionalGeneration",
+      "Qwen3NextForCausalLM",          "Qwen3_5MoeForConditionalGeneration",
+      "FalconH1ForCausalLM",           "GraniteMoeHybridForCausalLM",
+      "NemotronHForCausalLM",          "NemotronHPuzzleForCausalLM",
+      "KimiK3ForConditionalGeneration"};
+  return std::ranges::find(kModels, model.architecture) != std::end(kModels);
+}
+
+/// Slots of the state pool for each running request: 1, for the radix cache 3, and 2 more for
+/// states that are tracked while the overlap schedule runs ahead (0.5.15,
+/// kv_cache_configurator.py, _calculate_mamba_ratio).
+void resolve_states(Engine& engine, const EngineSetting& setting) {
+  if (state_bytes_per_sequence(setting.model).value <= 0) return;
+  engine.state_slots = engine.prefix_caching ? 3 : 1;
+  if (!engine.prefix_caching) return;
+  if (engine.async_scheduling && buffers_states(setting.model)) {
+    engine.state_slots += 2;
+  } else {
+    engine.async_scheduling = false;
+  }
+}
+
+void resolve_pools(Engine& engine, const EngineSetting& setting) {
+  resolve_states(engine, setting);
+  if (setting.model.architecture.starts_with("DeepseekV4")) return;
+  engine.window_share = has_window_pool(setting.model) ? engine.swa_full_tokens_ratio : 1.0;
+  engine.memory.whole_blocks = true;
+}
+
+/// Factor on the default memory fraction that leaves room for the encoder's work: 0.95, less a
+/// tenth for every further 100 % of the layers times squared width of a ViT-L/14 (24 and 1024, also
+/// where the config does not name them), from 0.8 to 1.05 (adjust_mem_fraction_for_vlm).
+double vision_factor(const Transformer& model) {
+  if (!model.has_vision) return 1.0;
+  const double layers = static_cast<double>(model.vision_layers > 0 ? model.vision_layers : 24);
+  const double width = static_cast<double>(model.vision_hidden > 0 ? model.vision_hidden : 1024);
+  const double ratio = layers * width * width / (24.0 * 1024.0 * 1024.0);
+  return 0.95 * std::clamp(1.0 - 0.1 * (ratio - 1.0), 0.8, 1.05);
+}
+
+/// max_running_requests with speculative decoding.
+constexpr std::int64_t kSglangSequencesWithDrafts = 48;
+
 /// The step's token budget is chunked_prefill_size. `ranks` of data-parallel attention divide the
 /// default chunk among them and admit requests more freely; values set by the user are per rank
 /// already.
@@ -89,13 +154,22 @@ void resolve_sglang(Engine& engine, const EngineSetting& setting) {
                     "splits prompts at chunked_prefill_size, in whole pages",
                     engine.max_num_batched_tokens, engine.block_size));
   }
+  if (given.num_speculative_tokens) {
+    // 0.5.15, arg_groups/speculative_hook.py: unless max_running_requests is given.
+    if (!given.max_num_seqs) engine.max_num_seqs = kSglangSequencesWithDrafts;
+    if (engine.mixed_chunk) {
+      throw UsageError("enable_mixed_chunk: SGLang switches it off with drafts");
+    }
+  }
   if (ranks > 1 && !given.schedule_conservativeness) engine.schedule_conservativeness = 0.3;
   const std::int64_t largest_graph = largest_graph_given(given).value_or(
       setting.parallel.tensor * ranks < 4 ? tier.largest_graph : tier.largest_graph_tp4);
   if (!given.gpu_memory_utilization) {
     engine.gpu_memory_utilization =
-        memory_fraction(setting.gpu, engine, largest_graph, setting.parallel, ranks);
+        memory_fraction(setting.gpu, engine, largest_graph, setting.parallel, ranks) *
+        vision_factor(setting.model);
   }
+  resolve_pools(engine, setting);
   // 0.5.15, _generate_decode_cuda_graph_batch_sizes.
   const GraphSizes padded[] = {{1, 1, 1},    {2, 4, 2},      {8, 12, 4},
                                {16, 256, 8}, {272, 496, 16}, {512, largest_graph, 32}};
@@ -127,6 +201,8 @@ const EngineDescription& sglang_description() {
       .names = {"sglang", "sgl"},
       .presets = {{.name = "sglang",
                    .summary = "SGLang: one-token pages, prefill first, static memory fraction",
+                   .first_compared = 5,
+                   .last_compared = 5,
                    .orders = {QueueOrder::fcfs, QueueOrder::longest_prefix,
                               QueueOrder::longest_output},
                    // 0.5.15, kv_cache_dtype: fp8_e5m2, fp8_e4m3, mxfp8, bf16, nvfp4 and other fp4.

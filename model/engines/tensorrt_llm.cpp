@@ -4,12 +4,18 @@
 
 #include "base/error.hpp"
 #include "base/quantity.hpp"
+#include "base/text.hpp"
 #include "model/engines/engine_description.hpp"
 
 namespace roofcast {
 namespace {
 
 constexpr int kFirstMinorOfPyTorch = 19;
+
+/// Of versions 1.x, counted as 100 + x: the first in which cached prefixes count before a request
+/// starts (NVIDIA/TensorRT-LLM pulls 11490 and 11637, merged in February 2026, when main was 1.3).
+constexpr int kVersion1 = 100;
+constexpr int kFirstMinorThatCountsCached = kVersion1 + 3;
 
 /// Share of NVLink bandwidth that TensorRT-LLM's one-shot all-reduce reaches, and the largest
 /// message it is used for. Fitted: a decode step of Qwen3-32B on eight H100 takes 33 us more per
@@ -114,6 +120,12 @@ Engine pytorch_defaults() {
   return engine;
 }
 
+Engine pytorch_1_3_defaults() {
+  Engine engine = pytorch_defaults();
+  engine.counts_cached = true;
+  return engine;
+}
+
 Engine compiled_defaults() {
   Engine engine = tensorrt_llm_defaults();
   engine.exact_graphs = true;  // launched by C++, a batch like another
@@ -125,6 +137,10 @@ Engine compiled_defaults() {
 
 const EnginePreset* find_tensorrt_llm_preset(const EngineDescription& tensorrt_llm,
                                              const EngineName& name) {
+  if (name.version.rfind("1.", 0) == 0) {
+    const auto minor = to_number<int>(split(name.version, '.')[1]);
+    return minor ? preset_of_minor(tensorrt_llm, kVersion1 + *minor) : nullptr;
+  }
   return preset_of_minor(tensorrt_llm, minor_version(name.version).value_or(kFirstMinorOfPyTorch));
 }
 
@@ -134,9 +150,15 @@ const EngineDescription& tensorrt_llm_description() {
   static const EngineDescription tensorrt_llm{
       .names = {"trtllm", "tensorrtllm"},
       .presets =
-          {{.name = "trtllm",
+          {{.name = "trtllm-1.3",
+            .summary = "TensorRT-LLM 1.3 and later: cached prefixes count before a request starts",
+            .first_minor = kFirstMinorThatCountsCached,
+            .cache_dtypes = {DType::fp8, DType::fp4},
+            .defaults = pytorch_1_3_defaults(),
+            .resolve = resolve_tensorrt_llm},
+           {.name = "trtllm",
             .summary =
-                "TensorRT-LLM 0.19 and later, PyTorch: no-evict scheduler, share of free memory",
+                "TensorRT-LLM 0.19 to 1.2, PyTorch: no-evict scheduler, share of free memory",
             .first_minor = kFirstMinorOfPyTorch,
             // 1.0 to 1.2, _torch/pyexecutor/model_loader.py, _VALID_KV_CACHE_DTYPES (0.20: fp8).
             .cache_dtypes = {DType::fp8, DType::fp4},

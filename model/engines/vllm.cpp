@@ -5,9 +5,14 @@
 //               with chunked attention share a cache group with the others, as before (default of
 //               VLLM_ALLOW_CHUNKED_LOCAL_ATTN_WITH_HYBRID_KV_CACHE; the 8,253 blocks that 0.15.1
 //               printed for Llama-4-Scout on two H100 are a quarter of what groups would give).
-//   0.17 - 0.20: sampler without the sort (15 bytes); asynchronous scheduling; a request is
-//               admitted when its whole sequence so far fits. Knobs as printed at start-up by vLLM
-//               0.19.0 (configuration dump of a run on an RTX 4090).
+//   0.17 - 0.18: sampler without the sort (15 bytes); asynchronous scheduling.
+//   0.19:       a request is admitted when its whole sequence so far fits
+//               (scheduler_reserve_full_isl, vllm-project/vllm pull 37307 of 2026-03-24, after the
+//               0.18 branch). Knobs as printed at start-up by vLLM 0.19.0 (configuration dump of a
+//               run on an RTX 4090).
+//   0.20:       as before, but models with recurrent layers do not start with more max_num_seqs
+//               than blocks (vllm-project/vllm pull 38270, merged on 2026-03-31; a start of 0.17.1
+//               and 0.20.0 side by side: NVIDIA-NeMo/RL issue 2620).
 //   0.21 on:    an estimate of CUDA-graph memory is subtracted from the KV budget (default since
 //               0.21.0 by the engine's own log message); utilisation 0.92.
 // The scheduling changes are dated only to within a few versions.
@@ -147,7 +152,14 @@ std::vector<DType> later_cache_dtypes() {
   return {DType::bf16, DType::fp16, DType::fp8, DType::int8, DType::fp4, DType::int4};
 }
 
+/// Models with recurrent layers ("hybrid" and "attention_free") cache no prefixes unless asked to
+/// (0.19 config/model.py, is_prefix_caching_supported; since vllm-project/vllm pull 23716).
+bool is_recurrent(const Transformer& model) { return state_bytes_per_sequence(model).value > 0; }
+
 void resolve_vllm(Engine& engine, const EngineSetting& setting) {
+  if (!setting.given.enable_prefix_caching && is_recurrent(setting.model)) {
+    engine.prefix_caching = false;
+  }
   resolve_vllm_batch(engine, setting);
   resolve_vllm_graphs(engine, setting, 16);  // 0.19: 51 sizes to 512 (start-up dump)
   if (!setting.given.sampling) engine.sampling = setting.model.sampling;
@@ -155,6 +167,10 @@ void resolve_vllm(Engine& engine, const EngineSetting& setting) {
 
 void resolve_vllm_to_0_13(Engine& engine, const EngineSetting& setting) {
   resolve_vllm(engine, setting);
+  // Switched off with a log line even if asked for (model_executor/models/config.py,
+  // MambaModelConfig: "without support for prefix caching: disabling"; printed by 0.13.0 for
+  // Qwen3-Next).
+  if (is_recurrent(setting.model)) engine.prefix_caching = false;
   resolve_vllm_graphs(engine, setting, 8);  // 67 sizes to 512
   if (setting.parallel.tensor * setting.parallel.pipeline == 1) return;
   engine.host.step_base = engine.host.step_base + kRanksStep;
@@ -166,22 +182,51 @@ std::vector<EnginePreset> vllm_presets() {
       {.name = "vllm-0.29",
        .summary = "vLLM 0.21 and later (2026): CUDA graphs counted in memory, utilisation 0.92",
        .first_minor = 21,
+       .first_compared = 21,
+       .last_compared = 29,
        .cache_dtypes = later_cache_dtypes(),
        .defaults = {.gpu_memory_utilization = 0.92,
+                    .needs_state_blocks = true,
                     .memory = memory_of_vllm_0_29(),
                     .host = host_of_vllm()},
        .on_large_gpu = kVllmLargeBatch,
        .resolve = resolve_vllm},
+      {.name = "vllm-0.20",
+       .summary = "vLLM 0.20: as 0.19; recurrent states limit max_num_seqs at start-up",
+       .first_minor = 20,
+       .first_compared = 20,
+       .last_compared = 20,
+       .cache_dtypes = cache_dtypes(),
+       .defaults = {.needs_state_blocks = true,
+                    .memory = memory_of_vllm_0_19(),
+                    .host = host_of_vllm()},
+       .on_large_gpu = kVllmLargeBatch,
+       .resolve = resolve_vllm},
       {.name = "vllm-0.19",
-       .summary = "vLLM 0.17 to 0.20: asynchronous scheduling, whole-sequence admission",
-       .first_minor = 17,
+       .summary = "vLLM 0.19: asynchronous scheduling, whole-sequence admission",
+       .first_minor = 19,
+       .first_compared = 19,
+       .last_compared = 19,
        .cache_dtypes = cache_dtypes(),
        .defaults = {.memory = memory_of_vllm_0_19(), .host = host_of_vllm()},
+       .on_large_gpu = kVllmLargeBatch,
+       .resolve = resolve_vllm},
+      {.name = "vllm-0.17",
+       .summary = "vLLM 0.17 and 0.18: asynchronous scheduling, first-chunk admission",
+       .first_minor = 17,
+       .first_compared = 17,
+       .last_compared = 18,
+       .cache_dtypes = cache_dtypes(),
+       .defaults = {.reserve_full_sequence = false,
+                    .memory = memory_of_vllm_0_19(),
+                    .host = host_of_vllm()},
        .on_large_gpu = kVllmLargeBatch,
        .resolve = resolve_vllm},
       {.name = "vllm-0.15",
        .summary = "vLLM 0.14 to 0.16: asynchronous scheduling, first-chunk admission",
        .first_minor = 14,
+       .first_compared = 14,
+       .last_compared = 16,
        .cache_dtypes = cache_dtypes(),
        .defaults = {.reserve_full_sequence = false,
                     .chunked_layers = ChunkedLayers::as_full,
@@ -193,6 +238,8 @@ std::vector<EnginePreset> vllm_presets() {
       {.name = "vllm-0.11",
        .summary = "vLLM V1 up to 0.13 (2025): synchronous, first-chunk admission",
        .first_minor = 0,
+       .first_compared = 10,
+       .last_compared = 13,
        .cache_dtypes = cache_dtypes(),
        .defaults = {.async_scheduling = false,
                     .reserve_full_sequence = false,
@@ -267,11 +314,13 @@ void resolve_vllm_batch(Engine& engine, const EngineSetting& setting) {
 }
 
 /// 0.19 config/vllm.py, _set_cudagraph_sizes: cudagraph_capture_sizes, or sizes up to
-/// max_cudagraph_capture_size; those beyond the token budget are dropped.
+/// max_cudagraph_capture_size; those beyond the token budget are dropped. Sizes are tokens, of
+/// which each sequence has one and its drafts.
 void resolve_vllm_graphs(Engine& engine, const EngineSetting& setting, std::int64_t step) {
+  const std::int64_t tokens = 1 + setting.given.num_speculative_tokens.value_or(0);
   const std::int64_t largest =
       std::min(largest_graph_given(setting.given)
-                   .value_or(std::min(2 * engine.max_num_seqs, kLargestVllmGraph)),
+                   .value_or(std::min(2 * engine.max_num_seqs * tokens, kLargestVllmGraph)),
                engine.max_num_batched_tokens);
   const GraphSizes sizes[] = {{1, 1, 1}, {2, 4, 2}, {8, 248, 8}, {256, largest, step}};
   set_graph_sizes(engine, setting.given, graph_sizes(sizes, largest));

@@ -104,6 +104,11 @@ Json shape_json(const OperatorShape& shape) {
   if (shape.family == OperatorFamily::moe) json["gated"] = shape.gated;
   if (shape.latent) json["latent"] = true;
   if (shape.beside_prefill) json["beside_prefill"] = true;
+  if (shape.expert_ranks > 1) json["expert_ranks"] = shape.expert_ranks;
+  if (shape.power_law > 0) json["power_law"] = shape.power_law / 100.0;
+  if (shape.window > 0) json["window"] = shape.window;
+  if (shape.prompts > 1) json["prompts"] = shape.prompts;
+  if (shape.fp8_arithmetic) json["fp8_arithmetic"] = true;
   return json;
 }
 

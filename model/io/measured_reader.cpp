@@ -30,6 +30,8 @@ constexpr Range kSamples{1, 1e9, "samples"};
 constexpr Range kError{0, 1e3, "of the time"};
 constexpr Range kDropped{0, 1e12, "samples"};
 constexpr Range kRanks{1, kMaxMeasuredRanks, "GPUs"};
+constexpr Range kPrompts{1, 1e6, "prompts"};
+constexpr Range kExponent{0, 10, "(an exponent)"};
 constexpr Range kFloor{0, 1, "seconds"};
 // From zero to a second per operation, byte or wave.
 constexpr Range kTerm{0, 1, "seconds"};
@@ -37,8 +39,9 @@ constexpr Range kHostRate{1e6, 1e15, "bytes per second"};
 
 // A calibration times some 150 sizes of an operator; every estimate processes all of them.
 constexpr std::size_t kMaxPoints = 2000;
-// The generic shapes with every kernel source give a few hundred curves.
-constexpr std::size_t kMaxCurves = 4096;
+// The generic shapes with every kernel source give a few hundred curves, the public tables of one
+// GPU with three engines some 60,000.
+constexpr std::size_t kMaxCurves = 262144;
 
 /// The family's keys for the shape itself.
 std::vector<std::string> shape_keys(OperatorFamily family) {
@@ -49,12 +52,15 @@ std::vector<std::string> shape_keys(OperatorFamily family) {
       keys.emplace_back("format");
       break;
     case OperatorFamily::moe:
-      keys.insert(keys.end(), {"format", "gated"});
+      keys.insert(keys.end(), {"format", "gated", "expert_ranks", "power_law"});
       break;
     case OperatorFamily::prefill_attention:
     case OperatorFamily::decode_attention:
-      keys.insert(keys.end(), {"cache", "latent", "writes_cache"});
-      if (family == OperatorFamily::prefill_attention) break;
+      keys.insert(keys.end(), {"cache", "latent", "writes_cache", "window", "fp8_arithmetic"});
+      if (family == OperatorFamily::prefill_attention) {
+        keys.emplace_back("prompts");
+        break;
+      }
       keys.insert(keys.end(), {"beside_prefill", "empty_tile_s", "tail_token_s"});
       break;
     case OperatorFamily::memory_bound:
@@ -99,6 +105,9 @@ std::string format_at(const ProfileSection& section) {
 }
 
 void check_shape(const ProfileSection& section, const OperatorShape& shape) {
+  if (shape.family == OperatorFamily::moe && shape.experts % shape.expert_ranks != 0) {
+    section.fail("expert_ranks", "does not divide experts");
+  }
   if (shape.experts_per_token > shape.experts) {
     section.fail("experts_per_token", "is more than experts");
   }
@@ -116,6 +125,13 @@ OperatorShape read_shape(const ProfileSection& section, OperatorFamily family) {
   switch (family) {
     case OperatorFamily::moe:
       shape.gated = flag(section, "gated");
+      if (section.has("expert_ranks")) {
+        shape.expert_ranks = static_cast<int>(whole_number(section, "expert_ranks", kRanks));
+      }
+      if (section.has("power_law")) {
+        shape.power_law =
+            static_cast<int>(std::lround(100 * number(section, "power_law", kExponent)));
+      }
       [[fallthrough]];
     case OperatorFamily::gemm:
       shape.format = format_at(section);
@@ -124,6 +140,11 @@ OperatorShape read_shape(const ProfileSection& section, OperatorFamily family) {
     case OperatorFamily::decode_attention:
       shape.cache = dtype_at(section, "cache");
       if (section.has("latent")) shape.latent = flag(section, "latent");
+      if (section.has("window")) shape.window = whole_number(section, "window", kSize);
+      if (section.has("prompts")) {
+        shape.prompts = static_cast<int>(whole_number(section, "prompts", kPrompts));
+      }
+      if (section.has("fp8_arithmetic")) shape.fp8_arithmetic = flag(section, "fp8_arithmetic");
       if (section.has("beside_prefill")) shape.beside_prefill = flag(section, "beside_prefill");
       break;
     case OperatorFamily::memory_bound:

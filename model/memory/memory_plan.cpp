@@ -37,7 +37,7 @@ CacheLayout cache_layout_of(const Deployment& deployment, const Transformer& mod
                             const Parallelism& parallel) {
   const Engine& engine = deployment.engine;
   return cache_layout(model, engine.kv_cache_dtype, parallel, engine.block_size,
-                      engine.chunked_layers);
+                      cache_rules(engine));
 }
 
 /// What one sequence takes on a GPU of each pipeline stage. Engines with blocks count whole rows;
@@ -113,6 +113,44 @@ Bytes beyond_memory(const MemoryPlan& plan) {
   return std::max(Bytes{}, taken - plan.total);
 }
 
+/// vLLM's check before it captures decode graphs: each decoding sequence needs a block for its
+/// recurrent state ("exceeds available Mamba cache blocks", config/compilation.py,
+/// resolve_cudagraph_mode_and_sizes; vllm-project/vllm pull 38270).
+bool lacks_state_blocks(const Engine& engine, const MemoryPlan& plan) {
+  const bool recurrent = std::ranges::any_of(plan.layout.groups, &CacheGroup::recurrent);
+  return engine.needs_state_blocks && engine.cuda_graphs && recurrent &&
+         engine.max_num_seqs > plan.kv_blocks;
+}
+
+/// vLLM keeps states for cached prefixes at the ends of blocks, so that one step must be able to
+/// reach from one to the next (config/vllm.py, "In Mamba cache align mode, block_size must be <=
+/// max_num_batched_tokens").
+bool cannot_reach_block_ends(const Engine& engine, const MemoryPlan& plan) {
+  const bool recurrent = std::ranges::any_of(plan.layout.groups, &CacheGroup::recurrent);
+  return engine.scheduler == SchedulerKind::vllm_v1 && engine.memory_rule == MemoryRule::vllm &&
+         engine.prefix_caching && recurrent &&
+         plan.layout.block_tokens > engine.max_num_batched_tokens;
+}
+
+/// Sequences that SGLang's pool for layers with windows holds: a sequence keeps a window and a page
+/// of it there.
+std::int64_t held_by_windows(const Deployment& deployment, const MemoryPlan& plan,
+                             std::int64_t context) {
+  const double share = deployment.engine.window_share.value_or(1.0);
+  if (share >= 1.0) return kLongestSequence;
+  std::int64_t window = 0;
+  for (const Layer& layer : deployment.model.layers) {
+    const AttentionSpan span =
+        cache_need(layer, deployment.model, deployment.engine.kv_cache_dtype, 1).span;
+    const bool has_window =
+        span.kind == AttentionSpan::Kind::sliding || span.kind == AttentionSpan::Kind::chunked;
+    if (has_window) window = std::max(window, span.tokens);
+  }
+  const std::int64_t kept = std::min(context, window + plan.layout.block_tokens);
+  const auto room = static_cast<std::int64_t>(share * static_cast<double>(plan.kv_tokens));
+  return window == 0 || kept == 0 ? kLongestSequence : room / kept;
+}
+
 std::string shortage(const Deployment& deployment, const MemoryPlan& plan, Bytes budget,
                      Bytes one_sequence) {
   if (budget.value <= 0) {
@@ -121,6 +159,26 @@ std::string shortage(const Deployment& deployment, const MemoryPlan& plan, Bytes
         to_gib(Bytes{} - budget));
   }
   const Bytes usable = usable_cache(deployment, plan);
+  if (cannot_reach_block_ends(deployment.engine, plan)) {
+    return fmt::format(
+        "prefix caching keeps recurrent states at the ends of blocks of {} tokens, more than "
+        "max_num_batched_tokens {}; it starts with --max-num-batched-tokens {} or "
+        "--enable-prefix-caching off",
+        plan.layout.block_tokens, deployment.engine.max_num_batched_tokens,
+        plan.layout.block_tokens);
+  }
+  if (plan.max_running == 0) {
+    return fmt::format(
+        "the pool of recurrent states has no room for one request, which may take {} slots; a "
+        "higher --mamba-full-memory-ratio makes room",
+        deployment.engine.state_slots);
+  }
+  if (one_sequence <= usable && lacks_state_blocks(deployment.engine, plan)) {
+    return fmt::format(
+        "max_num_seqs {} exceeds the {} blocks of the KV cache, and the engine wants one for each "
+        "sequence's recurrent state; it starts with --max-num-seqs {}",
+        deployment.engine.max_num_seqs, plan.kv_blocks, plan.kv_blocks);
+  }
   if (one_sequence <= usable) {
     return fmt::format(
         "the requested KV cache does not fit in addition to the rest: {:.2f} GiB short",
@@ -152,7 +210,8 @@ TermKind kind_of(const MemoryTerm& term) {
   if (term.name.starts_with("weights")) return TermKind::weights;
   if (term.name == "activation_peak") return TermKind::activations;
   if (term.name == "reserve") return TermKind::reserve;
-  const bool cache = term.name == "kv_cache" || term.name == "unused" || term.name == "shortfall";
+  const bool cache = term.name == "kv_cache" || term.name == "state_pool" ||
+                     term.name == "unused" || term.name == "shortfall";
   return cache ? TermKind::kv_cache : TermKind::overhead;
 }
 
@@ -162,9 +221,10 @@ MemoryPlan plan_memory(const Deployment& deployment) {
   MemoryPlan plan;
   plan.total = division.total;
   plan.kv_budget = std::max(Bytes{}, division.kv_budget);
-  plan.layout = cache_layout_of(deployment, deployment.model, deployment.parallel);
+  plan.layout = cache_layout_of(deployment, with_draft_layer(deployment), deployment.parallel);
   plan.kv_blocks = count_blocks(engine, plan.layout, plan.kv_budget);
   plan.kv_tokens = tokens_in(plan.layout, plan.kv_blocks);
+  if (division.state_slots) plan.max_running = *division.state_slots / engine.state_slots;
   plan.relative_uncertainty = uncertainty(deployment, division.kv_budget);
 
   plan.terms = std::move(division.before);
@@ -196,7 +256,7 @@ Bytes sequence_bytes(const Deployment& deployment, const MemoryPlan& plan, std::
   const Engine& engine = deployment.engine;
   if (engine.memory.whole_blocks) return row_bytes_of_sequence(engine, plan.layout, context);
   if (deployment.parallel.pipeline == 1) {
-    return cache_bytes_per_sequence(deployment.model, engine.kv_cache_dtype, context,
+    return cache_bytes_per_sequence(with_draft_layer(deployment), engine.kv_cache_dtype, context,
                                     deployment.parallel.tensor);
   }
   return std::ranges::max(bytes_by_stage(deployment, context));
@@ -210,12 +270,23 @@ Bytes sequence_bytes_of_stages(const Deployment& deployment, std::int64_t contex
 
 std::int64_t max_batch_at(const Deployment& deployment, const MemoryPlan& plan,
                           std::int64_t context) {
-  if (beyond_memory(plan).value > 0) return 0;
+  if (beyond_memory(plan).value > 0 || lacks_state_blocks(deployment.engine, plan) ||
+      cannot_reach_block_ends(deployment.engine, plan)) {
+    return 0;
+  }
   const Bytes one = sequence_bytes(deployment, plan, context);
   const Bytes usable = usable_cache(deployment, plan);
   // A model without a cache is limited only by the scheduler.
   if (one.value <= 0) return plan.kv_budget.value > 0 ? deployment.engine.max_num_seqs : 0;
-  return static_cast<std::int64_t>(std::floor(usable / one));
+  const auto held = static_cast<std::int64_t>(std::floor(usable / one));
+  return std::min({held, held_by_windows(deployment, plan, context),
+                   plan.max_running.value_or(kLongestSequence)});
+}
+
+std::optional<std::int64_t> max_num_seqs_that_starts(const Deployment& deployment,
+                                                     const MemoryPlan& plan) {
+  if (plan.kv_blocks < 1 || !lacks_state_blocks(deployment.engine, plan)) return std::nullopt;
+  return plan.kv_blocks;
 }
 
 std::optional<std::int64_t> max_context_at(const Deployment& deployment, const MemoryPlan& plan,

@@ -34,9 +34,11 @@ struct MemoryPlan {
   Bytes total{};                    // memory the driver reports
   Bytes kv_budget{};                // bytes left for KV blocks, before rounding to blocks
   CacheLayout layout{};
-  std::int64_t kv_blocks = 0;       // block ids
-  std::int64_t kv_tokens = 0;       // tokens of full-attention cache in them (as the engine prints)
-  std::int64_t max_batch = 0;       // concurrent sequences of max_model_len, limited by memory only
+  std::int64_t kv_blocks = 0;  // block ids
+  std::int64_t kv_tokens = 0;  // tokens of full-attention cache in them (as the engine prints)
+  std::int64_t max_batch = 0;  // concurrent sequences of max_model_len, limited by memory only
+  /// Sequences that the pool of recurrent states lets run at once; unset if there is none.
+  std::optional<std::int64_t> max_running{};
   double max_concurrency = 0;       // the engine's "Maximum concurrency", fractional
   double relative_uncertainty = 0;  // of kv_budget: how far start-up logs were from this rule
 };
@@ -57,6 +59,11 @@ Bytes sequence_bytes_of_stages(const Deployment& deployment, std::int64_t contex
 /// Sequences of `context` tokens that fit at once, limited by memory only.
 std::int64_t max_batch_at(const Deployment& deployment, const MemoryPlan& plan,
                           std::int64_t context);
+
+/// If the engine does not start only because max_num_seqs exceeds the blocks that hold recurrent
+/// states: the most with which it does. Lower values leave more memory for blocks, never less.
+std::optional<std::int64_t> max_num_seqs_that_starts(const Deployment& deployment,
+                                                     const MemoryPlan& plan);
 
 /// Longest context at which `batch` sequences fit; nullopt if not even one token each does.
 std::optional<std::int64_t> max_context_at(const Deployment& deployment, const MemoryPlan& plan,

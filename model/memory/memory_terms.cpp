@@ -137,6 +137,42 @@ MemoryDivision divide_for_vllm(const Deployment& deployment) {
   return division;
 }
 
+/// State of one sequence on the pipeline stage with the most recurrent layers, in fp32 (SGLang
+/// 0.5.15, configs/mamba_utils.py, mamba2_state_dtype; a config that states another format is
+/// neglected).
+Bytes state_of_fullest_stage(const Deployment& deployment) {
+  const auto layers = static_cast<std::int64_t>(deployment.model.layers.size());
+  Bytes fullest;
+  for (int stage = 0; stage < deployment.parallel.pipeline; ++stage) {
+    const LayerRange range = pipeline_stage(layers, deployment.parallel.pipeline, stage);
+    Transformer part = deployment.model;
+    part.layers.assign(deployment.model.layers.begin() + range.first,
+                       deployment.model.layers.begin() + range.last);
+    part.state_dtype = DType::fp32;
+    fullest = std::max(fullest, state_bytes_per_sequence(part, deployment.parallel.tensor));
+  }
+  return fullest;
+}
+
+/// SGLang's pool of recurrent states takes ratio / (1 + ratio) of what is left, one slot of it for
+/// padding (0.5.15, kv_cache_configurator.py, _handle_max_mamba_cache).
+void take_state_pool(const Deployment& deployment, MemoryDivision& division) {
+  const Engine& engine = deployment.engine;
+  if (engine.state_slots == 0) return;
+  const Bytes slot = state_of_fullest_stage(deployment);
+  const double ratio = engine.mamba_full_memory_ratio;
+  const Bytes pool = std::max(Bytes{}, division.kv_budget) * (ratio / (1.0 + ratio));
+  const auto padded = static_cast<std::int64_t>(std::floor(pool / slot));
+  division.state_slots = std::max<std::int64_t>(0, padded - 1);
+  const Bytes taken = slot * static_cast<double>(padded);
+  division.before.push_back(
+      {.name = "state_pool",
+       .detail = fmt::format("recurrent states: {} slots x {:.0f} bytes, {} for each request",
+                             *division.state_slots, slot.value, engine.state_slots),
+       .bytes = taken});
+  division.kv_budget = division.kv_budget - taken;
+}
+
 /// SGLang (model_runner, profile_max_num_token): KV = free after loading
 /// - free at start * (1 - mem_fraction_static). Activations and CUDA graphs live in that reserve.
 MemoryDivision divide_for_sglang(const Deployment& deployment) {
@@ -149,6 +185,7 @@ MemoryDivision divide_for_sglang(const Deployment& deployment) {
   division.before.push_back(context);
   const Bytes reserve = free_at_start * (1.0 - engine.gpu_memory_utilization);
   division.kv_budget = division.total - sum(division.before) - reserve;
+  take_state_pool(deployment, division);
   division.after.push_back(
       {.name = "reserve",
        .detail = fmt::format("activations and CUDA graphs: (1 - {:g}) of the free memory at start",
@@ -194,6 +231,13 @@ MemoryDivision divide_for_textbook(const Deployment& deployment) {
 
 }  // namespace
 
+Transformer with_draft_layer(const Deployment& deployment) {
+  Transformer model = deployment.model;
+  const bool drafts = deployment.engine.speculation.reads_hidden_states();
+  if (drafts && deployment.parallel.pipeline == 1) model.layers.push_back(model.layers.back());
+  return model;
+}
+
 std::vector<MemoryTerm> weight_terms(const Deployment& deployment) {
   const Parallelism& parallel = deployment.parallel;
   const std::string share = per_rank_note(parallel);
@@ -217,6 +261,18 @@ std::vector<MemoryTerm> weight_terms(const Deployment& deployment) {
     terms.push_back({.name = "weights.not_itemised",
                      .detail = "difference between checkpoint files and the count above",
                      .bytes = difference});
+  }
+  if (deployment.engine.speculation.reads_hidden_states()) {
+    Bytes draft;
+    for (const PartBytes& part : weight_bytes_by_part(with_draft_layer(deployment), parallel)) {
+      draft += part.bytes;
+    }
+    for (const PartBytes& part : weight_bytes_by_part(deployment.model, parallel)) {
+      draft = draft - part.bytes;
+    }
+    add_if_any(terms, {.name = "weights.draft",
+                       .detail = "one layer that drafts, as the model's last" + share,
+                       .bytes = draft});
   }
   return terms;
 }

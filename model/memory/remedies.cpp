@@ -95,6 +95,17 @@ std::optional<Remedy> try_fewer_sequences(const Deployment& deployment, const Ba
   return std::nullopt;
 }
 
+std::optional<Remedy> try_state_blocks(const Deployment& deployment, const BatchSize& wanted) {
+  const auto most = max_num_seqs_that_starts(deployment, plan_memory(deployment));
+  if (!most) return std::nullopt;
+  Deployment candidate = deployment;
+  candidate.engine.max_num_seqs = *most;
+  const auto plan = fitting(candidate, wanted);
+  if (!plan) return std::nullopt;
+  return Remedy{.flag = fmt::format("--max-num-seqs {}", *most) + start_flag(candidate, wanted),
+                .effect = "a block of recurrent state for each: " + holds(*plan, candidate)};
+}
+
 std::optional<Remedy> try_cache_dtype(const Deployment& deployment, const BatchSize& wanted) {
   if (bits_of(deployment.engine.kv_cache_dtype) <= 8) return std::nullopt;
   Deployment candidate = deployment;
@@ -182,8 +193,11 @@ std::vector<Remedy> remedies(const Deployment& deployment, const BatchSize& want
   const auto add = [&](std::optional<Remedy> remedy) {
     if (remedy) found.push_back(std::move(*remedy));
   };
+  add(try_state_blocks(deployment, wanted));
   add(try_utilization(deployment, wanted));
-  add(try_fewer_sequences(deployment, wanted));
+  if (found.empty() || !max_num_seqs_that_starts(deployment, plan_memory(deployment))) {
+    add(try_fewer_sequences(deployment, wanted));
+  }
   add(try_cache_dtype(deployment, wanted));
   add(try_shorter_context(deployment, wanted));
   add(try_smaller_batch(deployment, wanted));

@@ -1,6 +1,7 @@
 #include "model/step/deployment_operators.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 #include <variant>
 
@@ -79,20 +80,28 @@ LinearOperator gemm_operator(const Deployment& deployment, const Weight& whole,
   return op;
 }
 
-/// The shape under which measured curves list a layer's routed experts. A rank that holds some
-/// whole experts is timed as if its tokens chose among these alone: as many pairs over as many
-/// experts.
-void set_expert_shape(const Layer& layer, const Weight& down, double pairs_a_token,
-                      LinearOperator& op) {
+/// The shape under which measured curves list a layer's routed experts; `whole` is the matrix of
+/// all ranks.
+void set_expert_shape(const Deployment& deployment, const Layer& layer, const Weight& down,
+                      const Weight& whole, double pairs_a_token, LinearOperator& op) {
   op.shape = {.family = OperatorFamily::moe,
               .format = kernel_format_name(layer.ffn_format),
               .outputs = down.inputs,
               .inputs = down.outputs,
               .experts = down.copies,
               .experts_per_token = std::min(down.copies_used, down.copies),
-              .gated = std::get<MoeFfn>(layer.ffn).gated};
+              .gated = std::get<MoeFfn>(layer.ffn).gated,
+              .power_law = static_cast<int>(std::lround(100 * deployment.engine.expert_power_law))};
   op.shape_each = pairs_a_token / to_double(op.shape.experts_per_token);
   op.calls_of_shape = kExpertCalls;
+  const int ranks = deployment.parallel.expert_ranks();
+  if (ranks == 1 || down.copies * ranks != whole.copies) return;
+  op.alone_shape = op.shape;
+  op.alone_each = op.shape_each;
+  op.shape.experts = whole.copies;
+  op.shape.experts_per_token = whole.copies_used;
+  op.shape.expert_ranks = ranks;
+  op.shape_each = to_double(op.group_tokens);
 }
 
 /// The routed experts of a layer as one operator: gate, up and down together, as engines fuse them.
@@ -104,10 +113,14 @@ LinearOperator expert_operator(const Deployment& deployment, const Layer& layer,
   std::int64_t picked = 0;
   std::int64_t all = 0;
   Weight down;
+  Weight whole_down;
   for (const Weight& whole : weights) {
     if (whole.split != Split::expert || !whole.multiplies) continue;
     const Weight weight = shard(whole, deployment.parallel);
-    if (whole.expert_split == Split::input) down = weight;
+    if (whole.expert_split == Split::input) {
+      down = weight;
+      whole_down = whole;
+    }
     op.experts = weight.copies;
     picked = whole.copies_used;
     all = whole.copies;
@@ -131,7 +144,7 @@ LinearOperator expert_operator(const Deployment& deployment, const Layer& layer,
   op.expert_bytes = parameters * layer.ffn_format.bits_per_weight / 8.0 * per_call;
   op.flops_each = 2.0 * parameters * pairs * per_call;
   op.activation_each = widths * pairs * activation_bytes(deployment) * per_call;
-  set_expert_shape(layer, down, pairs, op);
+  set_expert_shape(deployment, layer, down, whole_down, pairs, op);
   return op;
 }
 

@@ -48,6 +48,10 @@ struct LinearOperator {
   OperatorShape shape{};
   double shape_each = 1;
   std::int64_t calls_of_shape = 1;
+  // Experts spread over ranks, where that was not timed: one rank's as if its tokens chose among
+  // these alone, as many pairs over as many experts. 0: there is no such shape.
+  OperatorShape alone_shape{};
+  double alone_each = 0;
 };
 
 /// The attention of all layers that share a shape and span.

@@ -2,6 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <string>
+
+#include "model/step/efficiency.hpp"
 
 namespace roofcast {
 
@@ -55,6 +59,26 @@ double bytes_of_one_call(const Work& work) {
   return work.bytes.value / static_cast<double>(work.calls);
 }
 
+/// What a batch of prompts takes over the sum of its prompts. Prompts of unequal length count as as
+/// many equal ones as have the same (sum of times)^2 / sum of squared times, each of the mean size
+/// weighted by time: one long prompt beside short ones stays one.
+double batch_ratio_of(const MeasuredTimes& times, const StepBatch& batch) {
+  if (!times.has_batches() || batch.prefills.size() < 2) return 1;
+  double sum = 0;
+  double squares = 0;
+  double x = 0;
+  double y = 0;
+  for (const PrefillChunk& chunk : batch.prefills) {
+    const Size size = chunk_size(chunk);
+    const double time = times.at(size.x, size.y).value;
+    sum += time;
+    squares += time * time;
+    x += time * size.x;
+    y += time * size.y;
+  }
+  return times.batch_ratio(std::max(1.0, sum * sum / squares), x / sum, y / sum);
+}
+
 }  // namespace
 
 OperatorShape recurrent_shape(const Work& work) {
@@ -78,16 +102,34 @@ Seconds measured_decode(const MeasuredTimes& times, const RecurrentOperator&, co
 Seconds measured_prefill(const MeasuredTimes& times, const AttentionOperator&,
                          const StepBatch& batch, const Work&) {
   Seconds total = times.fixed();
+  Seconds longest{};
   for (const PrefillChunk& chunk : batch.prefills) {
     const Size size = chunk_size(chunk);
-    total += times.at(size.x, size.y) - times.fixed();
+    const Seconds one = times.at(size.x, size.y);
+    longest = std::max(longest, one);
+    total += one - times.fixed();
   }
-  return total;
+  return std::max(longest, total * batch_ratio_of(times, batch));
 }
 
 Seconds measured_prefill(const MeasuredTimes& times, const RecurrentOperator&, const StepBatch&,
                          const Work& work) {
   return times.at(bytes_of_one_call(work), 0);
+}
+
+Seconds expansion_time(const AttentionOperator& op, const StepBatch& batch, const Gpu& gpu) {
+  std::int64_t cached = 0;
+  for (const PrefillChunk& chunk : batch.prefills) cached += chunk.context_tokens;
+  if (op.expand_flops == 0 || cached == 0) return {};
+  const auto tokens = static_cast<double>(cached);
+  const Work work{.name = "kv_b_proj",
+                  .family = OperatorFamily::gemm,
+                  .calls = op.prefill.calls,
+                  .flops = Flops{tokens * op.expand_flops * static_cast<double>(op.prefill.calls)},
+                  .compute = op.prefill.compute,
+                  .format = std::string(name_of(op.prefill.compute)),
+                  .scale = tokens};
+  return expected_time(work, gpu, efficiency_of(work, gpu));
 }
 
 CurveAnswer explain_decode(const MeasuredTimes& times, const AttentionOperator& op,

@@ -43,7 +43,8 @@ inline AttentionSpan span_of(const RecurrentOperator&) { return {}; }
 ///  memory-bound. In a kernel that also computes prompts, every sequence gets as many query tiles
 ///  as the longest chunk; the tiles it does not fill are added.
 ///  Prefill: a ragged kernel computes all chunks in one call. Each chunk adds its time alone minus
-///  the kernel's fixed time, which is paid once.
+///  the kernel's fixed time, which is paid once; batches that were timed say what they take of that
+///  sum (MeasuredTimes::batch_ratio). Never less than the longest chunk alone.
 Seconds measured_decode(const MeasuredTimes& times, const AttentionOperator& op,
                         const StepBatch& batch, const Work& work);
 Seconds measured_decode(const MeasuredTimes& times, const RecurrentOperator& op,
@@ -52,6 +53,11 @@ Seconds measured_prefill(const MeasuredTimes& times, const AttentionOperator& op
                          const StepBatch& batch, const Work& work);
 Seconds measured_prefill(const MeasuredTimes& times, const RecurrentOperator& op,
                          const StepBatch& batch, const Work& work);
+
+/// Latent attention: the time to expand keys and values of the prompts' cached tokens in all
+/// layers, which measured attention over expanded ones does not have: one product a layer.
+Seconds expansion_time(const AttentionOperator& op, const StepBatch& batch, const Gpu& gpu);
+inline Seconds expansion_time(const RecurrentOperator&, const StepBatch&, const Gpu&) { return {}; }
 
 /// The same with provenance and uncertainty: the worst provenance of the chunks, and the mean of
 /// their uncertainties weighted by time, since one curve has the same error for all.

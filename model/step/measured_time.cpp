@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/chord_log2.hpp"
 #include "model/step/step_work.hpp"
 
 namespace roofcast {
@@ -44,6 +45,24 @@ std::vector<double> nodes_around(const std::vector<double>& timed, double min, i
   append(nodes, octave_nodes(*low, *high, steps));
   append(nodes, octave_nodes(*high, *high * kTimesBeyond, outside_steps));
   return sorted_unique(std::move(nodes));
+}
+
+/// The curves of several prompts by the kernel that answers for one.
+std::vector<MeasuredCurve> batches_of(const Measured& measured, const CurveBlend& blend) {
+  std::vector<MeasuredCurve> batches;
+  if (blend.shape.family != OperatorFamily::prefill_attention || blend.borrowed) return batches;
+  const MeasuredCurve& one = blend.parts.front().curve;
+  for (const MeasuredCurve& curve : measured.curves) {
+    OperatorShape shape = curve.shape;
+    shape.prompts = 1;
+    if (curve.shape.prompts > 1 && shape == one.shape && curve.kernel == one.kernel) {
+      batches.push_back(curve);
+    }
+  }
+  std::sort(batches.begin(), batches.end(), [](const MeasuredCurve& a, const MeasuredCurve& b) {
+    return a.shape.prompts < b.shape.prompts;
+  });
+  return batches;
 }
 
 }  // namespace
@@ -98,7 +117,7 @@ std::vector<double> MeasuredTimes::y_nodes() const {
 
 CurveAnswer MeasuredTimes::curve_answer(double x, double y) const {
   if (blend_.shape.family == OperatorFamily::prefill_attention &&
-      span_.kind == AttentionSpan::Kind::sliding) {
+      span_.kind == AttentionSpan::Kind::sliding && blend_.shape.window == 0) {
     return sliding_answer(x, y);
   }
   return answer(blend_, x, y, multiprocessors_);
@@ -123,6 +142,24 @@ CurveAnswer MeasuredTimes::sliding_answer(double x, double y) const {
   }
   result.provenance = Provenance::extended;
   return result;
+}
+
+double MeasuredTimes::batch_ratio(double prompts, double x, double y) const {
+  double before = 1;
+  double ratio = 1;
+  for (const MeasuredCurve& batch : batches_) {
+    const double count = batch.shape.prompts;
+    const Seconds one_by_one = fixed_ + (at(x, y) - fixed_) * count;
+    const double here = answer(batch, x, y, multiprocessors_).time / one_by_one;
+    if (prompts <= count) {
+      const double share =
+          (chord_log2(prompts) - chord_log2(before)) / (chord_log2(count) - chord_log2(before));
+      return ratio + share * (here - ratio);
+    }
+    before = count;
+    ratio = here;
+  }
+  return ratio;
 }
 
 Seconds MeasuredTimes::at(double x, double y) const {
@@ -150,7 +187,9 @@ std::optional<MeasuredTimes> measured_times(const Gpu& gpu, const OperatorShape&
   if (!gpu.measured) return std::nullopt;
   CurveBlend blend = find_blend(*gpu.measured, shape);
   if (blend.parts.empty()) return std::nullopt;
-  return MeasuredTimes(std::move(blend), gpu.multiprocessors, span);
+  MeasuredTimes times(std::move(blend), gpu.multiprocessors, span);
+  times.batches_ = batches_of(*gpu.measured, times.blend_);
+  return times;
 }
 
 }  // namespace roofcast

@@ -39,6 +39,15 @@ class MeasuredTimes {
   /// The part of at() that a call saves in a captured graph.
   Seconds graph_saving() const { return graph_saving_; }
 
+  /// Whether attention's products ran in fp8.
+  bool fp8_arithmetic() const { return blend_.shape.fp8_arithmetic; }
+
+  /// Prefill of several prompts at once, as timed, over fixed() and each prompt's at() beyond it:
+  /// short prompts fill a device better together. 1 where no batches were timed. `prompts` need not
+  /// be whole; x and y are of each prompt. Preconditions: prompts >= 1, x > 0.
+  double batch_ratio(double prompts, double x, double y) const;
+  bool has_batches() const { return !batches_.empty(); }
+
   /// The part of at() that is paid once however many sequences a call computes.
   Seconds fixed() const { return fixed_; }
 
@@ -48,7 +57,11 @@ class MeasuredTimes {
   std::vector<double> x_nodes() const;
   std::vector<double> y_nodes() const;
 
+  friend std::optional<MeasuredTimes> measured_times(const Gpu& gpu, const OperatorShape& shape,
+                                                     const AttentionSpan& span);
+
   CurveBlend blend_;
+  std::vector<MeasuredCurve> batches_{};  // of several prompts, ascending by their number
   int multiprocessors_ = 1;
   AttentionSpan span_{};
   Seconds fixed_{};

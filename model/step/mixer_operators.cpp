@@ -125,13 +125,23 @@ bool reads_plain_cache(const Attention& a) {
   return a.cache_compression == 1 && a.local_tokens == 0 && a.index_heads == 0;
 }
 
+/// Whether a prompt's attention over an fp8 cache runs in fp8: TensorRT-LLM's does where the cache
+/// is paged (TensorRT-LLM 1.2, mFP8ContextFMHA of the attention operator).
+bool computes_in_fp8(const Target& target, OperatorFamily family) {
+  const Engine& engine = target.deployment.engine;
+  return family == OperatorFamily::prefill_attention && engine.kv_cache_dtype == DType::fp8 &&
+         engine.name.starts_with("trtllm");
+}
+
 OperatorShape shape_of(const Attention& a, OperatorFamily family, const Target& target) {
   return {.family = family,
           .cache = target.deployment.engine.kv_cache_dtype,
           .query_heads = heads_per_rank(a.query_heads, target.tensor()),
           .kv_heads = heads_per_rank(a.kv_heads, target.tensor()),
           .head_dim = a.head_dim,
-          .value_dim = a.value_head_dim};
+          .value_dim = a.value_head_dim,
+          .window = a.span.kind == AttentionSpan::Kind::sliding ? a.span.tokens : 0,
+          .fp8_arithmetic = computes_in_fp8(target, family)};
 }
 
 /// For the absorbed form.
@@ -143,6 +153,18 @@ OperatorShape shape_of(const LatentAttention& a, const Target& target) {
           .head_dim = a.kv_lora_rank + a.rope_dim,
           .value_dim = a.kv_lora_rank,
           .latent = true};
+}
+
+/// For prompts, whose keys and values are expanded for every head.
+OperatorShape expanded_shape_of(const LatentAttention& a, const Target& target) {
+  const std::int64_t heads = heads_per_rank(a.query_heads, target.tensor());
+  return {.family = OperatorFamily::prefill_attention,
+          .cache = target.deployment.engine.kv_cache_dtype,
+          .query_heads = heads,
+          .kv_heads = heads,
+          .head_dim = a.nope_dim + a.rope_dim,
+          .value_dim = a.value_head_dim,
+          .fp8_arithmetic = computes_in_fp8(target, OperatorFamily::prefill_attention)};
 }
 
 void add_mixer(const Attention& a, const Layer&, const Target& target) {
@@ -213,7 +235,10 @@ void add_mixer(const LatentAttention& a, const Layer&, const Target& target) {
   op.size_factor = width / 2.0 / kReferenceHeadSize;
   op.index_bytes = entry.index;
   op.index_flops = 2.0 * to_double(a.index_heads * a.index_head_dim);
-  if (a.index_heads == 0) op.decode_shape = shape_of(a, target);
+  if (a.index_heads == 0) {
+    op.decode_shape = shape_of(a, target);
+    if (!absorbed) op.prefill_shape = expanded_shape_of(a, target);
+  }
   add_attention(std::move(op), target);
 
   target.add_memory_bound("latent_norms", a.q_lora_rank > 0 ? 2 : 1, 2.0 * latent * element);

@@ -71,6 +71,13 @@ TimedOperator::TimedOperator(LinearOperator op, const Gpu& gpu)
       efficiency_(efficiency_of(op_.work, gpu)),
       measured_(measured_times(gpu, op_.shape)),
       scratch_(op_.work) {
+  if (!measured_ && op_.alone_each > 0) {
+    measured_ = measured_times(gpu, op_.alone_shape);
+    if (measured_) {
+      op_.shape = op_.alone_shape;
+      op_.shape_each = op_.alone_each;
+    }
+  }
   if (measured_) return;
   // The other families' efficiency is over bytes, where EfficiencyCurve keeps it from rising too
   // fast.

@@ -70,7 +70,8 @@ class TimedMixer {
     set_prefill_work(op_, batch, work);
     if (!prefill_.measured) return expected_time(work, gpu, prefill_.efficiency);
     return measured_total(measured_prefill(*prefill_.measured, op_, batch, work), work.calls, work,
-                          gpu);
+                          gpu) +
+           expansion_time(op_, batch, gpu);
   }
   OperatorEstimate explain_decode(const StepBatch& batch, const Gpu& gpu) const {
     const Seconds total = decode_time(batch, gpu);  // also fills in the work
@@ -108,6 +109,7 @@ class TimedMixer {
          const Gpu& gpu)
         : efficiency(efficiency_of(work, gpu)), scratch(work) {
       if (shape) measured = measured_times(gpu, *shape, span);
+      if (measured && measured->fp8_arithmetic()) scratch.compute = DType::fp8;
     }
     OperatorEstimate measured_estimate(const CurveAnswer& answer, Seconds total,
                                        const Gpu& gpu) const {

@@ -16,9 +16,6 @@ constexpr double kDecodeComputeEfficiency = 0.65;
 // four GPUs whose curves set the default of decode attention (efficiency.cpp).
 constexpr double kPrefillMemoryEfficiency = 0.75;
 
-// Share of the stated limits up to which a timed point is accepted.
-constexpr double kAboveStatedLimits = 1.10;
-
 /// Bytes of a step's activations that fit in the L2 cache, and those that do not, over all calls.
 struct Activations {
   Bytes cached{};
@@ -130,6 +127,7 @@ Work work_of(const OperatorShape& shape, double x, double y) {
   } else if (bits_of(shape.cache) > 16) {
     work.compute = shape.cache;  // attention in fp32
   }
+  if (shape.fp8_arithmetic) work.compute = DType::fp8;
   return work;
 }
 
@@ -140,7 +138,7 @@ Bound bound_of(const Work& work, const Gpu& gpu, Seconds time, Seconds fixed) {
 }
 
 bool beats_physics(const OperatorShape& shape, const MeasuredPoint& point, const Gpu& gpu) {
-  const Work work = work_of(shape, point.x, point.y);
+  const Work work = work_of(least_shape(shape), point.x, point.y);
   if (work.family == OperatorFamily::collective) {
     // Without a stated link there is no limit; a single rank sends nothing.
     const std::optional<Link>& link = shape.ranks <= gpu.gpus_per_node ? gpu.peer : gpu.network;

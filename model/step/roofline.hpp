@@ -74,6 +74,9 @@ Seconds physical_limit(const Work& work, const Gpu& gpu);
 /// What limits work that takes `time`, of which `fixed` is independent of its size.
 Bound bound_of(const Work& work, const Gpu& gpu, Seconds time, Seconds fixed);
 
+// Share of the stated limits up to which a timed point is accepted.
+inline constexpr double kAboveStatedLimits = 1.10;
+
 /// Whether a timed point is faster than physically possible, and so was not timed as it runs in
 /// serving (weights or cache left in L2, an operator that did not run). Peaks are stated at a boost
 /// clock and bandwidths are rounded, so 10 % is tolerated: an H200's SMs may run at 1.98 GHz where

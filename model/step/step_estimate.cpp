@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <optional>
 #include <utility>
 
+#include "model/curves/curve_source.hpp"
 #include "model/step/operator_time.hpp"
 
 namespace roofcast {
@@ -226,8 +228,11 @@ struct RooflineStepTime::Impl {
   }
 };
 
-RooflineStepTime::RooflineStepTime(Deployment deployment)
-    : impl_(std::make_unique<Impl>(std::move(deployment))) {}
+RooflineStepTime::RooflineStepTime(Deployment deployment) {
+  std::optional<Measured>& measured = deployment.gpu.measured;
+  if (measured) measured = curves_of_engine(*measured, deployment.engine.name);
+  impl_ = std::make_unique<Impl>(std::move(deployment));
+}
 
 RooflineStepTime::~RooflineStepTime() = default;
 

@@ -1,5 +1,5 @@
-// The seam between hardware and everything that schedules: how long does one engine step take? The
-// simulator knows nothing else about GPUs or models.
+// The seam between hardware and everything that schedules: how long does one engine step take? All
+// else that the simulator knows of hardware is sizes: of the KV cache, and of links between pools.
 #pragma once
 
 #include <algorithm>

@@ -73,7 +73,7 @@ Confidence combined(const std::vector<Search>& searches, bool holds) {
 double greatest_probability() { return normal_cdf(kFarthest); }
 
 std::optional<Confidence> confidence_of(const DeviatingVerdict& holds, int threads,
-                                        const ProgressFunction& progress) {
+                                        const Progress& progress) {
   const bool holds_as_predicted = holds({});
   const auto search = [&](std::int64_t i) {
     return flipping(holds, kCauses[static_cast<std::size_t>(i)], holds_as_predicted);

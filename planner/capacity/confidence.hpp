@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/progress.hpp"
 #include "planner/scenario_run.hpp"
 #include "simulator/results/verdict.hpp"
 
@@ -46,7 +47,7 @@ double greatest_probability();
 
 /// The same on several threads; nullopt if `progress`, called from time to time, cancelled.
 std::optional<Confidence> confidence_of(const DeviatingVerdict& holds, int threads,
-                                        const ProgressFunction& progress);
+                                        const Progress& progress);
 
 /// For a run that simulate_sampled has filled in. At most 25 simulations.
 Confidence confidence_of(const SimulationRun& run, const PoolStepTimes& step_times,

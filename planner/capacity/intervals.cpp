@@ -86,7 +86,7 @@ LatencyInterval interval_of(const LatencyFigure& latency, const SimulationResult
 }  // namespace
 
 std::optional<LatencyIntervals> intervals_of(const SimulationRun& run, bool other_draws,
-                                             int threads, const ProgressFunction& progress) {
+                                             int threads, const Progress& progress) {
   const auto deviations = std::ssize(kDeviations);
   const auto simulate_one = [&](std::int64_t i) {
     if (i >= deviations) {

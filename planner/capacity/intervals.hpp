@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/distribution.hpp"
+#include "base/progress.hpp"
 #include "planner/scenario_run.hpp"
 #include "simulator/results/figures.hpp"
 
@@ -37,6 +38,6 @@ struct LatencyIntervals {
 /// each between its ends (the delta method). `progress` counts simulations; nullopt if it
 /// cancelled.
 std::optional<LatencyIntervals> intervals_of(const SimulationRun& run, bool other_draws,
-                                             int threads, const ProgressFunction& progress);
+                                             int threads, const Progress& progress);
 
 }  // namespace roofcast

@@ -5,7 +5,7 @@
 
 namespace roofcast {
 
-LevelTimeline levels_of(const SimulationRun& run, const ProgressFunction& progress) {
+LevelTimeline levels_of(const SimulationRun& run, const Progress& progress) {
   LevelTimeline levels;
   const PoolStepTimes step_times = step_times_of(run);
   std::vector<const StepTime*> seams;

@@ -229,7 +229,7 @@ SimulationRun relaxed_run(const SimulationRun& run, LimitKind kind) {
 }
 
 SimulationResult simulate_on(const SimulationRun& run, std::span<const StepTime* const> seams,
-                             const ProgressFunction& progress) {
+                             const Progress& progress) {
   return simulate(cluster_of(run.scenario, run.pools, seams), run.workload,
                   {.max_concurrency = run.scenario.max_concurrency,
                    .slo = run.scenario.slo,
@@ -246,7 +246,7 @@ std::string_view name_of(LimitKind kind) {
 }
 
 LimitAccount simulate_with_account(SimulationRun& run, const PoolStepTimes& step_times,
-                                   const ProgressFunction& progress) {
+                                   const Progress& progress) {
   std::deque<CountedSteps> counted;
   std::vector<const StepTime*> seams;
   for (std::size_t i = 0; i < run.pools.size(); ++i) {
@@ -298,7 +298,7 @@ Yardstick yardstick_of(const SimulationResult& result) {
 }
 
 std::optional<LimitReport> report_limits(const SimulationRun& run, const LimitAccount& account,
-                                         int threads, const ProgressFunction& progress) {
+                                         int threads, const Progress& progress) {
   const Yardstick yardstick = yardstick_of(run.result);
   LimitReport report{.as_is_s = yardstick.of(run.result), .use = run.result.use};
   if (yardstick.target) report.target = run.result.slo[*yardstick.target];

@@ -6,8 +6,9 @@
 #include <string_view>
 #include <vector>
 
-#include "planner/capacity/step_census.hpp"
+#include "base/progress.hpp"
 #include "planner/scenario_run.hpp"
+#include "planner/step_census.hpp"
 #include "simulator/results/verdict.hpp"
 
 namespace roofcast {
@@ -69,7 +70,7 @@ struct LimitAccount {
 
 /// Simulates the run and fills in its result and each pool's uncertainty, as simulate_sampled does.
 LimitAccount simulate_with_account(SimulationRun& run, const PoolStepTimes& step_times,
-                                   const ProgressFunction& progress);
+                                   const Progress& progress);
 
 /// The run with 10 % more of one limit. GPU limits scale steps with and without prompts by the
 /// factors from a sample of each, whatever a step contains. Neglected: memory that a larger batch
@@ -106,7 +107,7 @@ struct LimitReport {
 /// `run` holds the result that the account belongs to. `progress` gets (done, number of
 /// simulations); returns nullopt if it cancels.
 std::optional<LimitReport> report_limits(const SimulationRun& run, const LimitAccount& account,
-                                         int threads, const ProgressFunction& progress);
+                                         int threads, const Progress& progress);
 
 /// Precondition: gains are sorted, greatest first.
 std::optional<LimitKind> binding_limit(const std::vector<LimitGain>& gains);

@@ -7,6 +7,7 @@
 #include <optional>
 #include <vector>
 
+#include "base/progress.hpp"
 #include "planner/answers_on.hpp"
 #include "planner/capacity/capacity.hpp"
 #include "planner/scenario_run.hpp"
@@ -65,7 +66,7 @@ struct Execution {
   std::int64_t simulations = 0;
 
   /// For work that runs additional simulations, counted from the current number.
-  ProgressFunction ticks() const {
+  Progress ticks() const {
     return [this](std::int64_t done, std::int64_t) {
       return !progress || progress(simulations + done);
     };

@@ -32,7 +32,11 @@ void add_knobs(std::vector<ServeFlag>& rows) {
   add_flag(rows, "--page-size", kBlockSize);
   add_flag(rows, "--schedule-policy", kSglangOrder);
   add_flag(rows, "--schedule-conservativeness", kConservativeness);
+  add_flag(rows, "--swa-full-tokens-ratio", kWindowTokens);
+  add_flag(rows, "--mamba-full-memory-ratio", kStateMemory);
   add_flag(rows, "--enable-mixed-chunk", kMixedChunk, on);
+  add_flag(rows, "--scheduler-recv-interval", kRecvInterval);
+  add_flag(rows, "--stream-interval", kStreamInterval);
   add_flag(rows, "--disable-radix-cache", kPrefixCaching, off);
   add_flag(rows, "--disable-overlap-schedule", kAsync, off);
   add_flag(rows, "--disable-cuda-graph|--disable-decode-cuda-graph", kEager, on);
@@ -54,7 +58,9 @@ void add_idle_flags(std::vector<ServeFlag>& rows) {
             "--bucket-time-to-first-token --bucket-inter-token-latency "
             "--bucket-e2e-request-latency --collect-tokens-histogram --warmups "
             "--preferred-sampling-params --sampling-defaults --storage-path "
-            "--kv-events-config --otlp-traces-endpoint");
+            "--kv-events-config --otlp-traces-endpoint "
+            // Read by no scheduler since 0.3.6 (sgl-project/sglang pull 2095).
+            "--num-continuous-decode-steps");
   add_flags(rows, Effect::none, Takes::nothing,
             "--trust-remote-code --skip-tokenizer-init --skip-server-warmup --log-requests "
             "--show-time-cost --enable-metrics --enable-metrics-for-all-schedulers "
@@ -70,9 +76,9 @@ void add_telling_flags(std::vector<ServeFlag>& rows) {
             "--sampling-backend --mm-attention-backend --moe-runner-backend --fp8-gemm-backend "
             "--deepep-mode --deepep-config --ep-num-redundant-experts --ep-dispatch-algorithm "
             "--eplb-algorithm --moe-dense-tp-size --load-balance-method "
-            "--cuda-graph-backend --torch-compile-max-bs --torchao-config --stream-interval "
-            "--num-continuous-decode-steps --schedule-low-priority-values-first "
-            "--max-queued-requests --swa-full-tokens-ratio --mamba-full-memory-ratio "
+            "--cuda-graph-backend --torch-compile-max-bs --torchao-config "
+            "--schedule-low-priority-values-first "
+            "--max-queued-requests "
             "--mamba-ssm-dtype --max-mamba-cache-size --radix-eviction-policy --cpu-offload-gb "
             "--offload-group-size --hicache-ratio --hicache-size --hicache-write-policy "
             "--hicache-io-backend --hicache-storage-backend --hicache-mem-layout "

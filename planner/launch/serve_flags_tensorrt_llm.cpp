@@ -38,6 +38,9 @@ void add_keys(std::vector<ServeFlag>& rows) {
   add_flag(rows, "kv_cache_config.free_gpu_memory_fraction", kMemoryShare, read_only);
   add_flag(rows, "scheduler_config.capacity_scheduler_policy", kCapacityPolicy);
   add_flag(rows, "scheduler_config.context_chunking_policy", kChunkingPolicy);
+  add_flag(rows, "stream_interval", kStreamInterval);
+  add_flag(rows, "batch_wait_timeout_iters", kBatchWaitIters);
+  add_flag(rows, "batch_wait_max_tokens_ratio", kBatchWaitRatio);
   add_flag(rows, "tensor_parallel_size", kTensor, read_only);
   add_flag(rows, "pipeline_parallel_size", kPipeline, read_only);
   add_flag(rows, "moe_expert_parallel_size", kExpertRanks, read_only);

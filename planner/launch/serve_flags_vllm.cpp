@@ -41,6 +41,7 @@ void add_knobs(std::vector<ServeFlag>& rows) {
   add_flag(rows, "--speculative-config|-sc", kDrafts);
   add_flag(rows, "--max-loras", kMaxLoras);
   add_flag(rows, "--kv-offloading-size", kOffloadingSize);
+  add_flag(rows, "--stream-interval", kStreamInterval);
 }
 
 /// Front end, logging, loading, names and paths: no effect on performance.
@@ -93,7 +94,7 @@ void add_telling_flags(std::vector<ServeFlag>& rows) {
             "--offload-prefetch-step --kv-transfer-config --ec-transfer-config --hf-overrides "
             "--rope-scaling --rope-theta --override-generation-config --model-impl "
             "--max-num-partial-prefills --max-long-partial-prefills --scheduler-cls "
-            "--scheduler-delay-factor --num-scheduler-steps --stream-interval "
+            "--scheduler-delay-factor --num-scheduler-steps "
             "--max-seq-len-to-capture --mamba-cache-dtype "
             "--mamba-ssm-cache-dtype --mamba-block-size --mamba-cache-mode --limit-mm-per-prompt "
             "--mm-processor-kwargs --mm-processor-cache-gb --mm-encoder-tp-mode "

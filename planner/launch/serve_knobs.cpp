@@ -396,6 +396,8 @@ const ServeKnob kGenerationConfig{"sampling", read_generation_config, write_gene
 const ServeKnob kPrefillTokens = count_knob<&O::max_prefill_tokens>("max_prefill_tokens");
 const ServeKnob kConservativeness =
     number_knob<&O::schedule_conservativeness>("schedule_conservativeness");
+const ServeKnob kWindowTokens = number_knob<&O::swa_full_tokens_ratio>("swa_full_tokens_ratio");
+const ServeKnob kStateMemory = number_knob<&O::mamba_full_memory_ratio>("mamba_full_memory_ratio");
 const ServeKnob kMixedChunk = switch_knob<&O::enable_mixed_chunk>("enable_mixed_chunk");
 const ServeKnob kDrafts{"num_speculative_tokens", read_drafts, write_drafts};
 const ServeKnob kMaxLoras = count_knob<&O::max_loras>("max_loras");
@@ -404,6 +406,12 @@ const ServeKnob kCapacityPolicy{"capacity_scheduler_policy", read_capacity_polic
                                 write_capacity_policy};
 const ServeKnob kChunkingPolicy{"context_chunking_policy", read_chunking_policy,
                                 write_chunking_policy};
+const ServeKnob kRecvInterval = count_knob<&O::scheduler_recv_interval>("scheduler_recv_interval");
+const ServeKnob kStreamInterval = count_knob<&O::stream_interval>("stream_interval");
+const ServeKnob kBatchWaitIters =
+    count_knob<&O::batch_wait_timeout_iters>("batch_wait_timeout_iters");
+const ServeKnob kBatchWaitRatio =
+    number_knob<&O::batch_wait_max_tokens_ratio>("batch_wait_max_tokens_ratio");
 
 }  // namespace serve_knobs
 

@@ -34,7 +34,9 @@ extern const ServeKnob kGraphSizes, kOldGraphSizes, kGraphSizeList, kLargestGrap
 extern const ServeKnob kCompilation;
 extern const ServeKnob kVllmOrder, kSglangOrder, kGenerationConfig;
 extern const ServeKnob kPrefillTokens, kConservativeness, kMixedChunk, kDrafts, kMaxLoras;
+extern const ServeKnob kWindowTokens, kStateMemory;
 extern const ServeKnob kOffloadingSize, kCapacityPolicy, kChunkingPolicy;
+extern const ServeKnob kRecvInterval, kStreamInterval, kBatchWaitIters, kBatchWaitRatio;
 
 }  // namespace serve_knobs
 

@@ -203,9 +203,8 @@ Evaluations::~Evaluations() {
   }
 }
 
-std::optional<std::vector<Figures>> Evaluations::answers(
-    std::span<const FigureQuestion> questions,
-    const std::function<bool(std::int64_t, std::int64_t)>& progress) {
+std::optional<std::vector<Figures>> Evaluations::answers(std::span<const FigureQuestion> questions,
+                                                         const Progress& progress) {
   Impl& impl = *impl_;
   Batch batch = impl.batch_of(questions);
   const std::int64_t all = std::ssize(questions);

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "base/progress.hpp"
 #include "planner/search/evaluator.hpp"
 #include "planner/search/ranks.hpp"
 
@@ -49,9 +50,8 @@ class Evaluations {
   /// long as the caller asks the same batches in the same order. `progress`, if not empty, gets
   /// (answered, questions); returns nullopt once it returns false. Throws Error with what the
   /// evaluator threw, for several failures that of the first question; failures are not stored.
-  std::optional<std::vector<Figures>> answers(
-      std::span<const FigureQuestion> questions,
-      const std::function<bool(std::int64_t, std::int64_t)>& progress);
+  std::optional<std::vector<Figures>> answers(std::span<const FigureQuestion> questions,
+                                              const Progress& progress);
 
   /// Stores answers that are not stored yet.
   void keep();

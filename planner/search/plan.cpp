@@ -50,8 +50,7 @@ Searched search_items(const std::vector<PlannedShape>& shapes) {
 /// Asks in one batch; nullopt if the user cancelled.
 std::optional<std::vector<Figures>> ask(Evaluations& evaluations,
                                         const std::vector<FigureQuestion>& questions,
-                                        std::int64_t done_before,
-                                        const ProgressFunction& progress) {
+                                        std::int64_t done_before, const Progress& progress) {
   return evaluations.answers(questions, [&](std::int64_t done, std::int64_t total) {
     return !progress || progress(done_before + done, done_before + total);
   });
@@ -62,7 +61,7 @@ struct TrialsOfPlan {
   const PlanTask& question;
   const Searched& searched;
   Evaluations& evaluations;
-  const ProgressFunction& progress;
+  const Progress& progress;
   Tried tried{};
   std::int64_t further_simulations = 0;  // for probabilities
 
@@ -160,8 +159,7 @@ void mark_pareto(std::vector<RankedCandidate>& ranked) {
 }
 
 /// False if the user cancelled.
-bool ask_finalists(PlanFindings& answer, Evaluations& evaluations,
-                   const ProgressFunction& progress) {
+bool ask_finalists(PlanFindings& answer, Evaluations& evaluations, const Progress& progress) {
   std::vector<FigureQuestion> questions;
   for (const RankedCandidate& one : answer.ranked) {
     questions.push_back({.kind = FigureKind::finalist, .shape = one.shape, .units = one.units});
@@ -255,7 +253,7 @@ bool rank(PlanFindings& answer, const SearchResult& result, const TrialsOfPlan& 
 }  // namespace
 
 PlanFindings make_plan(const PlanTask& question, std::vector<PlannedShape> shapes,
-                       Evaluations& evaluations, const ProgressFunction& progress) {
+                       Evaluations& evaluations, const Progress& progress) {
   PlanFindings answer;
   for (const PlannedShape& planned : shapes) answer.candidates += planned.limit.units;
   const Searched searched = search_items(shapes);

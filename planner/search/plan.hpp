@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/progress.hpp"
 #include "planner/search/evaluations.hpp"
 #include "planner/search/plan_evaluator.hpp"
 #include "planner/search/search.hpp"
@@ -47,6 +48,6 @@ struct PlanFindings {
 
 /// Searches, then evaluates the candidates in the answer.
 PlanFindings make_plan(const PlanTask& question, std::vector<PlannedShape> shapes,
-                       Evaluations& evaluations, const ProgressFunction& progress);
+                       Evaluations& evaluations, const Progress& progress);
 
 }  // namespace roofcast

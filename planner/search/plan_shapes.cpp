@@ -56,9 +56,16 @@ std::string beyond_limits_text(const PlannedShape& planned) {
 /// Determines what needs no simulation. The first of a group that runs creates `floor`.
 void look_at(const PlanCatalogue& catalogue, const PlanLoad& load, PlannedShape& planned,
              std::optional<StepFloor>& floor) {
-  const std::optional<Deployment> deployment = deployed(catalogue, planned);
+  std::optional<Deployment> deployment = deployed(catalogue, planned);
   if (!deployment) return;
-  const MemoryPlan plan = plan_memory(*deployment);
+  MemoryPlan plan = plan_memory(*deployment);
+  if (const auto most = max_num_seqs_that_starts(*deployment, plan);
+      most && !planned.shape.overrides.max_num_seqs) {
+    planned.shape.overrides.max_num_seqs = most;
+    deployment = deployed(catalogue, planned);
+    if (!deployment) return;
+    plan = plan_memory(*deployment);
+  }
   if (!plan.fits) {
     planned.outcome = ShapeOutcome::does_not_fit;
     planned.why = plan.reason;
@@ -131,7 +138,7 @@ std::vector<PlannedShape> unseen_shapes(const PlanCatalogue& catalogue, const Pl
 
 std::optional<std::vector<PlannedShape>> plan_shapes(const PlanCatalogue& catalogue,
                                                      const PlanTask& question, int threads,
-                                                     const ProgressFunction& progress) {
+                                                     const Progress& progress) {
   std::vector<PlannedShape> shapes = unseen_shapes(catalogue, question);
   const PlanLoad load = plan_load(catalogue.workload, catalogue.base.max_concurrency.has_value(),
                                   catalogue.base.slo, question.requirement);

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/progress.hpp"
 #include "planner/search/bounds.hpp"
 #include "planner/search/plan_catalogue.hpp"
 #include "planner/search/plan_limits.hpp"
@@ -56,6 +57,6 @@ std::vector<PlannedShape> unseen_shapes(const PlanCatalogue& catalogue, const Pl
 /// objective or a limit needs an unknown price or power, Error if no shape can run.
 std::optional<std::vector<PlannedShape>> plan_shapes(const PlanCatalogue& catalogue,
                                                      const PlanTask& question, int threads,
-                                                     const ProgressFunction& progress);
+                                                     const Progress& progress);
 
 }  // namespace roofcast

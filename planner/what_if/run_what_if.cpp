@@ -199,8 +199,7 @@ WhatIfWork work_of(const WhatIfTask& question) {
 
 }  // namespace
 
-std::optional<WhatIfFindings> run_what_if(const WhatIfTask& question,
-                                          const ProgressFunction& progress) {
+std::optional<WhatIfFindings> run_what_if(const WhatIfTask& question, const Progress& progress) {
   const WhatIfWork work = work_of(question);
   const auto count = std::ssize(question.variants) * question.seeds;
   auto answers = answers_of(

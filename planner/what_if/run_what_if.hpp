@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/paired_difference.hpp"
+#include "base/progress.hpp"
 #include "planner/capacity/limits.hpp"
 #include "planner/scenario_run.hpp"
 #include "planner/what_if/vary.hpp"
@@ -100,7 +101,6 @@ bool is_trace(const Scenario& scenario);
 
 /// Returns nullopt if `progress` cancelled. Throws Error if the baseline cannot be simulated; if it
 /// does not fit it has a reason. Independent of the number of threads.
-std::optional<WhatIfFindings> run_what_if(const WhatIfTask& question,
-                                          const ProgressFunction& progress);
+std::optional<WhatIfFindings> run_what_if(const WhatIfTask& question, const Progress& progress);
 
 }  // namespace roofcast

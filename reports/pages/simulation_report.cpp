@@ -174,7 +174,7 @@ ReportSection staircase_section(const PoolRun& pool, const TypicalLoad& load) {
 
 }  // namespace
 
-std::vector<Figure> run_figures(const SimulationRun& run, const ProgressFunction& progress) {
+std::vector<Figure> run_figures(const SimulationRun& run, const Progress& progress) {
   if (!run.refusal.empty()) return {memory_figure(run.pools)};
   std::vector<Figure> figures = simulation_figures(run);
   std::ranges::move(timeline_figures(levels_of(run, progress)), std::back_inserter(figures));

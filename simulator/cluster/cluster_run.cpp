@@ -49,7 +49,7 @@ void ClusterRun::push(Nanoseconds time, const Event& event) {
   queue_.push(time, phase, event);
 }
 
-Nanoseconds ClusterRun::run(std::int64_t to_serve, const RunProgress& progress) {
+Nanoseconds ClusterRun::run(std::int64_t to_serve, const Progress& progress) {
   unanswered_ = to_serve;
   std::int64_t reported = 0;
   while (unanswered_ > 0 || client_.next_send()) {
@@ -134,7 +134,7 @@ void ClusterRun::handle(const Event& event) {
     case Kind::wake:
       break;
   }
-  if (fleet_.lives(event.place)) wish_to_start({event.place.replica, event.part});
+  if (fleet_.lives(event.place)) mark_due({event.place.replica, event.part});
 }
 
 // ---- requests on their way
@@ -179,7 +179,7 @@ void ClusterRun::enter_engine(RequestId id, const Place& place) {
   table_[id].waiting_since = now_;
   fleet_.engine(place).enqueue(id);
   fleet_.refresh(place.replica, now_);
-  wish_to_start(group_of(place));
+  mark_due(group_of(place));
 }
 
 /// Routes the requests that arrived while no replica served.
@@ -214,7 +214,7 @@ GroupState& ClusterRun::state_of(const Group& group) {
   return fleet_[group.replica].groups[static_cast<std::size_t>(group.part)];
 }
 
-void ClusterRun::wish_to_start(const Group& group) {
+void ClusterRun::mark_due(const Group& group) {
   GroupState& state = state_of(group);
   if (state != GroupState::idle) return;
   state = GroupState::due;
@@ -276,7 +276,7 @@ void ClusterRun::end_step(const Event& event) {
   }
   fleet_.refresh(group.replica, now_);
   state_of(group) = GroupState::idle;
-  wish_to_start(group);
+  mark_due(group);
   leave_if_drained(group.replica);
 }
 

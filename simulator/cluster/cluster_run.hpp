@@ -7,15 +7,13 @@
 #include <span>
 #include <vector>
 
+#include "base/progress.hpp"
 #include "simulator/cluster/autoscaler.hpp"
 #include "simulator/cluster/client.hpp"
 #include "simulator/cluster/event_queue.hpp"
 #include "simulator/cluster/fleet.hpp"
 
 namespace roofcast {
-
-/// Called periodically with (finished, total) requests; returning false stops the run.
-using RunProgress = std::function<bool(std::int64_t, std::int64_t)>;
 
 /// Simultaneous events are processed in this order: steps end, K and V arrive, replicas come and
 /// go, the client sends, requests reach engines. Steps are decided last, so that they see all of
@@ -27,7 +25,7 @@ class ClusterRun {
 
   /// Runs until all `to_serve` requests are finished, lost or rejected, nothing more can happen, or
   /// `progress` stops it. Returns the time at which it ended.
-  Nanoseconds run(std::int64_t to_serve, const RunProgress& progress);
+  Nanoseconds run(std::int64_t to_serve, const Progress& progress);
 
   /// Failures so far that hit a replica which was not off.
   std::int64_t failures_hit() const { return failures_hit_; }
@@ -71,7 +69,7 @@ class ClusterRun {
   Group group_of(const Place& place) const;
   std::span<Rank> ranks_of(const Group& group);
   GroupState& state_of(const Group& group);
-  void wish_to_start(const Group& group);
+  void mark_due(const Group& group);
   void start_steps();
   void start_step(const Group& group);
   void end_step(const Event& event);

@@ -62,7 +62,7 @@ void ClusterRun::receive(const Event& event) {
   record.replica = event.place.replica;
   RequestState& state = table_.enter(id);
   state.received = record.request.input_tokens;
-  state.generated = state.emitted = 1;
+  state.generated = state.emitted = state.streamed = 1;
   state.last_token = record.first_token;
   enter_engine(id, event.place);
 }

@@ -93,6 +93,12 @@ std::vector<std::string_view> router_policy_names() {
   return names;
 }
 
+RouterPolicy default_rank_router(SchedulerKind scheduler) {
+  if (scheduler == SchedulerKind::sglang) return RouterPolicy::round_robin;
+  if (scheduler == SchedulerKind::tensorrt_llm) return RouterPolicy::least_kv;
+  return RouterPolicy::vllm_dp;
+}
+
 std::int32_t Router::choose(Candidates candidates, Loads loads, const RoutedPrompt& prompt) {
   assert(!candidates.empty());
   if (candidates.size() == 1) return candidates.front();

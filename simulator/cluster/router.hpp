@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "model/engines/engine.hpp"
 #include "simulator/random.hpp"
 
 namespace roofcast {
@@ -27,6 +28,15 @@ std::string_view name_of(RouterPolicy policy);
 std::optional<RouterPolicy> parse_router_policy(std::string_view text);
 /// All names, for messages.
 std::vector<std::string_view> router_policy_names();
+
+/// How the engine itself distributes requests among its data-parallel ranks:
+/// - SGLang: round robin (0.5.15, server_args.py, _handle_load_balance_method: "auto" is that
+/// unless
+///   prefill and decode are apart; its default since 0.3.4);
+/// - TensorRT-LLM: those of an iteration by the tokens of the ranks' active requests (1.0,
+///   executor_request_queue.py, _balance_requests_across_ranks); here by the share of KV blocks;
+/// - vLLM and the others: vllm_dp.
+RouterPolicy default_rank_router(SchedulerKind scheduler);
 
 /// prefix_affinity follows the cache-aware policy of SGLang's router and uses its defaults (docs of
 /// the SGLang model gateway, cache_aware: --cache-threshold, --balance-abs-threshold,

@@ -16,6 +16,7 @@ std::int64_t draft_slots(const Engine& engine, const Request& request) {
   if (!engine.speculation.on()) return 0;
   // A prompt's later chunks look ahead, too; the only token of an output has no drafts to verify.
   const std::int64_t verified = request.output_tokens == 1 ? 0 : engine.speculation.draft_tokens;
+  if (engine.scheduler != SchedulerKind::vllm_v1) return decode_slots(engine) - 1;
   const std::int64_t slots = verified + engine.speculation.lookahead();
   if (engine.max_model_len == 0) return slots;
   const std::int64_t cached = request.input_tokens + request.output_tokens - 1;
@@ -27,15 +28,18 @@ std::int64_t draft_slots(const Engine& engine, const Request& request) {
 Demand demand_with(const Engine& engine, std::int64_t cached, std::int64_t together,
                    std::int64_t smallest_chunk) {
   return {.cached = cached,
-          .in_flight = engine.max_num_batched_tokens + engine.speculation.lookahead(),
+          .in_flight = engine.max_num_batched_tokens + engine.speculation.lookahead() +
+                       decode_slots(engine) - 1,
           .at_once = engine.chunked_prefill ? std::min(together, smallest_chunk) : together};
 }
 
-/// The most tokens that one sequence can hold in the whole cache; at least `min`, at most `max`.
-std::int64_t tokens_held(const KvBlocks& blocks, std::int64_t min, std::int64_t max) {
+/// The most tokens that one sequence can hold in the whole cache beside `slots` for drafts; at
+/// least `min`, at most `max`.
+std::int64_t tokens_held(const KvBlocks& blocks, std::int64_t slots, std::int64_t min,
+                         std::int64_t max) {
   while (min < max) {
     const std::int64_t middle = min + (max - min + 1) / 2;
-    if (blocks.max_needed(middle) <= blocks.usable()) {
+    if (blocks.max_needed(middle + slots) <= blocks.usable()) {
       min = middle;
     } else {
       max = middle - 1;
@@ -55,8 +59,9 @@ Demand demand_if_recomputed(const Engine& engine, const Request& request,
 
 Demand demand_if_reserved(const Engine& engine, const Request& request,
                           std::int64_t smallest_chunk) {
-  return demand_with(engine, request.input_tokens + request.output_tokens, request.input_tokens,
-                     smallest_chunk);
+  const std::int64_t tokens =
+      request.input_tokens + request.output_tokens + decode_slots(engine) - 1;
+  return demand_with(engine, tokens, request.input_tokens, smallest_chunk);
 }
 
 std::string BatchingPolicy::step_limit(const Engine& engine, const CacheLayout&) const {
@@ -77,7 +82,8 @@ std::int64_t reserved_output(const BatchingPolicy& policy, const EngineState& st
                                     : std::min(longest, request.input_tokens + request.max_tokens);
   const std::int64_t exact = request.input_tokens + request.output_tokens;
   if (declared <= exact) return request.output_tokens;
-  return tokens_held(state.blocks, exact, declared) - request.input_tokens;
+  const std::int64_t slots = decode_slots(state.engine) - 1;
+  return tokens_held(state.blocks, slots, exact, declared) - request.input_tokens;
 }
 
 std::optional<bool> decode_alone(EngineState& state, const DecodeLoad& load) {
@@ -94,9 +100,14 @@ void preempt(EngineState& state, RequestId id) {
   state.counters.dropped_tokens += request.computed;
   keep_own_blocks(state, id);
   state.blocks.release(request.kv);
+  keep_own_state(state, id);
   request.computed = 0;
   request.received = 0;
   state.waiting.push_front(id, request.priority);
+}
+
+bool keeps_checkpoints(const Engine& engine) {
+  return engine.scheduler == SchedulerKind::vllm_v1 && engine.prefix_caching;
 }
 
 std::unique_ptr<BatchingPolicy> make_policy(const Engine& engine) {

@@ -25,6 +25,8 @@ struct EngineState {
   Engine engine;
   KvBlocks blocks;
   WaitingQueue waiting;
+  std::vector<RequestId>
+      arrived{};  // before the scheduler looks for them (recv_interval), in order
   std::vector<RequestId> running{};  // in order of admission
   RequestTable& requests;
   EngineCounters counters{};
@@ -153,6 +155,10 @@ std::optional<bool> decode_alone(EngineState& state, const DecodeLoad& load);
 /// Releases a request's KV cache and puts it at the head of the queue, to be computed again from
 /// its first token. The caller has removed it from `running`.
 void preempt(EngineState& state, RequestId id);
+
+/// Whether cached prefixes of models with recurrent layers restart from states that were kept
+/// (vLLM's mamba_cache_mode "align").
+bool keeps_checkpoints(const Engine& engine);
 
 /// Returns the policy of the engine's scheduler. Throws Error if that scheduler is not simulated.
 std::unique_ptr<BatchingPolicy> make_policy(const Engine& engine);

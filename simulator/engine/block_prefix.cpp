@@ -54,8 +54,17 @@ PrefixHit find_prefix(EngineState& state, RequestId id) {
   // EAGLE needs the target's hidden states before the first token it drafts from, so the last block
   // found is computed again (find_longest_cache_hit in
   // vllm/v1/core/single_type_kv_cache_manager.py).
-  if (state.engine.speculation.reads_hidden_states() && hit.blocks.blocks > 0) {
+  if (state.engine.scheduler == SchedulerKind::vllm_v1 &&
+      state.engine.speculation.reads_hidden_states() && hit.blocks.blocks > 0) {
     hit.blocks = state.blocks.find(leading(request.keys, hit.blocks.blocks - 1));
+  }
+  if (state.blocks.checkpoints() && hit.blocks.blocks > 0) {
+    const auto found = leading(request.keys, hit.blocks.blocks);
+    const std::int64_t with_state = state.blocks.last_checkpoint(found);
+    hit.blocks = state.blocks.find(leading(request.keys, with_state));
+    // The blocks of a request's own chunk can be hit in the same step, its states cannot (0.19,
+    // cached_blocks_this_step in MambaManager).
+    hit.too_early = with_state > 0 && state.blocks.written_now(found[with_state - 1]);
   }
   hit.tokens = hit.blocks.blocks * block;
   return hit;
@@ -69,13 +78,19 @@ void take_prefix(EngineState& state, RequestId id, const PrefixHit& hit) {
   if (hit.tokens == 0) return;
   state.blocks.take_cached(request.kv, leading(request.keys, hit.blocks.blocks));
   request.computed = hit.tokens;
+  if (!state.blocks.checkpoints()) return;
+  state.blocks.use_checkpoint(request.keys[static_cast<std::size_t>(hit.blocks.blocks - 1)]);
 }
 
 void share_full_blocks(EngineState& state, RequestId id, std::int64_t tokens) {
   RequestState& request = state[id];
   if (request.keys.empty()) return;
-  const std::int64_t full = tokens / state.blocks.shareable_tokens();
+  const std::int64_t block = state.blocks.shareable_tokens();
+  const std::int64_t full = tokens / block;
   state.blocks.name(request.kv, leading(request.keys, full));
+  const bool at_end = full > 0 && full <= std::ssize(request.keys) && tokens % block == 0;
+  if (!state.blocks.checkpoints() || !at_end) return;
+  state.blocks.checkpoint(request.keys[static_cast<std::size_t>(full - 1)]);
 }
 
 void keep_own_blocks(EngineState& state, RequestId id) {
@@ -87,12 +102,22 @@ void keep_own_blocks(EngineState& state, RequestId id) {
   state.blocks.name(request.kv, leading(request.keys, request.computed / block));
 }
 
-void share_generated_blocks(EngineState& state, RequestId id) {
-  if (!caches_prefixes(state) || !continues_contents(state, id)) return;
+void keep_own_state(EngineState& state, RequestId id) {
+  if (!caches_prefixes(state) || !state.blocks.checkpoints()) return;
+  const RequestState& request = state[id];
+  const std::int64_t full = request.computed / state.blocks.shareable_tokens();
+  if (full > 0) state.blocks.checkpoint(request.keys[static_cast<std::size_t>(full - 1)]);
+}
+
+std::optional<BlockKey> share_generated_blocks(EngineState& state, RequestId id) {
+  if (!caches_prefixes(state) || !continues_contents(state, id)) return std::nullopt;
   RequestState& request = state[id];
   const std::int64_t block = state.blocks.shareable_tokens();
   const auto keys = block_keys(shared_contents(state, id), block, request.adapter);
-  state.blocks.name(request.kv, leading(keys, request.computed / block));
+  const auto full = leading(keys, request.computed / block);
+  state.blocks.name(request.kv, full);
+  if (full.empty()) return std::nullopt;
+  return full.back();
 }
 
 std::int64_t cached_prompt_tokens(const EngineState& state, RequestId id) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "simulator/engine/batching_policy.hpp"
 
@@ -12,11 +13,13 @@ namespace roofcast {
 struct PrefixHit {
   std::int64_t tokens = 0;
   KvBlocks::Hit blocks{};
+  bool too_early = false;  // its state is written in this step: the request has to wait
 };
 
-/// At most the whole blocks before the sequence's last token, which is always computed for its
-/// logits (get_computed_blocks in vllm/v1/core/kv_cache_manager.py). Empty if prefix caching is
-/// off. Computes the request's keys on first use.
+/// If hits need a state of recurrent layers, up to the last block with one. At most the whole
+/// blocks before the sequence's last token, which is always computed for its logits
+/// (get_computed_blocks in vllm/v1/core/kv_cache_manager.py). Empty if prefix caching is off.
+/// Computes the request's keys on first use.
 PrefixHit find_prefix(EngineState& state, RequestId id);
 
 /// An admitted request takes the blocks of its hit; the hit's tokens count as computed.
@@ -30,9 +33,13 @@ void share_full_blocks(EngineState& state, RequestId id, std::int64_t tokens);
 /// again unless they have been reused.
 void keep_own_blocks(EngineState& state, RequestId id);
 
+/// After a preempted request has released its blocks: its state at the end of its last full block
+/// stays in the cache, if hits need one.
+void keep_own_state(EngineState& state, RequestId id);
+
 /// Before a finished request releases its blocks: gives keys to those that its session's next turn
-/// repeats.
-void share_generated_blocks(EngineState& state, RequestId id);
+/// repeats. Returns the key of the last of them.
+std::optional<BlockKey> share_generated_blocks(EngineState& state, RequestId id);
 
 /// Like find_prefix, for a request that may not be in this engine.
 std::int64_t cached_prompt_tokens(const EngineState& state, RequestId id);

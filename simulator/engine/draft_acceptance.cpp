@@ -27,4 +27,14 @@ std::int64_t accepted_drafts(const Speculation& speculation, std::uint64_t seed,
   return accepted;
 }
 
+Seconds draft_time(const Engine& engine, const StepPlan& plan) {
+  const Speculation& speculation = engine.speculation;
+  if (!speculation.on() || plan.scheduled.empty()) return {};
+  std::int64_t tokens = 0;
+  for (const ScheduledTokens& one : plan.scheduled) tokens += one.tokens;
+  const Seconds first = draft_pass_time(speculation, tokens);
+  const Seconds later = draft_pass_time(speculation, std::ssize(plan.scheduled));
+  return first + later * static_cast<double>(speculation.draft_tokens - 1);
+}
+
 }  // namespace roofcast

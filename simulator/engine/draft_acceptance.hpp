@@ -1,9 +1,10 @@
-// How many drafts a step of speculative decoding accepts.
+// How many drafts a step of speculative decoding accepts, and how long proposing them takes.
 #pragma once
 
 #include <cstdint>
 
 #include "model/engines/engine_features.hpp"
+#include "simulator/engine/batching_policy.hpp"
 #include "simulator/workload/workload.hpp"
 
 namespace roofcast {
@@ -14,5 +15,10 @@ namespace roofcast {
 /// engine asks or when.
 std::int64_t accepted_drafts(const Speculation& speculation, std::uint64_t seed, RequestId request,
                              std::int64_t generated, std::int64_t drafts);
+
+/// The draft model's time in a step: one pass per proposed token, the first over the tokens that
+/// the target computed, the others over one of each sequence (vLLM 0.19, v1/spec_decode/eagle.py,
+/// propose; SGLang 0.5.15, speculative/eagle_worker_v2.py). 0 without drafts.
+Seconds draft_time(const Engine& engine, const StepPlan& plan);
 
 }  // namespace roofcast

@@ -13,6 +13,9 @@ constexpr int kMaxBackoff = 63;
 // Steps advanced at once, so that control returns to the caller regularly.
 constexpr int kMaxQuietSteps = 4096;
 
+// Ends of steps kept to find out when chunks were sent (stream_interval), half a megabyte.
+constexpr std::size_t kMaxEnds = 65'536;
+
 }  // namespace
 
 void FastStep::clear() {
@@ -36,19 +39,27 @@ Nanoseconds GapMaxima::since(std::int64_t tick) const {
   return found == longest_.end() ? 0 : found->second;
 }
 
+// ---- StepEnds
+
+void StepEnds::add(std::int64_t tick, Nanoseconds end) {
+  if (ends_.empty()) first_ = tick;
+  assert(tick == first_ + std::ssize(ends_));
+  ends_.push_back(end);
+}
+
 // ---- FastEngine
 
 FastEngine::FastEngine(const Replica& replica, RequestTable& table, TokenGaps& gaps,
                        std::unique_ptr<BatchingPolicy> policy)
     : step_time_(replica.step_time),
       gaps_(gaps),
-      state_{
-          .engine = replica.engine,
-          .blocks = KvBlocks(replica.layout, replica.kv_blocks,
-                             replica.engine.max_num_batched_tokens, replica.engine.kv_reservation),
-          .waiting = WaitingQueue(replica.engine.order),
-          .requests = table,
-          .seed = replica.seed},
+      state_{.engine = replica.engine,
+             .blocks =
+                 KvBlocks(replica.layout, replica.kv_blocks, replica.engine.max_num_batched_tokens,
+                          replica.engine.kv_reservation, keeps_checkpoints(replica.engine)),
+             .waiting = WaitingQueue(replica.engine.order),
+             .requests = table,
+             .seed = replica.seed},
       policy_(std::move(policy)),
       decoding_(state_.blocks, *replica.step_time, table),
       members_(gaps.classes() * gaps.stages(), 0) {}
@@ -56,6 +67,7 @@ FastEngine::FastEngine(const Replica& replica, RequestTable& table, TokenGaps& g
 std::optional<Nanoseconds> FastEngine::start_step(Nanoseconds now) {
   assert(!in_progress_);
   if (next_.empty()) decide(now, next_);
+  if (next_.empty() && !state_.arrived.empty()) decide(now, next_);  // which now looks for them
   if (next_.empty()) return std::nullopt;
   std::swap(step_, next_);
   next_.clear();
@@ -64,7 +76,7 @@ std::optional<Nanoseconds> FastEngine::start_step(Nanoseconds now) {
   step_end_ = now + duration;
   in_progress_ = true;
   account_step(state_, duration);
-  if (state_.engine.async_scheduling) decide(now, next_);
+  if (decides_ahead(state_.engine)) decide(now, next_);
   return step_end_;
 }
 
@@ -76,7 +88,8 @@ std::optional<Nanoseconds> FastEngine::start_steps(Nanoseconds now, Nanoseconds 
 
 /// The batch's load at the next tick; nullopt if anything else can happen in that step.
 std::optional<DecodeLoad> FastEngine::quiet_load() {
-  const bool alone = state_.waiting.empty() && others_.empty() && fresh_.empty();
+  const bool alone =
+      state_.waiting.empty() && state_.arrived.empty() && others_.empty() && fresh_.empty();
   if (!alone || decoding_.size() == 0 || decoding_.ends_next()) return std::nullopt;
   const DecodeLoad load = decoding_.load(state_.blocks);
   if (load.rows > state_.blocks.free()) return std::nullopt;
@@ -89,7 +102,7 @@ std::optional<DecodeLoad> FastEngine::quiet_load() {
 /// start_step and finish_step, without the work for other requests.
 bool FastEngine::run_quiet_step(Nanoseconds& now, Nanoseconds horizon) {
   if (one_by_one_ > 0) return false;
-  const bool ahead = state_.engine.async_scheduling;  // the step itself is already decided
+  const bool ahead = decides_ahead(state_.engine);  // the step itself is already decided
   if (ahead && !next_.only_batch()) return false;
   if (!ahead && !next_.empty()) return false;
   const std::optional<DecodeLoad> load = quiet_load();
@@ -122,6 +135,9 @@ void FastEngine::decide(Nanoseconds now, FastStep& step) {
   step.clear();
   if (one_by_one_ > 0) {
     --one_by_one_;
+    decide_one_by_one(now, step);
+  } else if (ends_.size() > kMaxEnds) {
+    dissolve();
     decide_one_by_one(now, step);
   } else if (decide_around(now, step)) {
     backoff_ = 0;
@@ -198,7 +214,9 @@ void FastEngine::dissolve() {
     const std::int64_t gained = decoding_.tick() - request.joined;
     const bool samples_now = in_flight && gained > 0;
     const std::int64_t emitted = gained - (samples_now ? 1 : 0);
-    if (emitted > 0) {
+    if (emitted > 0 && chunked()) {
+      emit_chunks(id, request.emitted + emitted);
+    } else if (emitted > 0) {
       RequestRecord& record = state_.requests.record(id);
       request.emitted += emitted;
       request.last_token = last_batch_end_;
@@ -209,6 +227,7 @@ void FastEngine::dissolve() {
   }
   std::fill(members_.begin(), members_.end(), 0);
   fresh_.clear();
+  ends_.clear();
   if (!in_flight) return;
   step_.decodes = false;
   step_.fresh.clear();
@@ -235,6 +254,15 @@ std::span<const RequestId> FastEngine::finish_step() {
 
 /// Every member of the batch emits a token.
 void FastEngine::emit_from_batch() {
+  if (chunked()) {
+    emit_gap(step_.tick, step_.members);
+    for (RequestId id : step_.completed) {
+      emit_chunks(id, state_[id].output_tokens);
+      state_.requests.record(id).finished = step_end_;
+    }
+    finished_ = step_.completed;
+    return;
+  }
   for (RequestId id : step_.fresh) {
     RequestRecord& record = state_.requests.record(id);
     const Nanoseconds gap = step_end_ - state_[id].last_token;
@@ -256,12 +284,33 @@ void FastEngine::emit_from_batch() {
 
 /// The previous token of the `members` of each log came in the batch's previous step.
 void FastEngine::emit_gap(std::int64_t tick, const std::vector<std::int64_t>& members) {
+  if (chunked()) return ends_.add(tick, step_end_);
   const Nanoseconds gap = step_end_ - last_batch_end_;
   for (std::size_t log = 0; log < members.size(); ++log) {
     if (members[log] > 0) gaps_.add(log, gap, members[log]);
   }
   maxima_.add(tick, gap);
   last_batch_end_ = step_end_;
+}
+
+/// A member of the batch has emitted `tokens` tokens, one per tick since it joined: sends its
+/// client the chunks that these fill.
+void FastEngine::emit_chunks(RequestId id, std::int64_t tokens) {
+  RequestState& request = state_[id];
+  RequestRecord& record = state_.requests.record(id);
+  const std::size_t log = gaps_.index_of(record.request);
+  const std::int64_t before = request.joined - request.emitted;  // tick minus tokens emitted in it
+  while (request.emitted < tokens) {
+    const std::int64_t next = std::min(next_chunk(state_.engine, request), request.output_tokens);
+    request.emitted = std::min(next, tokens);
+    if (next > tokens) break;
+    const Nanoseconds now = ends_.at(before + next);
+    const Nanoseconds gap = now - request.last_token;
+    record.largest_gap = std::max(record.largest_gap, gap);
+    gaps_.add(log, gap);
+    request.last_token = now;
+    request.streamed = next;
+  }
 }
 
 /// Orders the finished requests by admission and removes them from `running`.

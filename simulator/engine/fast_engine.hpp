@@ -41,6 +41,20 @@ class GapMaxima {
   std::vector<std::pair<std::int64_t, Nanoseconds>> longest_;
 };
 
+/// When the latest steps of the batch ended, by tick.
+class StepEnds {
+ public:
+  /// Ticks come one by one.
+  void add(std::int64_t tick, Nanoseconds end);
+  Nanoseconds at(std::int64_t tick) const { return ends_[static_cast<std::size_t>(tick - first_)]; }
+  std::size_t size() const { return ends_.size(); }
+  void clear() { ends_.clear(); }
+
+ private:
+  std::int64_t first_ = 0;
+  std::vector<Nanoseconds> ends_;
+};
+
 class FastEngine final : public ReplicaEngine {
  public:
   /// `table` and `gaps` must outlive the engine; they record what happens to each request.
@@ -71,6 +85,8 @@ class FastEngine final : public ReplicaEngine {
   void dissolve();
   void emit_from_batch();
   void emit_gap(std::int64_t tick, const std::vector<std::int64_t>& members);
+  void emit_chunks(RequestId id, std::int64_t tokens);
+  bool chunked() const { return state_.engine.stream_interval > 1; }
   void remove_finished();
 
   const StepTime* step_time_;
@@ -88,6 +104,7 @@ class FastEngine final : public ReplicaEngine {
   Nanoseconds step_end_ = 0;
   Nanoseconds last_batch_end_ = 0;  // end of the last step in which the batch decoded
   GapMaxima maxima_;
+  StepEnds ends_;       // if chunked()
   int one_by_one_ = 0;  // decisions left to take without the batch
   int backoff_ = 0;     // and how many after the next failure
   std::vector<RequestId> finished_;

@@ -21,14 +21,29 @@ std::int64_t shareable_groups(const CacheLayout& layout) {
   });
 }
 
+std::int64_t recurrent_groups(const CacheLayout& layout) {
+  return std::count_if(layout.groups.begin(), layout.groups.end(),
+                       [](const CacheGroup& group) { return group.recurrent; });
+}
+
+/// The key under which the state after a block is found (the finaliser of splitmix64, so that it
+/// meets no block's own).
+BlockKey state_key(BlockKey key) {
+  key ^= 0x9e3779b97f4a7c15U;
+  key = (key ^ (key >> 30U)) * 0xbf58476d1ce4e5b9U;
+  key = (key ^ (key >> 27U)) * 0x94d049bb133111ebU;
+  return key ^ (key >> 31U);
+}
+
 }  // namespace
 
 KvBlocks::KvBlocks(const CacheLayout& layout, std::int64_t block_ids, std::int64_t max_in_flight,
-                   KvReservation reservation)
+                   KvReservation reservation, bool checkpoints)
     : layout_(layout),
       usable_(std::max<std::int64_t>(block_ids - 1, 0)),
       max_in_flight_(max_in_flight),
-      rows_per_named_(shareable_groups(layout)) {
+      rows_per_named_(shareable_groups(layout)),
+      checkpoint_rows_(checkpoints && rows_per_named_ > 0 ? recurrent_groups(layout) : 0) {
   assert(layout.block_tokens > 0);
   if (usable_ > 0) append_free(usable_);
   if (reservation != KvReservation::paged) ranges_.emplace(usable_);
@@ -154,6 +169,38 @@ void KvBlocks::name(KvHolding& holding, std::span<const BlockKey> keys) {
     remember(node);
     holding.named.push_back(node);
   }
+}
+
+void KvBlocks::checkpoint(BlockKey key) {
+  const BlockKey state = state_key(key);
+  if (by_key_.contains(state)) {
+    use_checkpoint(key);
+    return;
+  }
+  if (free() < checkpoint_rows_) return;
+  take_free(checkpoint_rows_);
+  const std::int32_t node = new_node();
+  at(node) = {.key = state, .rows = checkpoint_rows_, .named = true};
+  remember(node);
+  link_last(node);
+  written_.push_back(key);
+}
+
+std::int64_t KvBlocks::last_checkpoint(std::span<const BlockKey> keys) const {
+  for (std::size_t blocks = keys.size(); blocks > 0; --blocks) {
+    if (by_key_.contains(state_key(keys[blocks - 1]))) return static_cast<std::int64_t>(blocks);
+  }
+  return 0;
+}
+
+void KvBlocks::use_checkpoint(BlockKey key) {
+  const std::int32_t node = by_key_.at(state_key(key)).oldest;
+  unlink(node);
+  link_last(node);
+}
+
+bool KvBlocks::written_now(BlockKey key) const {
+  return std::find(written_.begin(), written_.end(), key) != written_.end();
 }
 
 /// Appends the block to those with its key, as the newest.

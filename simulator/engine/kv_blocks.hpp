@@ -33,9 +33,10 @@ struct KvHolding {
 class KvBlocks {
  public:
   /// `block_ids` includes the null block, which vLLM reserves for positions without storage, so one
-  /// less is usable. `max_in_flight` is the most tokens that one step may add to a sequence.
+  /// less is usable. `max_in_flight` is the most tokens that one step may add to a sequence. With
+  /// `checkpoints` a hit in a layout with recurrent groups needs a state (see checkpoint()).
   KvBlocks(const CacheLayout& layout, std::int64_t block_ids, std::int64_t max_in_flight,
-           KvReservation reservation = KvReservation::paged);
+           KvReservation reservation = KvReservation::paged, bool checkpoints = false);
 
   std::int64_t usable() const { return usable_; }
   std::int64_t used() const { return used_; }
@@ -130,6 +131,30 @@ class KvBlocks {
   /// returns the one named first until it is taken, then the next.
   void name(KvHolding& holding, std::span<const BlockKey> keys);
 
+  // ---- states of recurrent layers at the end of blocks
+
+  /// Whether hits need a state: the layout shares blocks and has recurrent groups, and the engine
+  /// keeps checkpoints of their states.
+  bool checkpoints() const { return checkpoint_rows_ > 0; }
+
+  /// The state after the block of `key` is in the cache from the next new_step() on. It lies in
+  /// blocks that its sequence gives up when it moves on, so it takes free ones, least recently used
+  /// first, and is free itself. Nothing is kept if too few are free.
+  void checkpoint(BlockKey key);
+
+  /// The longest of these prefixes that ends with a state, in blocks.
+  std::int64_t last_checkpoint(std::span<const BlockKey> keys) const;
+
+  /// A sequence restarts from the state after the block of `key`, which must be cached: it is now
+  /// the most recently used.
+  void use_checkpoint(BlockKey key);
+
+  /// Whether the state after the block of `key` was written in this step: other sequences must wait
+  /// for the next.
+  bool written_now(BlockKey key) const;
+
+  void new_step() { written_.clear(); }
+
   /// Increases whenever find() may return more blocks, or more that are held. Until then its last
   /// result is an upper bound of both.
   std::int64_t gains() const { return gains_; }
@@ -171,7 +196,9 @@ class KvBlocks {
   double blocks_per_token_ = 0;
   std::int64_t state_rows_ = 0;         // of recurrent groups, per sequence
   std::optional<FreeRanges> ranges_{};  // if K and V are contiguous
-  std::int64_t rows_per_named_ = 0;  // pool blocks per shared block: one per full-attention group
+  std::int64_t rows_per_named_ = 0;   // pool blocks per shared block: one per full-attention group
+  std::int64_t checkpoint_rows_ = 0;  // pool blocks per state: one per recurrent group; 0: off
+  std::vector<BlockKey> written_;     // checkpoints of this step
   std::vector<Node> nodes_;
   std::vector<std::int32_t> vacant_;
   std::int32_t first_ = kNone, last_ = kNone;

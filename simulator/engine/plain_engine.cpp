@@ -11,10 +11,11 @@ PlainEngine::PlainEngine(const Replica& replica, RequestTable& table, TokenGaps&
     : step_time_(replica.step_time),
       gaps_(gaps),
       state_{.engine = replica.engine,
-             .blocks = KvBlocks(
-                 replica.layout, replica.kv_blocks,
-                 replica.engine.max_num_batched_tokens + replica.engine.speculation.lookahead(),
-                 replica.engine.kv_reservation),
+             .blocks = KvBlocks(replica.layout, replica.kv_blocks,
+                                replica.engine.max_num_batched_tokens +
+                                    replica.engine.speculation.lookahead() +
+                                    decode_slots(replica.engine) - 1,
+                                replica.engine.kv_reservation, keeps_checkpoints(replica.engine)),
              .waiting = WaitingQueue(replica.engine.order),
              .requests = table,
              .seed = replica.seed},
@@ -26,6 +27,7 @@ PlainEngine::PlainEngine(const Replica& replica, RequestTable& table, TokenGaps&
 std::optional<Nanoseconds> PlainEngine::start_step(Nanoseconds now) {
   assert(!in_progress_);
   if (next_.empty()) decide(now, next_);
+  if (next_.empty() && !state_.arrived.empty()) decide(now, next_);  // which now looks for them
   if (next_.empty()) return std::nullopt;
   std::swap(step_, next_);
   next_.plan.clear();
@@ -37,7 +39,7 @@ std::optional<Nanoseconds> PlainEngine::start_step(Nanoseconds now) {
   // Asynchronous scheduling decides the next step as soon as this one is submitted
   // (step_with_batch_queue in vllm/v1/engine/core.py): anything that arrives or finishes while this
   // one runs is seen one step later.
-  if (state_.engine.async_scheduling) decide(now, next_);
+  if (decides_ahead(state_.engine)) decide(now, next_);
   return step_end_;
 }
 

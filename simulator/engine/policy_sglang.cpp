@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <cassert>
 
+#include "simulator/engine/draft_acceptance.hpp"
 #include "simulator/engine/schedulers.hpp"
 #include "simulator/engine/sglang_queue.hpp"
 #include "simulator/workload/limits.hpp"
@@ -23,30 +24,35 @@ namespace {
 /// pages are freed (SGLANG_RETRACT_DECODE_STEPS).
 constexpr std::int64_t kRetractDecodeSteps = 20;
 
-/// Blocks that these requests need to gain one token each.
+/// Blocks that these requests need for the slots of a decode each.
 std::int64_t rows_required(const EngineState& state, const std::vector<RequestId>& batch) {
+  const std::int64_t slots = decode_slots(state.engine);
   std::int64_t rows = 0;
   for (RequestId id : batch) {
     const RequestState& request = state[id];
-    if (request.computed + 1 <= request.kv.covered_tokens) continue;
-    const std::int64_t needed = state.blocks.needed(request.computed + 1, 1);
+    if (request.computed + slots <= request.kv.covered_tokens) continue;
+    const std::int64_t needed = state.blocks.needed(request.computed + slots, slots);
     rows += std::max<std::int64_t>(0, needed - request.kv.blocks);
   }
   return rows;
 }
 
 /// Takes these blocks, which must be free.
-void grow_by_one(EngineState& state, const std::vector<RequestId>& batch) {
+void take_slots(EngineState& state, const std::vector<RequestId>& batch) {
+  const std::int64_t slots = decode_slots(state.engine);
   for (RequestId id : batch) {
     RequestState& request = state[id];
-    const bool grown = state.blocks.grow(request.kv, request.computed + 1, 1);
+    const bool grown = state.blocks.grow(request.kv, request.computed + slots, slots);
     assert(grown);
     static_cast<void>(grown);
   }
 }
 
-void schedule_decodes(const std::vector<RequestId>& batch, StepPlan& plan) {
-  for (RequestId id : batch) plan.scheduled.push_back({id, 1});
+/// A token and its drafts of each.
+void schedule_decodes(const EngineState& state, const std::vector<RequestId>& batch,
+                      StepPlan& plan) {
+  const std::int64_t tokens = 1 + state.engine.speculation.draft_tokens;
+  for (RequestId id : batch) plan.scheduled.push_back({id, tokens});
 }
 
 /// The share of their allowed output that the remaining requests are expected to reach
@@ -62,19 +68,38 @@ double ratio_after_retraction(const EngineState& state, const std::vector<Reques
 
 }  // namespace
 
+/// Looks for new requests every recv_interval decode steps, at once after a step with prompts, and
+/// while nothing runs (0.5.15, scheduler_components/recv_skipper.py, handle: a counter to which a
+/// decode adds 1 and a prefill 1000; an idle loop spins). All that have arrived are taken together.
+/// Steps are counted, so an engine that advances many decodes at once need not report them.
+void SglangPolicy::receive(EngineState& state) {
+  const std::int64_t interval = state.engine.recv_interval;
+  const std::int64_t step = state.counters.steps;
+  if (step > look_) look_ += (step - look_ + interval - 1) / interval * interval;
+  if (step < look_) return;
+  for (RequestId id : state.arrived) state.waiting.push_back(id, state[id].priority);
+  state.arrived.clear();
+}
+
 void SglangPolicy::schedule(EngineState& state, Nanoseconds, StepPlan& plan) {
+  receive(state);
   settle(state);
   prefill(state, plan);
   if (!plan.scheduled.empty()) {
     ratio_.count_prefill();
+    plan.added += draft_time(state.engine, plan);
+    look_ = state.counters.steps + 1;
     return;
   }
   decode(state, plan);
+  plan.added += draft_time(state.engine, plan);
+  if (plan.scheduled.empty()) look_ = state.counters.steps;
   if (state.running.empty() && state.waiting.empty()) ratio_.reset(state.counters.steps);
 }
 
 std::optional<bool> SglangPolicy::schedule_around(EngineState& state, Nanoseconds,
                                                   const DecodeLoad& load, StepPlan&) {
+  receive(state);
   settle(state);
   const bool looks_at_queue = chunked_ || (!state.waiting.empty() && !full_);
   if (looks_at_queue || load.sequences == 0 || !load.others.empty()) return std::nullopt;
@@ -90,7 +115,7 @@ std::optional<bool> SglangPolicy::schedule_around(EngineState& state, Nanosecond
 void SglangPolicy::settle(EngineState& state) {
   if (!prefix_) prefix_.emplace(state);
   prefix_->forget_taken(state);
-  const std::int64_t last = state.counters.steps - (state.engine.async_scheduling ? 2 : 1);
+  const std::int64_t last = state.counters.steps - (decides_ahead(state.engine) ? 2 : 1);
   std::erase_if(computed_, [&](const Computed& computed) {
     if (computed.step > last) return false;
     prefix_->keep(state, computed.request, computed.tokens);
@@ -116,7 +141,7 @@ void SglangPolicy::prefill(EngineState& state, StepPlan& plan) {
   const bool mixed = state.engine.mixed_chunk && !decoding.empty();
   if (mixed) {
     if (rows_required(state, decoding) > state.blocks.free()) return;
-    grow_by_one(state, decoding);
+    take_slots(state, decoding);
     prefix_->forget_taken(state);
   }
   order_waiting(state, *prefix_);
@@ -134,7 +159,7 @@ void SglangPolicy::prefill(EngineState& state, StepPlan& plan) {
     computed_.push_back(
         {.request = id, .tokens = state[id].computed + tokens, .step = state.counters.steps});
   }
-  if (mixed && !plan.scheduled.empty()) schedule_decodes(decoding, plan);
+  if (mixed && !plan.scheduled.empty()) schedule_decodes(state, decoding, plan);
 }
 
 /// Admits waiting requests, strictly in order: the first that cannot start ends it.
@@ -153,9 +178,9 @@ void SglangPolicy::admit(EngineState& state, PrefillBudget& budget, StepPlan& pl
 void SglangPolicy::decode(EngineState& state, StepPlan& plan) {
   std::vector<RequestId> batch = decode_batch(state);
   if (rows_required(state, batch) > state.blocks.free()) retract(state, batch, plan);
-  grow_by_one(state, batch);
+  take_slots(state, batch);
   prefix_->forget_taken(state);
-  schedule_decodes(batch, plan);
+  schedule_decodes(state, batch, plan);
 }
 
 /// Retracts requests until the rest can continue: those that have generated least first, then those
@@ -223,7 +248,8 @@ std::int64_t SglangPolicy::cached_tokens(const EngineState& state, RequestId id)
 Demand SglangPolicy::demand_of(const Engine& engine, const Request& request,
                                const CacheLayout& layout) const {
   Demand demand = demand_if_recomputed(engine, request, layout.block_tokens);
-  demand.cached = request.input_tokens + request.output_tokens + layout.block_tokens + 1;
+  demand.cached =
+      request.input_tokens + request.output_tokens + layout.block_tokens + decode_slots(engine);
   if (engine.chunked_prefill) return demand;
   demand.in_flight = kMaxTokens;
   demand.at_once = 0;

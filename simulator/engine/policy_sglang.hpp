@@ -10,12 +10,13 @@ namespace roofcast {
 
 class SglangPolicy final : public BatchingPolicy {
  public:
-  explicit SglangPolicy(const Engine& engine) : ratio_(engine.schedule_conservativeness) {}
+  explicit SglangPolicy(const Engine& engine)
+      : aggregate_(!engine.speculation.on()), ratio_(engine.schedule_conservativeness) {}
 
   void schedule(EngineState& state, Nanoseconds now, StepPlan& plan) override;
   std::optional<bool> schedule_around(EngineState& state, Nanoseconds now, const DecodeLoad& load,
                                       StepPlan& plan) override;
-  bool schedules_in_aggregate() const override { return true; }
+  bool schedules_in_aggregate() const override { return aggregate_; }
   void finish(EngineState& state, RequestId id) override;
   void abandon(EngineState& state, RequestId id) override;
   Demand demand_of(const Engine& engine, const Request& request,
@@ -38,6 +39,7 @@ class SglangPolicy final : public BatchingPolicy {
     std::int64_t step = 0;
   };
 
+  void receive(EngineState& state);
   void settle(EngineState& state);
   void prefill(EngineState& state, StepPlan& plan);
   void admit(EngineState& state, PrefillBudget& budget, StepPlan& plan);
@@ -46,6 +48,7 @@ class SglangPolicy final : public BatchingPolicy {
   void retract_one(EngineState& state, RequestId id, StepPlan& plan);
   std::vector<RequestId> decode_batch(const EngineState& state) const;
 
+  bool aggregate_ = true;  // the fast engine's batches have no drafts
   NewTokenRatio ratio_;
   // Created at the first decision, when the pool is known. Mutable because reads first evict the
   // tokens whose pages decodes have taken.
@@ -53,6 +56,7 @@ class SglangPolicy final : public BatchingPolicy {
   std::optional<RequestId> chunked_;  // the prompt that was chunked and continues next
   std::vector<Computed> computed_;    // not yet in the prefix cache
   bool full_ = false;                 // no request is admitted until a running one leaves
+  std::int64_t look_ = 0;  // step before which it last looked, or next looks, for requests
 };
 
 }  // namespace roofcast

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "simulator/engine/block_prefix.hpp"
+#include "simulator/engine/draft_acceptance.hpp"
 #include "simulator/engine/schedulers.hpp"
 #include "simulator/engine/tensorrt_capacity.hpp"
 #include "simulator/engine/tensorrt_micro_batch.hpp"
@@ -24,10 +25,12 @@ namespace {
 
 class TensorrtLlmPolicy final : public BatchingPolicy {
  public:
+  explicit TensorrtLlmPolicy(const Engine& engine) : aggregate_(!engine.speculation.on()) {}
+
   void schedule(EngineState& state, Nanoseconds now, StepPlan& plan) override;
   std::optional<bool> schedule_around(EngineState& state, Nanoseconds now, const DecodeLoad& load,
                                       StepPlan& plan) override;
-  bool schedules_in_aggregate() const override { return true; }
+  bool schedules_in_aggregate() const override { return aggregate_; }
   void finish(EngineState& state, RequestId id) override;
   Demand demand_of(const Engine& engine, const Request& request,
                    const CacheLayout& layout) const override;
@@ -49,11 +52,14 @@ class TensorrtLlmPolicy final : public BatchingPolicy {
   };
 
   void share_computed_prompts(EngineState& state);
-  void start(EngineState& state, AdmissionCandidate& candidate, StepPlan& plan);
+  void wait_for_prompts(const EngineState& state);
+  bool start(EngineState& state, AdmissionCandidate& candidate, StepPlan& plan);
   void run(EngineState& state, const AdmissionCandidate& candidate, StepPlan& plan);
   void put_back(EngineState& state, const StepPlan& plan) const;
 
+  bool aggregate_ = true;  // the fast engine's batches have no drafts
   Candidates candidates_{};
+  std::int64_t waited_ = 0;       // iterations for which prompts have waited for more of them
   std::vector<Prompt> ending_{};  // whose blocks cannot be reused yet
 };
 
@@ -61,12 +67,14 @@ void TensorrtLlmPolicy::schedule(EngineState& state, Nanoseconds, StepPlan& plan
   share_computed_prompts(state);
   find_candidates(state, plan, candidates_);
   share_tokens(state.engine, state.blocks.layout().block_tokens, candidates_.fitting);
+  wait_for_prompts(state);
   for (AdmissionCandidate& candidate : candidates_.fitting) {
     if (candidate.tokens == 0) continue;
-    if (candidate.waiting) start(state, candidate, plan);
+    if (candidate.waiting && !start(state, candidate, plan)) continue;
     run(state, candidate, plan);
   }
   put_back(state, plan);
+  plan.added += draft_time(state.engine, plan);
 }
 
 std::optional<bool> TensorrtLlmPolicy::schedule_around(EngineState& state, Nanoseconds,
@@ -92,22 +100,55 @@ void TensorrtLlmPolicy::share_computed_prompts(EngineState& state) {
   });
 }
 
-/// A waiting request comes in. What it finds cached shortens its chunk, which was decided without.
-void TensorrtLlmPolicy::start(EngineState& state, AdmissionCandidate& candidate, StepPlan& plan) {
+/// Lets the prompts of this iteration wait while others generate, until their sequences and the
+/// generations fill a share of the token budget, or for a number of iterations (1.0,
+/// py_executor.py, _waiting_requests; not with attention_dp, whose ranks wait by its own rule).
+void TensorrtLlmPolicy::wait_for_prompts(const EngineState& state) {
+  const Engine& engine = state.engine;
+  if (engine.batch_wait_iterations == 0) return;
+  std::int64_t tokens = 0;
+  bool prompts = false, generations = false;
+  for (const AdmissionCandidate& candidate : candidates_.fitting) {
+    if (candidate.tokens == 0) continue;
+    (candidate.generation ? generations : prompts) = true;
+    tokens += candidate.generation || engine.counts_cached ? candidate.computes(candidate.tokens)
+                                                           : state[candidate.request].tokens();
+  }
+  if (!prompts || !generations) return;
+  const double enough =
+      engine.batch_wait_ratio * static_cast<double>(engine.max_num_batched_tokens);
+  if (waited_ >= engine.batch_wait_iterations || static_cast<double>(tokens) >= enough) {
+    waited_ = 0;
+    return;
+  }
+  ++waited_;
+  for (AdmissionCandidate& candidate : candidates_.fitting) {
+    if (!candidate.generation) candidate.tokens = 0;
+  }
+}
+
+/// A waiting request comes in. What it finds cached shortens its chunk if it was decided without.
+/// It waits for another step if a request that has just started took what it had counted on.
+/// (TensorRT-LLM shortens its chunk or fails: pull 12658.)
+bool TensorrtLlmPolicy::start(EngineState& state, AdmissionCandidate& candidate, StepPlan& plan) {
   const RequestId id = candidate.request;
   RequestState& request = state[id];
-  take_prefix(state, id, request.received > 0 ? PrefixHit{} : find_prefix(state, id));
+  const PrefixHit hit = request.received > 0 ? PrefixHit{} : find_prefix(state, id);
+  if (hit.tokens < candidate.cached) return false;
+  take_prefix(state, id, hit);
   request.computed = std::max(request.computed, request.received);
   candidate.tokens = std::min(candidate.tokens, request.uncomputed());
   state.running.push_back(id);
   plan.admitted.push_back(id);
+  return true;
 }
 
 void TensorrtLlmPolicy::run(EngineState& state, const AdmissionCandidate& candidate,
                             StepPlan& plan) {
   const RequestId id = candidate.request;
   RequestState& request = state[id];
-  const bool grown = state.blocks.grow(request.kv, request.tokens(), candidate.tokens);
+  const std::int64_t drafts = candidate.generation ? state.engine.speculation.draft_tokens : 0;
+  const bool grown = state.blocks.grow(request.kv, request.tokens() + drafts, candidate.tokens);
   assert(grown);  // ensured by the capacity scheduler
   static_cast<void>(grown);
   plan.scheduled.push_back({id, candidate.tokens});
@@ -159,8 +200,8 @@ std::string TensorrtLlmPolicy::step_limit(const Engine& engine, const CacheLayou
 
 }  // namespace
 
-std::unique_ptr<BatchingPolicy> tensorrt_llm_policy(const Engine&) {
-  return std::make_unique<TensorrtLlmPolicy>();
+std::unique_ptr<BatchingPolicy> tensorrt_llm_policy(const Engine& engine) {
+  return std::make_unique<TensorrtLlmPolicy>(engine);
 }
 
 }  // namespace roofcast

@@ -10,6 +10,7 @@
 #include <tuple>
 
 #include "simulator/engine/block_prefix.hpp"
+#include "simulator/engine/draft_acceptance.hpp"
 #include "simulator/engine/running_adapters.hpp"
 #include "simulator/engine/schedulers.hpp"
 #include "simulator/engine/vllm_admission.hpp"
@@ -92,7 +93,8 @@ std::int64_t tokens_of_step(const EngineState& state, const RequestState& reques
   const Engine& engine = state.engine;
   const std::int64_t wanted =
       wanted_tokens(engine, request.uncomputed() + drafts_of(state, request));
-  const std::int64_t tokens = std::min(wanted, budget);
+  const std::int64_t tokens =
+      aligned_chunk(state, request, request.computed, std::min(wanted, budget));
   if (engine.max_model_len == 0) return tokens;
   return std::min(tokens, engine.max_model_len - 1 - request.computed);
 }
@@ -140,6 +142,10 @@ std::int64_t schedule_running(EngineState& state, StepPlan& plan, KvOffload& off
     }
     const RequestState& request = state[id];
     const std::int64_t tokens = tokens_of_step(state, request, pass.budget);
+    if (tokens == 0) {  // less than a block, which its state would have to end
+      ++pass.at;
+      continue;
+    }
     if (!make_room(state, plan, pass, tokens, offload)) break;
     // Drafts are not shared: they may be rejected.
     const std::int64_t certain = std::min(request.computed + tokens, request.tokens());
@@ -169,7 +175,9 @@ bool stand_last(const EngineState& state, std::span<const RequestId> others) {
 
 /// Tokens for the next unfinished prompt, with `budget` left.
 std::int64_t chunk_of(const EngineState& state, RequestId id, std::int64_t budget) {
-  return std::min(wanted_tokens(state.engine, state[id].uncomputed()), budget);
+  const RequestState& request = state[id];
+  return aligned_chunk(state, request, request.computed,
+                       std::min(wanted_tokens(state.engine, request.uncomputed()), budget));
 }
 
 /// Blocks that the unfinished prompts need for their next chunks.
@@ -178,7 +186,7 @@ std::int64_t rows_of_chunks(const EngineState& state, std::span<const RequestId>
   std::int64_t rows = 0;
   for (RequestId id : others) {
     const std::int64_t tokens = chunk_of(state, id, budget);
-    if (tokens == 0) break;
+    if (tokens == 0) continue;
     const RequestState& request = state[id];
     const std::int64_t needed = state.blocks.needed(request.computed + tokens, tokens);
     rows += std::max<std::int64_t>(0, needed - request.kv.blocks);
@@ -189,6 +197,7 @@ std::int64_t rows_of_chunks(const EngineState& state, std::span<const RequestId>
 
 std::optional<bool> VllmV1Policy::schedule_around(EngineState& state, Nanoseconds now,
                                                   const DecodeLoad& load, StepPlan& plan) {
+  state.blocks.new_step();
   std::int64_t budget = state.engine.max_num_batched_tokens - load.sequences;
   if (budget < 0 || !stand_last(state, load.others)) return std::nullopt;
   const std::int64_t rows = load.rows + rows_of_chunks(state, load.others, budget);
@@ -197,7 +206,7 @@ std::optional<bool> VllmV1Policy::schedule_around(EngineState& state, Nanosecond
   state.blocks.take_rows(-load.rows_back);
   for (RequestId id : load.others) {
     const std::int64_t tokens = chunk_of(state, id, budget);
-    if (tokens == 0) break;
+    if (tokens == 0) continue;
     RequestState& request = state[id];
     state.blocks.grow(request.kv, request.computed + tokens, tokens);
     share_full_blocks(state, id, request.computed + tokens);
@@ -210,17 +219,14 @@ std::optional<bool> VllmV1Policy::schedule_around(EngineState& state, Nanosecond
 
 void VllmV1Policy::schedule(EngineState& state, Nanoseconds now, StepPlan& plan) {
   decided_ = now;
+  state.blocks.new_step();
   const std::int64_t budget = schedule_running(state, plan, admission_.offload);
   if (plan.preempted.empty()) {
     admit_waiting(state, plan, {.budget = budget, .now = now}, admission_);
   } else {
     plan.added += RunningAdapters(state, plan).time();
   }
-  const Speculation& speculation = state.engine.speculation;
-  // Every step ends with one pass of the draft model per proposed token.
-  if (!plan.scheduled.empty()) {
-    plan.added += speculation.draft_pass * static_cast<double>(speculation.draft_tokens);
-  }
+  plan.added += draft_time(state.engine, plan);
 }
 
 std::optional<Nanoseconds> VllmV1Policy::next_wake(const EngineState&) const {
@@ -228,8 +234,9 @@ std::optional<Nanoseconds> VllmV1Policy::next_wake(const EngineState&) const {
 }
 
 void VllmV1Policy::finish(EngineState& state, RequestId id) {
-  share_generated_blocks(state, id);
+  const std::optional<BlockKey> last = share_generated_blocks(state, id);
   state.blocks.release(state[id].kv);
+  if (last && state.blocks.checkpoints()) state.blocks.checkpoint(*last);
 }
 
 std::int64_t VllmV1Policy::cached_tokens(const EngineState& state, RequestId id) const {

@@ -26,14 +26,15 @@ struct RequestState {
   std::int64_t computed =
       0;  // tokens whose K and V are cached, including those of steps in progress
   std::int64_t generated = 0;  // sampled, or to be sampled by steps in progress
-  std::int64_t emitted = 0;    // tokens the client has
+  std::int64_t emitted = 0;    // tokens the client has, or the server holds for the next chunk
+  std::int64_t streamed = 0;   // of these, those that the client has
   std::int64_t received = 0;   // tokens whose K and V come from a prefill replica
   Nanoseconds loaded = -1;     // when the load of K and V from host memory ends; -1: none
                                // requested
   std::int64_t offloaded = 0;  // full blocks kept in host memory
   KvHolding kv{};
   std::vector<BlockKey> keys{};  // of the full blocks that others may share; empty until computed
-  Nanoseconds last_token = 0;
+  Nanoseconds last_token = 0;    // that the client has received
   Nanoseconds waiting_since = 0;
   std::int64_t joined = -1;  // tick of the DecodeBatch at which it joined; -1: not in one
 

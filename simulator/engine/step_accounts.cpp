@@ -64,7 +64,11 @@ std::int64_t tokens_of_step(const EngineState& state, const RequestState& reques
 void enqueue(EngineState& state, const BatchingPolicy& policy, RequestId id) {
   RequestState& request = state[id];
   request.max_tokens = reserved_output(policy, state, request);
-  state.waiting.push_back(id, request.priority);
+  if (state.engine.recv_interval > 1) {
+    state.arrived.push_back(id);
+  } else {
+    state.waiting.push_back(id, request.priority);
+  }
 }
 
 void account_moves(EngineState& state, const StepPlan& plan, Nanoseconds now) {
@@ -143,9 +147,41 @@ void commit(EngineState& state, StepPlan& plan, const std::vector<AttentionSpan>
   }
 }
 
+std::int64_t next_chunk(const Engine& engine, const RequestState& request) {
+  const std::int64_t interval = engine.stream_interval;
+  if (interval == 1 || request.emitted == 0) return request.emitted + 1;
+  switch (engine.scheduler) {
+    // 1.0, pyexecutor/py_executor.py, _handle_responses: iterations 1, n, 2n.
+    case SchedulerKind::tensorrt_llm:
+      return (request.emitted / interval + 1) * interval;
+    // 0.5.15, scheduler_components/output_streamer.py, accept: tokens 1, n + 1, 2n + 1.
+    case SchedulerKind::sglang:
+      return ((request.emitted - 1) / interval + 1) * interval + 1;
+    // vLLM 0.19, v1/engine/output_processor.py, make_request_output: n more than were sent.
+    default:
+      return request.streamed + interval;
+  }
+}
+
+bool sends_chunk(const Engine& engine, const RequestState& request) {
+  const std::int64_t interval = engine.stream_interval;
+  if (interval == 1 || request.streamed == 0) return true;
+  switch (engine.scheduler) {
+    case SchedulerKind::tensorrt_llm:
+      return request.emitted / interval > request.streamed / interval;
+    case SchedulerKind::sglang:
+      return request.emitted % interval == 1;
+    default:
+      return request.emitted - request.streamed >= interval;
+  }
+}
+
 bool emit_token(EngineState& state, RequestId id, Nanoseconds now, TokenGaps& gaps) {
   RequestState& request = state[id];
   RequestRecord& record = state.requests.record(id);
+  request.emitted += tokens_of_step(state, request);
+  const bool last = request.emitted == request.output_tokens;
+  if (!last && !sends_chunk(state.engine, request)) return false;
   if (record.first_token == kNever) {
     record.first_token = now;
   } else {
@@ -158,8 +194,8 @@ bool emit_token(EngineState& state, RequestId id, Nanoseconds now, TokenGaps& ga
     }
   }
   request.last_token = now;
-  request.emitted += tokens_of_step(state, request);
-  if (request.emitted < request.output_tokens) return false;
+  request.streamed = request.emitted;
+  if (!last) return false;
   record.finished = now;
   if (state.held_gaps) state.held_gaps->release(id, gaps.index_of(record.request), gaps);
   return true;
@@ -168,7 +204,9 @@ bool emit_token(EngineState& state, RequestId id, Nanoseconds now, TokenGaps& ga
 std::vector<RequestId> evacuate(EngineState& state, BatchingPolicy& policy) {
   std::vector<RequestId> all = std::move(state.running);
   for (; !state.waiting.empty(); state.waiting.pop_front()) all.push_back(state.waiting.front());
+  all.insert(all.end(), state.arrived.begin(), state.arrived.end());
   state.running.clear();
+  state.arrived.clear();
   if (state.held_gaps) state.held_gaps->clear();
   for (RequestId id : all) {
     policy.abandon(state, id);
@@ -179,7 +217,7 @@ std::vector<RequestId> evacuate(EngineState& state, BatchingPolicy& policy) {
 
 EngineLoad load_of(const EngineState& state) {
   return {.running = static_cast<std::int64_t>(state.running.size()),
-          .waiting = static_cast<std::int64_t>(state.waiting.size()),
+          .waiting = std::ssize(state.arrived) + static_cast<std::int64_t>(state.waiting.size()),
           .blocks_used = state.blocks.used(),
           .blocks_empty = state.blocks.unfilled(cached_tokens(state.counters)),
           .blocks_usable = state.blocks.usable()};

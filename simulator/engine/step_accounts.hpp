@@ -28,10 +28,18 @@ void commit(EngineState& state, StepPlan& plan, const std::vector<AttentionSpan>
 /// Resets the batch to empty.
 void clear(StepBatch& batch, std::size_t spans);
 
+/// Whether the server sends what it holds of an unfinished request, once it has `emitted` tokens:
+/// the first token at once, then chunks of stream_interval tokens.
+bool sends_chunk(const Engine& engine, const RequestState& request);
+
+/// The number of emitted tokens with which the next chunk is sent, if they come one by one.
+std::int64_t next_chunk(const Engine& engine, const RequestState& request);
+
 /// Sends the client the tokens that the step sampled for the request, at `now`: one, or with drafts
 /// several in one chunk. Chunks are separated by one gap, as `vllm bench serve` measures ITL, so
-/// with drafts ITL is longer than TPOT. The gap goes into the log, or is held until the request
-/// finishes. Returns true if this was the last token.
+/// with drafts ITL is longer than TPOT. With stream_interval the server holds tokens back until the
+/// next chunk. The gap goes into the log, or is held until the request finishes. Returns true if
+/// this was the last token.
 bool emit_token(EngineState& state, RequestId id, Nanoseconds now, TokenGaps& gaps);
 
 /// Removes all requests from the engine and the table, and returns them, running ones first.

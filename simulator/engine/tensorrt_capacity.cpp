@@ -49,18 +49,37 @@ class BlocksInProduction {
   std::unordered_set<BlockKey> keys_;
 };
 
-AdmissionCandidate candidate_of(const RequestState& request, RequestId id, bool waiting) {
+AdmissionCandidate candidate_of(const EngineState& state, RequestId id, bool waiting) {
+  const RequestState& request = state[id];
+  const bool generation = request.decoding();
+  const std::int64_t drafts = generation ? state.engine.speculation.draft_tokens : 0;
   return {.request = id,
-          .generation = request.decoding(),
+          .generation = generation,
           .waiting = waiting,
-          .wanted = request.tokens() - std::max(request.computed, request.received)};
+          .wanted = request.tokens() - std::max(request.computed, request.received) + drafts};
 }
 
 /// Blocks until the request is done at the latest: those of prompt and max_tokens, minus those it
-/// holds (getRemainingBlocksToCompletion). Does not subtract blocks it may find cached.
+/// holds (getRemainingBlocksToCompletion).
 std::int64_t blocks_to_completion(const EngineState& state, const RequestState& request) {
-  const std::int64_t whole = state.blocks.max_needed(request.input_tokens + request.max_tokens);
+  const std::int64_t whole = state.blocks.max_needed(request.input_tokens + request.max_tokens +
+                                                     decode_slots(state.engine) - 1);
   return std::max<std::int64_t>(0, whole - request.kv.blocks);
+}
+
+/// What a waiting request finds cached, if that counts before it starts (since 1.3: NVIDIA/
+/// TensorRT-LLM pulls 11490 and 11637, February 2026). All of it spares tokens; of its blocks only
+/// those that others hold are spared, since it takes the others from the free ones.
+struct CachedPrefix {
+  std::int64_t tokens = 0;
+  std::int64_t blocks = 0;
+};
+
+CachedPrefix cached_prefix(EngineState& state, RequestId id) {
+  const bool one_group = state.blocks.layout().groups.size() == 1;
+  if (!state.engine.counts_cached || !one_group || state[id].received > 0) return {};
+  const PrefixHit hit = find_prefix(state, id);
+  return {.tokens = hit.tokens, .blocks = state.blocks.rows_of(hit.blocks) - hit.blocks.free};
 }
 
 /// Blocks of the next step alone: a generation's next token, or a prompt from its first chunk on
@@ -68,7 +87,8 @@ std::int64_t blocks_to_completion(const EngineState& state, const RequestState& 
 std::int64_t blocks_of_step(const EngineState& state, const AdmissionCandidate& candidate) {
   const RequestState& request = state[candidate.request];
   const std::int64_t in_flight = std::min(candidate.wanted, state.engine.max_num_batched_tokens);
-  const std::int64_t needed = state.blocks.needed(request.tokens(), in_flight);
+  const std::int64_t drafts = candidate.generation ? state.engine.speculation.draft_tokens : 0;
+  const std::int64_t needed = state.blocks.needed(request.tokens() + drafts, in_flight);
   return std::max<std::int64_t>(0, needed - request.kv.blocks);
 }
 
@@ -80,11 +100,13 @@ void look_at_waiting(EngineState& state, std::int64_t available, Candidates& can
   const auto places = static_cast<std::size_t>(state.engine.max_num_seqs);
   while (!state.waiting.empty() && state.running.size() + candidates.looked_at.size() < places) {
     const RequestId id = state.waiting.front();
-    const AdmissionCandidate candidate = candidate_of(state[id], id, true);
+    AdmissionCandidate candidate = candidate_of(state, id, true);
     state.waiting.pop_front();
     candidates.looked_at.push_back(id);
     if (production.worth_waiting_for(id)) continue;
-    const std::int64_t blocks = need(candidate);
+    const CachedPrefix cached = cached_prefix(state, id);
+    candidate.cached = cached.tokens;
+    const std::int64_t blocks = std::max<std::int64_t>(0, need(candidate) - cached.blocks);
     if (blocks > available) return;
     available -= blocks;
     candidates.fitting.push_back(candidate);
@@ -99,7 +121,7 @@ std::int64_t add_running(const EngineState& state, bool generations, Candidates&
     const RequestState& request = state[id];
     if (request.complete() || request.decoding() != generations) continue;
     blocks += blocks_to_completion(state, request);
-    candidates.fitting.push_back(candidate_of(request, id, false));
+    candidates.fitting.push_back(candidate_of(state, id, false));
   }
   return blocks;
 }
@@ -139,7 +161,7 @@ void use_what_is_free(EngineState& state, StepPlan& plan, Candidates& candidates
       ++at;
       continue;
     }
-    const AdmissionCandidate candidate = candidate_of(state[id], id, false);
+    const AdmissionCandidate candidate = candidate_of(state, id, false);
     const std::int64_t blocks = blocks_of_step(state, candidate);
     if (taken + blocks <= state.blocks.free()) {
       taken += blocks;

@@ -3,6 +3,7 @@
 // kvCacheManager.cpp). The second, tensorrt_micro_batch.hpp, decides which of them run.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -16,7 +17,14 @@ struct AdmissionCandidate {
   bool generation = false;  // adds one token; if false, a prompt or the rest of one
   bool waiting = false;     // not started yet
   std::int64_t wanted = 0;  // tokens it would compute; cached blocks are found when it starts
+  std::int64_t cached = 0;  // of these, those that it need not (counts_cached)
   std::int64_t tokens = 0;  // tokens it gets, decided by the micro-batch scheduler
+
+  /// Tokens that a chunk of `chunk` tokens computes: cached ones shift it, and shorten only what
+  /// then reaches the prompt's end (_reuse_adjusted_compute).
+  std::int64_t computes(std::int64_t chunk) const {
+    return cached + chunk < wanted ? chunk : std::min(chunk, wanted - cached);
+  }
 };
 
 /// Result of the capacity scheduler. Reused from step to step.

@@ -10,20 +10,24 @@ void first_come_first_served(std::span<AdmissionCandidate> batch, std::int64_t u
                              std::int64_t budget) {
   for (AdmissionCandidate& prompt : batch) {
     if (prompt.generation) continue;
-    const std::int64_t max = std::min(prompt.wanted, budget);
-    prompt.tokens = max < prompt.wanted ? max / unit * unit : max;
-    budget -= prompt.tokens;
+    const bool fits = prompt.computes(prompt.wanted) <= budget;
+    prompt.tokens = fits ? prompt.wanted : std::min(prompt.wanted, budget) / unit * unit;
+    budget -= prompt.computes(prompt.tokens);
   }
 }
 
 void equal_progress(std::span<AdmissionCandidate> batch, std::int64_t unit, std::int64_t budget) {
+  const std::int64_t longest = budget;
   for (bool progress = true; progress && budget > 0;) {
     progress = false;
     for (AdmissionCandidate& prompt : batch) {
       const std::int64_t more = std::min(unit, prompt.wanted - prompt.tokens);
-      if (prompt.generation || more == 0 || more > budget) continue;
+      const std::int64_t cost =
+          prompt.computes(prompt.tokens + more) - prompt.computes(prompt.tokens);
+      if (prompt.generation || more == 0 || cost > budget) continue;
+      if (prompt.cached > 0 && prompt.tokens + more > longest) continue;
       prompt.tokens += more;
-      budget -= more;
+      budget -= cost;
       progress = true;
     }
   }
@@ -39,12 +43,13 @@ void share_tokens(const Engine& engine, std::int64_t chunk_unit,
   for (; count < fitting.size(); ++count) {
     AdmissionCandidate& candidate = fitting[count];
     if (engine.chunked_prefill && !candidate.generation) {
-      wanted_by_prompts += candidate.wanted;
+      wanted_by_prompts += candidate.computes(candidate.wanted);
       continue;
     }
-    if (candidate.wanted > budget) break;
+    const std::int64_t cost = candidate.computes(candidate.wanted);
+    if (cost > budget) break;
     candidate.tokens = candidate.wanted;
-    budget -= candidate.tokens;
+    budget -= cost;
   }
   if (!engine.chunked_prefill) return;
   const std::span<AdmissionCandidate> batch = fitting.first(count);

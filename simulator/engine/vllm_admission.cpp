@@ -90,13 +90,18 @@ Start start_of(EngineState& state, RequestId id, AdmissionPass pass, AdmissionMe
     return start;
   } else {
     if (request.received == 0) start.hit = find_prefix(state, id);
+    if (start.hit.too_early) {
+      memory.blocked = {};
+      return start;
+    }
     start.computed = std::max(start.hit.tokens, request.received);
     start.loads = load_from_host(state, id, start, pass, memory);
     if (start.loads) return start;
   }
   const std::int64_t wanted = wanted_tokens(state.engine, request.tokens() - start.computed);
   if (!state.engine.chunked_prefill && wanted > pass.budget) return start;
-  start.tokens = std::min(wanted, pass.budget);
+  start.tokens = aligned_chunk(state, request, start.computed, std::min(wanted, pass.budget));
+  if (start.tokens == 0) return start;
   if (request.loaded >= 0 || has_room(state, request, start)) return start;
   start.tokens = 0;
   memory.blocked = {.id = id,
@@ -136,6 +141,19 @@ void admit(EngineState& state, StepPlan& plan, const Start& start, AdmissionMemo
 std::int64_t wanted_tokens(const Engine& engine, std::int64_t uncomputed) {
   const std::int64_t threshold = engine.long_prefill_token_threshold;
   return threshold > 0 ? std::min(uncomputed, threshold) : uncomputed;
+}
+
+std::int64_t aligned_chunk(const EngineState& state, const RequestState& request,
+                           std::int64_t computed, std::int64_t tokens) {
+  if (!state.blocks.checkpoints()) return tokens;
+  if (computed >= std::max(request.input_tokens, request.tokens() - 1)) return tokens;
+  const std::int64_t block = state.blocks.shareable_tokens();
+  std::int64_t last = request.tokens() / block * block;
+  if (state.engine.speculation.reads_hidden_states()) {
+    last = std::max<std::int64_t>(0, last - block);
+  }
+  if (computed + tokens < last) return tokens / block * block;
+  return computed < last ? last - computed : tokens;
 }
 
 void admit_waiting(EngineState& state, StepPlan& plan, AdmissionPass pass,

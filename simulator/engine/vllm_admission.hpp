@@ -11,6 +11,13 @@ namespace roofcast {
 /// Number of uncomputed tokens that one step may take, before its budget applies.
 std::int64_t wanted_tokens(const Engine& engine, std::int64_t uncomputed);
 
+/// The part of a chunk of `tokens` after `computed` ones that is computed in this step where hits
+/// need a state: prompts are cut at the ends of blocks, so that a state is kept there, the last
+/// time at the end of their last full block (0.19, _mamba_block_aligned_split in scheduler.py). 0:
+/// the chunk is shorter than a block.
+std::int64_t aligned_chunk(const EngineState& state, const RequestState& request,
+                           std::int64_t computed, std::int64_t tokens);
+
 /// The request at the head of the queue when its whole sequence last did not fit. It is not looked
 /// up in the prefix cache at every step while it waits: until the pool gains cached blocks, it can
 /// share no more blocks with running requests than it could then.

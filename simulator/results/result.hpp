@@ -35,7 +35,7 @@ struct RequestRecord {
   bool rejected = false;      // longer than max_model_len, or never fits the KV cache
 };
 
-/// Shares of step time by state, and time-weighted levels.
+/// Counts of an engine, and levels averaged over time.
 struct EngineUse {
   std::int64_t steps = 0;
   std::int64_t prefill_tokens = 0;     // computed, recomputation included

@@ -133,7 +133,7 @@ TEST(Includes, EveryFolderWithSourcesIsARoom) {
   }
 }
 
-TEST(Includes, TheTableHasNoCircles) {
+TEST(Includes, TheTableHasNoCycles) {
   std::map<std::string, std::set<std::string>> arrows;
   for (const Room& room : rooms()) {
     for (const Room& other : rooms()) {

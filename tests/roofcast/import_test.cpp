@@ -84,6 +84,9 @@ TEST_F(ImportQuestions, TablesReadBackAsTheyWereWritten) {
   EXPECT_EQ(read.refused[0].rows, 1);
   EXPECT_THAT(read.refused[0].first, ElementsAre(HasSubstr("gemm.csv line 4")));
   EXPECT_THAT(read.unused, IsEmpty());
+  ASSERT_THAT(read.tables, SizeIs(1));
+  EXPECT_EQ(read.tables[0].file, "gemm.csv");
+  EXPECT_EQ(read.tables[0].used(), 3);
   ASSERT_THAT(read.families, SizeIs(1));
   EXPECT_EQ(read.families[0].family, OperatorFamily::gemm);
   EXPECT_TRUE(std::filesystem::exists(out));
@@ -93,7 +96,7 @@ TEST_F(ImportQuestions, TablesOfAnotherGpuWriteNothing) {
   const std::string out = folder_.path() + "/mine.json";
   const std::string table = folder_.write("gemm.csv", kTable);
   EXPECT_THAT(complaint([&] { import_tables({.paths = {table}, .gpu = "l40s", .out = out}); }),
-              HasSubstr("rows were measured on NVIDIA H200"));
+              HasSubstr("4 rows: measured on NVIDIA H200"));
   EXPECT_FALSE(std::filesystem::exists(out));
 }
 

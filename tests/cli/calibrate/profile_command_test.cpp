@@ -44,6 +44,22 @@ TEST_F(ProfileCommand, ImportedTableAnswersAsTheGpu) {
   EXPECT_THAT(shown.out, HasSubstr("cublas, vLLM 0.24.0"));
 }
 
+TEST_F(ProfileCommand, AFolderIsReadButForTheTableThatIsUnknown) {
+  write_table("NVIDIA H200");
+  std::ofstream(path("other.csv")) << "when,what\n1,2\n";
+  const std::string out = path("mine.json");
+  const auto imported =
+      test::run_command("profile import " + folder_.path().string() + " --gpu h200 --out " + out);
+  EXPECT_EQ(imported.exit_code, 0);
+  EXPECT_THAT(imported.err, HasSubstr("passed over"));
+  EXPECT_THAT(imported.err, HasSubstr("other.csv"));
+  EXPECT_THAT(imported.out, HasSubstr("3 points in 1 curve\n"));
+  // Named itself, it is an error.
+  const auto named =
+      test::run_command("profile import " + path("other.csv") + " --gpu h200 --out " + out);
+  EXPECT_EQ(named.exit_code, 1);
+}
+
 TEST_F(ProfileCommand, TablesOfAnotherGpuAreRefused) {
   write_table("NVIDIA L40S");
   const auto imported = test::run_command("profile import " + path("gemm.csv") +

@@ -13,6 +13,11 @@ CacheLayout layout_of(const Transformer& model, const Parallelism& parallel = {}
   return cache_layout(model, DType::bf16, parallel, 16);
 }
 
+/// Of a model with recurrent layers and prefix caching.
+CacheLayout aligned_layout_of(const Transformer& model) {
+  return cache_layout(model, DType::bf16, {}, 16, {.state_rows = 2});
+}
+
 TEST(CacheLayout, AUniformModelIsOneGroup) {
   const CacheLayout layout = layout_of(test::llama_3_1_8b());
   ASSERT_EQ(layout.groups.size(), 1U);
@@ -45,7 +50,7 @@ TEST(CacheLayout, VllmsTeachingExampleHas1024Blocks) {
 TEST(CacheLayout, Qwen36HybridMatchesVllmToTheByte) {
   // State (24,576 * 2 + 524,288 * 4) = 2,146,304 bytes; attention 2048 bytes a token: 1048 tokens,
   // rounded up to 1056. Groups of 10: one full, three of states: ceil(262144 / 1056) + 3 * 2.
-  const CacheLayout layout = layout_of(test::qwen3_6_35b_a3b());
+  const CacheLayout layout = aligned_layout_of(test::qwen3_6_35b_a3b());
   EXPECT_EQ(layout.block_tokens, 1056);
   EXPECT_DOUBLE_EQ(layout.page.value, 2'162'688);
   EXPECT_EQ(layout.layers_per_row, 10);
@@ -58,7 +63,7 @@ TEST(CacheLayout, Qwen36HybridMatchesVllmToTheByte) {
 TEST(CacheLayout, NemotronHybridMatchesVllmToTheByte) {
   // State (18,432 * 2 + 524,288 * 4) = 2,134,016 bytes over 1024 a token: 2084, rounded to 2096.
   // Groups of 6: one full, four of the 23 states (one place is padding).
-  const CacheLayout layout = layout_of(test::nemotron_3_nano());
+  const CacheLayout layout = aligned_layout_of(test::nemotron_3_nano());
   EXPECT_EQ(layout.block_tokens, 2096);
   EXPECT_DOUBLE_EQ(layout.page.value, 2'146'304);
   EXPECT_EQ(layout.layers_per_row, 6);
@@ -69,13 +74,36 @@ TEST(CacheLayout, NemotronHybridMatchesVllmToTheByte) {
 
 TEST(CacheLayout, Qwen27bHybridMatchesVllmToTheByte) {
   // State (30,720 * 2 + 786,432 * 4) = 3,207,168 bytes over 4096 a token: 783, rounded to 784.
-  const CacheLayout layout = layout_of(test::qwen3_27b_hybrid());
+  const CacheLayout layout = aligned_layout_of(test::qwen3_27b_hybrid());
   EXPECT_EQ(layout.block_tokens, 784);
   EXPECT_DOUBLE_EQ(layout.page.value, 3'211'264);
   EXPECT_EQ(layout.layers_per_row, 16);
   const std::int64_t rows = rows_per_sequence(layout, kLongest, kInFlight);
   EXPECT_EQ(rows, 335 + 3 * 2);
   EXPECT_DOUBLE_EQ(static_cast<double>(rows) * layout.row_bytes().value, 17'520'656'384);
+}
+
+TEST(CacheLayout, WithoutPrefixCachingEachStateGroupHasOneRow) {
+  EXPECT_EQ(rows_per_sequence(layout_of(test::qwen3_27b_hybrid()), kLongest, kInFlight), 335 + 3);
+}
+
+// SGLang 0.5.15, HybridSWAPoolConfigurator: bytes per token = 10 full layers and 0.8 of 52 with
+// windows, each 2 * 16 * 128 * 2 bytes; kept whole they are 62.
+TEST(CacheLayout, APoolOfTokensCountsTheShareOfLayersWithWindows) {
+  const auto token = [](double share) {
+    return cache_layout(test::gemma_3_27b(), DType::bf16, {}, 1, {.window_share = share});
+  };
+  EXPECT_NEAR(token(0.8).row_bytes().value, (10 + 0.8 * 52) * 8192, 1e-6);
+  EXPECT_NEAR(token(1.0).row_bytes().value, 62 * 8192, 1e-6);
+  EXPECT_EQ(rows_per_sequence(token(0.8), 32'000, kInFlight), 32'000);
+}
+
+TEST(CacheLayout, APoolOfTokensHoldsNoStates) {
+  const CacheLayout layout =
+      cache_layout(test::qwen3_27b_hybrid(), DType::bf16, {}, 1, {.window_share = 1.0});
+  ASSERT_EQ(layout.groups.size(), 1U);
+  EXPECT_EQ(layout.layers_per_row, 16);
+  EXPECT_DOUBLE_EQ(layout.row_bytes().value, 16 * 4096);
 }
 
 TEST(CacheLayout, Gemma3HasOneFullAndSixWindowGroups) {
@@ -122,8 +150,8 @@ TEST(CacheLayout, ChunkedLayersMayShareTheGroupOfTheOthers) {
   // vLLM 0.15.1 printed 8,253 blocks for Llama-4-Scout with fp8 experts on two H100: 4 heads of 128
   // a rank, 16 tokens, 48 layers of 2 * 4 * 128 * 2 B * 16 = 32,768 B, 13.0 GB. Groups would divide
   // 12 layers at a time, and leave 9.7 GB unused.
-  const CacheLayout layout =
-      cache_layout(test::llama_4_scout(), DType::bf16, {.tensor = 2}, 16, ChunkedLayers::as_full);
+  const CacheLayout layout = cache_layout(test::llama_4_scout(), DType::bf16, {.tensor = 2}, 16,
+                                          {.chunked = ChunkedLayers::as_full});
   EXPECT_EQ(layout.groups.size(), 1U);
   EXPECT_EQ(layout.layers_per_row, 48);
   EXPECT_DOUBLE_EQ(layout.row_bytes().value, 48 * 32'768.0);

@@ -55,14 +55,20 @@ inline Measured measured_for(const Deployment& deployment) {
     for (const LinearOperator& op : list) {
       const bool by_tokens =
           op.shape.family == OperatorFamily::gemm || op.shape.family == OperatorFamily::moe;
-      add(op.shape, by_tokens ? tokens : bytes, {0});
+      add(op.alone_each > 0 ? op.alone_shape : op.shape, by_tokens ? tokens : bytes, {0});
     }
   };
   add_linear(operators.per_token);
   add_linear(operators.per_row);
   for (const AttentionOperator& op : operators.attention) {
-    if (op.decode_shape) add(*op.decode_shape, {1, 4, 16, 64, 256}, {128, 512, 2048, 8192, 32768});
-    if (op.prefill_shape) add(*op.prefill_shape, {16, 64, 256, 1024, 4096}, {0, 1024, 4096, 16384});
+    AttentionOperator full = op;  // a calibration times no windows
+    if (full.decode_shape) full.decode_shape->window = 0;
+    if (full.prefill_shape) full.prefill_shape->window = 0;
+    if (full.decode_shape)
+      add(*full.decode_shape, {1, 4, 16, 64, 256}, {128, 512, 2048, 8192, 32768});
+    const bool latent = full.decode_shape && full.decode_shape->latent;  // prompts are not timed
+    if (full.prefill_shape && !latent)
+      add(*full.prefill_shape, {16, 64, 256, 1024, 4096}, {0, 1024, 4096, 16384});
   }
   return measured;
 }

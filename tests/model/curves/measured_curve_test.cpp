@@ -192,6 +192,29 @@ TEST(Measured, TheFastestSourceAnswers) {
   EXPECT_EQ(find_curve(measured, unknown), nullptr);
 }
 
+TEST(Measured, FullAttentionAnswersForAWindowThatWasNotTimed) {
+  Measured measured;
+  measured.curves = {flat_base(OperatorFamily::decode_attention, {at(1, 3)})};
+  OperatorShape windowed = measured.curves[0].shape;
+  windowed.window = 128;
+  EXPECT_EQ(find_blend(measured, windowed).shape.window, 0);
+  measured.curves.push_back(measured.curves[0]);
+  measured.curves[1].shape = windowed;
+  EXPECT_EQ(find_blend(measured, windowed).shape.window, 128);
+  EXPECT_EQ(find_blend(measured, measured.curves[0].shape).shape.window, 0);
+}
+
+TEST(Measured, EvenlyPickedExpertsAnswerForUnevenOnesThatWereNotTimed) {
+  Measured measured;
+  measured.curves = {flat_base(OperatorFamily::moe, {at(1, 3)})};
+  OperatorShape uneven = measured.curves[0].shape;
+  uneven.power_law = 120;
+  EXPECT_EQ(find_blend(measured, uneven).shape.power_law, 0);
+  measured.curves.push_back(measured.curves[0]);
+  measured.curves[1].shape = uneven;
+  EXPECT_EQ(find_blend(measured, uneven).shape.power_law, 120);
+}
+
 TEST(Measured, TheSameSizesInAFormatOfTheSameKernelsStandIn) {
   Measured measured;
   measured.curves = {flat_base(OperatorFamily::gemm, {at(1, 3), at(64, 3)})};

@@ -59,6 +59,45 @@ TEST(Speculation, AnEaglePassReadsOneLayerAndTheLmHead) {
   EXPECT_EQ(engine.speculation.lookahead(), 2);
 }
 
+TEST(Speculation, APassReadsTheExpertsOfAllItsTokens) {
+  // 8 of 256 experts a token: one token reads 8; of 64, each of the 256 is read with probability
+  // 1 - (1 - 1/32)^64 = 0.8689: 222.4 of them.
+  const Speculation drafting{.draft_pass = Seconds{1},
+                             .draft_expert = Seconds{0.5},
+                             .draft_experts = 256,
+                             .draft_routed = 1.0 / 32};
+  EXPECT_DOUBLE_EQ(draft_pass_time(drafting, 1).value, 1 + 0.5 * 8);
+  EXPECT_NEAR(draft_pass_time(drafting, 64).value, 1 + 0.5 * 222.4, 0.5 * 0.05);
+}
+
+TEST(Speculation, HeadsAreScheduledAsynchronouslyWhereTheEngineIs) {
+  const EngineOverrides eagle{.num_speculative_tokens = 2,
+                              .speculative_method = DraftMethod::eagle,
+                              .acceptance_rate = 0.7};
+  EXPECT_TRUE(engine_with(eagle).async_scheduling);
+  EXPECT_FALSE(engine_with(eagle, "vllm-0.11").async_scheduling);
+  EXPECT_FALSE(decides_ahead(engine_with(eagle)));
+}
+
+TEST(Speculation, SglangRuns48SequencesUnlessTold) {
+  EngineOverrides given{.num_speculative_tokens = 2, .acceptance_rate = 0.5};
+  EXPECT_EQ(engine_with(given, "sglang").max_num_seqs, 48);
+  EXPECT_EQ(decode_slots(engine_with(given, "sglang")), 6);  // twice a token and two drafts
+  EXPECT_EQ(decode_slots(engine_with(given, "trtllm")), 3);
+  given.max_num_seqs = 512;
+  EXPECT_EQ(engine_with(given, "sglang").max_num_seqs, 512);
+  EXPECT_EQ(engine_with({}, "sglang").max_num_seqs, 2048);
+}
+
+TEST(Speculation, GraphsAreCapturedForTheDraftsToo) {
+  // 0.19: up to min(max_num_seqs x (1 + drafts) x 2, 512) tokens: 16 x 4 x 2 = 128; without, 32.
+  EngineOverrides given{.max_num_seqs = 16};
+  EXPECT_EQ(engine_with(given).graph_batch_sizes.back(), 32);
+  given.num_speculative_tokens = 3;
+  given.acceptance_rate = 0.7;
+  EXPECT_EQ(engine_with(given).graph_batch_sizes.back(), 128);
+}
+
 TEST(Speculation, SaysWhatIsMissingOrContradicts) {
   EXPECT_THAT(message_of({.num_speculative_tokens = 2}), HasSubstr("acceptance_rate"));
   EXPECT_THAT(message_of({.num_speculative_tokens = 1'000'000'000'000, .acceptance_rate = 0.5}),
@@ -78,8 +117,12 @@ TEST(Speculation, SaysWhatIsMissingOrContradicts) {
   EXPECT_THAT(
       message_of({.async_scheduling = true, .num_speculative_tokens = 2, .acceptance_rate = 0.5}),
       HasSubstr("async_scheduling"));
-  EXPECT_THAT(message_of({.num_speculative_tokens = 2, .acceptance_rate = 0.5}, "sglang"),
-              HasSubstr("vLLM"));
+  EXPECT_THAT(message_of({.num_speculative_tokens = 2, .acceptance_rate = 0.5}, "static"),
+              HasSubstr("any engine but static and naive"));
+  EXPECT_THAT(
+      message_of({.enable_mixed_chunk = true, .num_speculative_tokens = 2, .acceptance_rate = 0.5},
+                 "sglang"),
+      HasSubstr("enable_mixed_chunk"));
 }
 
 TEST(Speculation, WhatDescribesDraftsNeedsDrafts) {

@@ -43,6 +43,7 @@ TEST(EnginePresets, NamesAreForgiving) {
   EXPECT_EQ(preset_of("trt-llm 1.2"), "trtllm");
   EXPECT_EQ(preset_of("trtllm-1.0.0rc3"), "trtllm");
   EXPECT_EQ(preset_of("trtllm-0.21"), "trtllm");
+  EXPECT_EQ(preset_of("trtllm-1.3.0rc14"), "trtllm-1.3");
   EXPECT_EQ(preset_of("TensorRT-LLM v0.13.0"), "trtllm-0.18");
   EXPECT_EQ(preset_of("textbook"), "textbook");
 }
@@ -53,20 +54,34 @@ TEST(EnginePresets, AVersionTakesThePresetWhoseBehaviourItShares) {
   EXPECT_EQ(preset_of("vllm-0.13.0"), "vllm-0.11");  // the last that schedules synchronously
   EXPECT_EQ(preset_of("vllm-0.14.0"), "vllm-0.15");
   EXPECT_EQ(preset_of("vllm-0.16.0"), "vllm-0.15");  // the last whose sampler sorts
-  EXPECT_EQ(preset_of("vllm-0.17.0"), "vllm-0.19");
-  EXPECT_EQ(preset_of("vllm-0.20"), "vllm-0.19");
+  EXPECT_EQ(preset_of("vllm-0.17.0"), "vllm-0.17");
+  EXPECT_EQ(preset_of("vllm-0.18.1"), "vllm-0.17");
+  EXPECT_EQ(preset_of("vllm-0.19.1"), "vllm-0.19");
+  EXPECT_EQ(preset_of("vllm-0.20"), "vllm-0.20");  // wants a block for each recurrent state
   EXPECT_EQ(preset_of("vllm-0.21"), "vllm-0.29");  // subtracts CUDA graphs
   EXPECT_EQ(preset_of("vllm-0.31"), "vllm-0.29");
   EXPECT_EQ(preset_of("vllm-2025"), "vllm-0.11");
   EXPECT_EQ(preset_of("vllm-2026"), "vllm-0.29");
 }
 
+TEST(EnginePresets, AVersionNotComparedWithIsAnsweredWithAWarning) {
+  EXPECT_EQ(uncompared_version("vllm-0.9.2"),
+            "vllm-0.9.2 is answered as vllm-0.11, whose values are from versions 0.10 to 0.13");
+  EXPECT_THAT(*uncompared_version("vllm-0.31"), HasSubstr("0.21 to 0.29"));
+  EXPECT_THAT(*uncompared_version("sglang-0.4.6"), HasSubstr("0.5 to 0.5"));
+  for (const char* covered : {"vllm", "vllm-0.11", "vllm-0.19.1", "vllm-2025", "sglang", "trtllm",
+                              "trtllm-1.2", "textbook"}) {
+    EXPECT_EQ(uncompared_version(covered), std::nullopt) << covered;
+  }
+}
+
 TEST(EnginePresets, AnUnknownNameIsAnsweredWithTheNearest) {
   const std::string message = message_of<Error>(test::h100(), "vlm-0.19", {});
   EXPECT_THAT(message, HasSubstr("unknown engine 'vlm-0.19'"));
   EXPECT_THAT(message, HasSubstr("did you mean 'vllm-0.19'"));
-  EXPECT_THAT(message, HasSubstr("vllm-0.29, vllm-0.19, vllm-0.15, vllm-0.11, sglang, trtllm, "
-                                 "trtllm-0.18, roofcast, textbook"));
+  EXPECT_THAT(message,
+              HasSubstr("vllm-0.29, vllm-0.20, vllm-0.19, vllm-0.17, vllm-0.15, vllm-0.11, sglang, "
+                        "trtllm-1.3, trtllm, trtllm-0.18, roofcast, textbook"));
   EXPECT_THAT(message_of<Error>(test::h100(), "vllm-x", {}), HasSubstr("unknown engine"));
   EXPECT_THAT(message_of<Error>(test::h100(), "vllm-0.x", {}), HasSubstr("unknown engine"));
 }
@@ -81,7 +96,7 @@ TEST(EnginePresets, TheV0EngineIsRefused) {
 }
 
 TEST(EnginePresets, AreListedOncePerEraWithASummary) {
-  ASSERT_EQ(engine_presets().size(), 11u);
+  ASSERT_EQ(engine_presets().size(), 14u);
   EXPECT_EQ(engine_presets().front().name, "vllm-0.29");
   for (const EnginePreset& preset : engine_presets()) {
     EXPECT_FALSE(preset.summary.empty()) << preset.name;
@@ -370,6 +385,40 @@ TEST(SglangDefaults, DataParallelAttentionSharesTheChunkAndReservesMore) {
   EXPECT_EQ(apart.max_num_batched_tokens, 8192);
   EXPECT_DOUBLE_EQ(apart.schedule_conservativeness, 1.0);
   EXPECT_DOUBLE_EQ(apart.gpu_memory_utilization, 0.834);
+}
+
+// 0.834 as above for the text model. SigLIP of Gemma 3: 27 layers of 1152 are 1.4238 times
+// ViT-L/14's 24 of 1024 squared: 0.95 * (1 - 0.1 * 0.4238) = 0.90974.
+TEST(SglangDefaults, AnEncoderTakesAShareOfTheMemoryFraction) {
+  Transformer model = test::gemma_3_27b();
+  const auto fraction = [&](const EngineOverrides& given = {}) {
+    return resolve_engine("sglang", given, model, test::h100(), {}).gpu_memory_utilization;
+  };
+  EXPECT_DOUBLE_EQ(fraction(), 0.834);
+  model.has_vision = true;
+  EXPECT_NEAR(fraction(), 0.834 * 0.95, 1e-9);
+  model.vision_layers = 27;
+  model.vision_hidden = 1152;
+  EXPECT_NEAR(fraction(), 0.834 * 0.95 * (1 - 0.1 * (27.0 * 81 / (24 * 64) - 1)), 1e-9);
+  model.vision_hidden = 4096;
+  EXPECT_NEAR(fraction(), 0.834 * 0.95 * 0.8, 1e-9);
+  EXPECT_DOUBLE_EQ(fraction({.gpu_memory_utilization = 0.8}), 0.8);
+}
+
+// 0.19 config/model.py, is_prefix_caching_supported; 0.13.0 switched it off even when asked to.
+TEST(VllmDefaults, ModelsWithRecurrentLayersCacheNoPrefixesUnlessAskedTo) {
+  const auto caches = [](const std::string& preset, const Transformer& model,
+                         const EngineOverrides& given = {}) {
+    return resolve_engine(preset, given, model, test::h100(), {}).prefix_caching;
+  };
+  for (const char* preset : {"vllm-0.11", "vllm-0.15", "vllm-0.19", "vllm-0.20", "vllm-0.29"}) {
+    EXPECT_FALSE(caches(preset, test::qwen3_next_80b())) << preset;
+    EXPECT_FALSE(caches(preset, test::nemotron_3_nano())) << preset;
+    EXPECT_TRUE(caches(preset, test::gemma_3_27b())) << preset;
+    EXPECT_EQ(caches(preset, test::qwen3_next_80b(), {.enable_prefix_caching = true}),
+              std::string(preset) != "vllm-0.11");
+  }
+  EXPECT_TRUE(caches("sglang", test::qwen3_next_80b()));
 }
 
 // sglang/srt/server_args.py.

@@ -309,10 +309,11 @@ TEST(MeasuredReader, DeepAndHugeInputsAreRefused) {
   many.replace(
       many.find("\"curves\": ["), 11, "\"curves\": [" + [] {
         std::string curves;
-        for (int i = 0; i < 4097; ++i) curves += "{},";
+        for (int i = 0; i < 262145; ++i) curves += "{},";
         return curves;
       }());
-  EXPECT_THAT(error_of(many), HasSubstr("measured.curves: must be a list of at most 4096 curves"));
+  EXPECT_THAT(error_of(many),
+              HasSubstr("measured.curves: must be a list of at most 262144 curves"));
 }
 
 TEST(JsonLine, FindsValuesInAnyLayout) {

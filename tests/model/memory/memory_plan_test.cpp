@@ -135,6 +135,26 @@ TEST(VllmRule, AnFp8CacheHoldsTwiceTheTokens) {
   EXPECT_LE(blocks(DType::fp8), 2 * wide + 1);
 }
 
+TEST(MemoryPlan, AnEagleHeadTakesALayersWeightsAndCache) {
+  // Llama-3.1-8B: a layer has 4096 x (4096 + 2048 + 4096) weights in attention, 3 x 4096 x 14336 in
+  // its FFN and 2 x 4096 in norms: 218,112,000 of 2 bytes. 33 layers cache K and V, not 32.
+  const EngineOverrides eagle{.num_speculative_tokens = 2,
+                              .speculative_method = DraftMethod::eagle,
+                              .acceptance_rate = 0.7};
+  for (const char* engine : {"vllm", "sglang", "trtllm"}) {
+    const MemoryPlan plan =
+        plan_memory(test::deploy(test::llama_3_1_8b(), test::h100(), engine, eagle));
+    EXPECT_DOUBLE_EQ(term(plan, "weights.draft").value, 2.0 * 218'112'000) << engine;
+    EXPECT_EQ(plan.layout.layers_per_row, 33) << engine;
+  }
+  EngineOverrides ngram = eagle;
+  ngram.speculative_method = DraftMethod::ngram;
+  const MemoryPlan plan =
+      plan_memory(test::deploy(test::llama_3_1_8b(), test::h100(), "vllm", ngram));
+  EXPECT_EQ(find_term(plan, "weights.draft"), nullptr);
+  EXPECT_EQ(plan.layout.layers_per_row, 32);
+}
+
 TEST(VllmRule, MoreUtilisationNeverLosesABlock) {
   std::int64_t before = 0;
   for (int percent = 50; percent <= 100; percent += 5) {
@@ -237,6 +257,94 @@ TEST(SglangRule, ReproducesALoggedStart) {
   const MemoryPlan plan = plan_memory(deployment);
   EXPECT_NEAR(plan.kv_budget.value / kGiB, 69.98, 0.005);
   EXPECT_NEAR(static_cast<double>(plan.kv_tokens), 1'069'242.0, 76.0);
+}
+
+// Printed by vLLM 0.19.0 for Qwen3.5-27B with max_model_len 32768 and 1487 blocks: "GPU KV cache
+// size: 290,864 tokens", "Maximum concurrency ...: 33.04x" (vllm-project/vllm issue 40691). Four
+// groups on blocks of 784 tokens: 1487 / 4 * 784; 42 blocks of attention and one of each state.
+TEST(VllmRule, AHybridModelTakesOneStateBlockPerGroup) {
+  const auto plan_with = [](const EngineOverrides& more) {
+    EngineOverrides given = more;
+    given.max_model_len = 32'768;
+    given.num_gpu_blocks_override = 1487;
+    return plan_memory(test::deploy(test::qwen3_27b_hybrid(), test::h100(), "vllm-0.19.0", given));
+  };
+  EXPECT_EQ(plan_with({}).kv_tokens, 290'864);
+  EXPECT_NEAR(plan_with({}).max_concurrency, 33.04, 0.005);
+  // Cached prefixes restart from a second row; draft tokens keep one each.
+  EXPECT_DOUBLE_EQ(plan_with({.enable_prefix_caching = true}).max_concurrency,
+                   1487.0 / (42 + 3 * 2));
+  EXPECT_DOUBLE_EQ(plan_with({.num_speculative_tokens = 2, .acceptance_rate = 0.5}).max_concurrency,
+                   1487.0 / (42 + 3 * 3));
+}
+
+// "max_num_seqs (1024) exceeds available Mamba cache blocks (512). ... Please lower max_num_seqs to
+// at most 512" (vllm-project/vllm pull 38270).
+TEST(VllmRule, DoesNotStartWithMoreSequencesThanStateBlocks) {
+  const auto plan_of = [](const std::string& preset, EngineOverrides given) {
+    given.max_model_len = 32'768;
+    given.num_gpu_blocks_override = 512;
+    return plan_memory(
+        test::deploy(test::qwen3_27b_hybrid(), test::gpu_of("card", 180), preset, given));
+  };
+  const MemoryPlan refused = plan_of("vllm-0.20", {});
+  EXPECT_FALSE(refused.fits);
+  EXPECT_THAT(refused.reason, HasSubstr("max_num_seqs 1024 exceeds the 512 blocks"));
+  EXPECT_THAT(refused.reason, HasSubstr("--max-num-seqs 512"));
+  EXPECT_FALSE(plan_of("vllm-0.29", {.max_num_seqs = 513}).fits);
+  EXPECT_TRUE(plan_of("vllm-0.29", {.max_num_seqs = 512}).fits);
+  EXPECT_TRUE(plan_of("vllm-0.29", {.enforce_eager = true}).fits);
+  EXPECT_TRUE(plan_of("vllm-0.19", {}).fits);
+}
+
+// SGLang 0.5.19 printed for a fine-tuned Qwen3.5-27B in fp8 on 48 GB: "max_running_requests is
+// capped to 9 by the mamba state cache (max_mamba_cache_size=47, 5 state slots per request)"
+// (sgl-project/sglang issue 38846). A slot is 48 layers x 3,207,168 bytes = 153,944,064. With
+// 15.7e9 bytes left the states get 0.9 / 1.9 of them, 7.437e9: 48 slots, one for padding.
+TEST(SglangRule, RecurrentStatesLimitTheRequestsThatRun) {
+  const auto plan_with = [](const EngineOverrides& more) {
+    EngineOverrides given = more;
+    given.gpu_memory_utilization = 0.9;
+    given.max_model_len = 4096;
+    given.weight_bytes = Bytes{50e9 * 0.9 - 15.7e9};
+    Transformer model = test::qwen3_27b_hybrid();
+    model.architecture = "Qwen3_5ForConditionalGeneration";
+    Deployment deployment = test::deploy(model, test::gpu_of("card", 50e9 / kGiB), "sglang", given);
+    deployment.engine.memory.non_torch_single = Bytes{};
+    return plan_memory(deployment);
+  };
+  const MemoryPlan plan = plan_with({});
+  EXPECT_DOUBLE_EQ(term(plan, "state_pool").value, 48 * 153'944'064.0);
+  EXPECT_EQ(plan.max_running, 9);
+  EXPECT_EQ(plan.max_batch, 9);
+  // 16 attention layers of 4096 bytes a token in the rest.
+  EXPECT_EQ(plan.kv_tokens, static_cast<std::int64_t>((15.7e9 - 48 * 153'944'064.0) / 65'536));
+  EXPECT_EQ(plan_with({.async_scheduling = false}).max_running, 47 / 3);
+  EXPECT_EQ(plan_with({.enable_prefix_caching = false}).max_running, 47);
+  // A tenth of 15.7e9 is ten slots.
+  EXPECT_EQ(plan_with({.mamba_full_memory_ratio = 1.0 / 9.0}).max_running, 9 / 5);
+}
+
+// Half of gpt-oss's 24 layers have windows of 128 tokens: 12 + 0.8 * 12 layers of 2048 bytes a
+// token. Long sequences are bounded by the other half; short ones by the window's pool.
+TEST(SglangRule, LayersWithWindowsHaveAPoolOfTheirOwnInModelsOnItsList) {
+  Transformer model = test::gpt_oss_20b();
+  model.architecture = "NotOnTheList";
+  const auto plan_of = [&](const EngineOverrides& given) {
+    return plan_memory(test::deploy(model, test::h100(), "sglang", given));
+  };
+  const MemoryPlan whole = plan_of({});
+  EXPECT_EQ(whole.kv_tokens,
+            static_cast<std::int64_t>(std::floor(whole.kv_budget.value / (24 * 2048))));
+  model.architecture = "GptOssForCausalLM";
+  const MemoryPlan apart = plan_of({});
+  EXPECT_EQ(apart.kv_tokens,
+            static_cast<std::int64_t>(std::floor(apart.kv_budget.value / (21.6 * 2048))));
+  const Deployment deployment = test::deploy(model, test::h100(), "sglang");
+  EXPECT_EQ(max_batch_at(deployment, apart, 32'000), apart.kv_tokens / 32'000);
+  const auto windows = static_cast<std::int64_t>(0.8 * static_cast<double>(apart.kv_tokens));
+  EXPECT_EQ(max_batch_at(deployment, apart, 100), windows / 100);
+  EXPECT_EQ(plan_of({.swa_full_tokens_ratio = 1.0}).kv_tokens, whole.kv_tokens);
 }
 
 TEST(TensorrtRule, TakesItsFractionOfWhatIsFree) {

@@ -35,6 +35,18 @@ TEST(Remedies, TheContextNamedIsTheLongestThatFits) {
   EXPECT_FALSE(plan_memory(deployment).fits);
 }
 
+TEST(Remedies, TheSequencesNamedAreTheMostWithAStateBlockEach) {
+  Deployment deployment =
+      test::deploy(test::qwen3_27b_hybrid(), test::gpu_of("card", 180), "vllm-0.29",
+                   {.max_model_len = 32'768, .num_gpu_blocks_override = 700});
+  ASSERT_FALSE(plan_memory(deployment).fits);
+  EXPECT_EQ(value_of(remedies(deployment), "--max-num-seqs"), "700");
+  deployment.engine.max_num_seqs = 700;
+  EXPECT_TRUE(plan_memory(deployment).fits);
+  deployment.engine.max_num_seqs = 701;
+  EXPECT_FALSE(plan_memory(deployment).fits);
+}
+
 TEST(Remedies, TensorParallelismNamedIsTheSmallestThatFits) {
   // 141 GB of weights: no H100 holds them alone, and at full context two are still too few.
   Deployment deployment = test::deploy(test::llama_3_1_70b(), test::h100(), "vllm");

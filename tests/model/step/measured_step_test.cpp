@@ -204,11 +204,31 @@ TEST(MeasuredStep, AnExpertParallelRankIsTimedAsAMixtureOfItsOwnExperts) {
   const StepOperators operators = step_operators(deployment);
   for (const LinearOperator& op : operators.per_token) {
     if (op.shape.family != OperatorFamily::moe) continue;
-    EXPECT_EQ(op.shape.experts, 16);
-    EXPECT_EQ(op.shape.experts_per_token, 8);
-    EXPECT_EQ(op.shape.outputs, 768);
-    EXPECT_EQ(64 * op.shape_each, 64);
+    EXPECT_EQ(op.alone_shape.experts, 16);
+    EXPECT_EQ(op.alone_shape.experts_per_token, 8);
+    EXPECT_EQ(op.alone_shape.outputs, 768);
+    EXPECT_EQ(64 * op.alone_each, 64);
   }
+}
+
+TEST(MeasuredStep, AnExpertParallelRankIsTimedAtTheTokensOfAllRanksFirst) {
+  Deployment deployment = calibrated(test::qwen3_30b_a3b(), {.data = 8, .expert_parallel = true});
+  const OperatorShape spread{.family = OperatorFamily::moe,
+                             .format = "bf16",
+                             .outputs = 768,
+                             .inputs = 2048,
+                             .experts = 128,
+                             .experts_per_token = 8,
+                             .gated = true,
+                             .expert_ranks = 8};
+  MeasuredCurve curve{.shape = spread, .kernel = "spread", .terms = {.floor = Seconds{1e-6}}};
+  // 64 tokens on each of 8 ranks: 512 of the group.
+  curve.points = {{.x = 512, .time = Seconds{777e-6}, .samples = 1}};
+  deployment.gpu.measured->curves.push_back(curve);
+  const RooflineStepTime times(deployment);
+  const OperatorEstimate experts =
+      named(times.explain(decode_batch(deployment.model, 64, 100)), "experts");
+  EXPECT_NEAR(experts.time.value, 48 * 777e-6, 1e-9);
 }
 
 TEST(MeasuredStep, TensorParallelismAsksForTheShardedShapes) {

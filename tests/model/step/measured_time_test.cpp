@@ -121,6 +121,30 @@ TEST(MeasuredTimes, NeverFallHoweverThePointsJump) {
   }
 }
 
+TEST(MeasuredTimes, ABatchOfPromptsTakesWhatWasTimedOfTheSumOfItsPrompts) {
+  // One prompt of 64 tokens takes 4 us, of which 1 us is fixed: four take 1 + 4 * 3 = 13 us one by
+  // one. Timed together they took 7 us.
+  Gpu gpu = test::round_gpu();
+  MeasuredCurve one{.shape = attention(OperatorFamily::prefill_attention),
+                    .kernel = "some",
+                    .terms = {.floor = Seconds{1e-6}},
+                    .points = {{.x = 64, .time = Seconds{4e-6}, .samples = 1}}};
+  gpu.measured = Measured{.curves = {one}};
+  EXPECT_EQ(measured_times(gpu, one.shape)->batch_ratio(4, 64, 0), 1);
+  MeasuredCurve four = one;
+  four.shape.prompts = 4;
+  four.points[0].time = Seconds{7e-6};
+  gpu.measured->curves.push_back(four);
+  four.kernel = "another's";  // not what answers for one prompt
+  four.points[0].time = Seconds{70e-6};
+  gpu.measured->curves.push_back(four);
+  const auto times = measured_times(gpu, one.shape);
+  EXPECT_NEAR(times->batch_ratio(4, 64, 0), 7.0 / 13, 1e-9);
+  EXPECT_NEAR(times->batch_ratio(2, 64, 0), (1 + 7.0 / 13) / 2, 1e-9);  // an octave of two
+  EXPECT_NEAR(times->batch_ratio(16, 64, 0), 7.0 / 13, 1e-9);
+  EXPECT_EQ(times->batch_ratio(1, 64, 0), 1);
+}
+
 TEST(MeasuredTimes, AWindowThatIsNotReachedChangesNothing) {
   const MeasuredCurve curve = test::made_curve(attention(OperatorFamily::prefill_attention),
                                                {16, 128, 1024, 8192}, {0, 1024, 8192}, kUnits);

@@ -240,6 +240,27 @@ TEST(ServeCommand, AnSglangLineDecidesWhatItsFlagsSay) {
   EXPECT_THAT(command.not_modelled, ElementsAre("--speculative-algorithm"));
 }
 
+TEST(ServeCommand, HowServersPollStreamAndWaitIsRead) {
+  const ServeCommand sglang = read_serve_command(
+      "python -m sglang.launch_server --model-path m --scheduler-recv-interval 30 "
+      "--stream-interval 10 --num-continuous-decode-steps 4");
+  EXPECT_EQ(sglang.deployment.overrides.scheduler_recv_interval, 30);
+  EXPECT_EQ(sglang.deployment.overrides.stream_interval, 10);
+  EXPECT_THAT(sglang.not_modelled, IsEmpty());
+  const ServeCommand trtllm = read_serve_command(R"(cat > /tmp/extra.yml <<EOF
+stream_interval: 20
+batch_wait_timeout_iters: 40
+batch_wait_max_tokens_ratio: 0.8
+EOF
+trtllm-serve m --extra_llm_api_options /tmp/extra.yml)");
+  EXPECT_EQ(trtllm.deployment.overrides.stream_interval, 20);
+  EXPECT_EQ(trtllm.deployment.overrides.batch_wait_timeout_iters, 40);
+  EXPECT_EQ(trtllm.deployment.overrides.batch_wait_max_tokens_ratio, 0.8);
+  EXPECT_EQ(
+      read_serve_command("vllm serve m --stream-interval 4").deployment.overrides.stream_interval,
+      4);
+}
+
 TEST(ServeCommand, SglangsDataParallelAttentionDividesItsTensorRanks) {
   // --tp-size is the number of GPUs then: 8 attention ranks of one GPU each, experts over all.
   const ServeCommand shared = read_serve_command(

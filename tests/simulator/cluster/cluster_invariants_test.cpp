@@ -178,7 +178,11 @@ TEST(ClusterInvariants, EveryRequestEndsOnceAndBothEnginesAgree) {
     for (const ReplicaResult& replica : plain.replicas) {
       ASSERT_NO_FATAL_FAILURE(check_use(replica.use));
     }
-    ASSERT_EQ(plain.itl.count, gaps_of(plain));
+    if (c.engine.engine.stream_interval > 1) {
+      ASSERT_LE(plain.itl.count, gaps_of(plain));
+    } else {
+      ASSERT_EQ(plain.itl.count, gaps_of(plain));
+    }
     ASSERT_EQ(fast.itl.count, plain.itl.count);
     completed += plain.completed;
     rejected += plain.rejected;

@@ -139,6 +139,40 @@ inline void draw_requests(RandomStream& random, Workload& workload) {
   }
 }
 
+/// In a quarter of the cases each: tokens sent in chunks, prompts that wait for more of them
+/// (TensorRT-LLM); in half of TensorRT-LLM's, cached prefixes that count.
+inline void draw_intervals(std::uint64_t seed, Engine& engine) {
+  RandomStream random = random_stream(seed, "intervals");
+  if (one_in(random, 4)) engine.stream_interval = draw(random, 2, 9);
+  if (engine.scheduler != SchedulerKind::tensorrt_llm) return;
+  engine.counts_cached = one_in(random, 2);
+  if (!one_in(random, 4)) return;
+  engine.batch_wait_iterations = draw(random, 1, 8);
+  engine.batch_wait_ratio = 0.25 * static_cast<double>(draw(random, 1, 4));
+}
+
+/// In a fifth of the cases.
+inline void draw_drafts(RandomStream& random, Engine& engine) {
+  if (!one_in(random, 5)) return;
+  Speculation& speculation = engine.speculation;
+  speculation.method = DraftMethod::eagle;
+  speculation.draft_tokens = draw(random, 1, 3);
+  speculation.acceptance.assign(static_cast<std::size_t>(speculation.draft_tokens), 0.6);
+  engine.max_num_batched_tokens =
+      std::max(engine.max_num_batched_tokens, 1 + speculation.draft_tokens);
+}
+
+/// What vLLM demands of an engine that caches prefixes of recurrent layers: a step reaches the end
+/// of a block.
+inline void meet_alignment(EngineCase& c) {
+  const bool aligned = c.engine.scheduler == SchedulerKind::vllm_v1 && c.engine.prefix_caching &&
+                       c.layout.groups.back().recurrent;
+  if (!aligned) return;
+  c.engine.chunked_prefill = true;
+  c.engine.long_prefill_token_threshold = 0;
+  c.engine.max_num_batched_tokens += c.layout.block_tokens;
+}
+
 inline EngineCase random_engine_case(std::uint64_t seed) {
   RandomStream random = random_stream(seed, "engine_case");
   EngineCase c;
@@ -146,9 +180,11 @@ inline EngineCase random_engine_case(std::uint64_t seed) {
   draw_scheduler(random, c.engine);
   draw_reservation(random, c.engine);
   draw_layout(random, c);
+  meet_alignment(c);
   c.usable_blocks = draw(random, 4, 40);
   if (one_in(random, 3)) c.max_concurrency = draw(random, 1, 6);
   draw_requests(random, c.workload);
+  draw_intervals(seed, c.engine);
   return c;
 }
 

@@ -52,6 +52,54 @@ double ratio_of(const Schedule& schedule) {
   return policy.new_token_ratio(schedule.engine().state());
 }
 
+// ---- polling
+
+/// A generates from 0 s on; B and C arrive at 1.5 and 2.5 s.
+Workload arriving() {
+  Workload workload = batch_of({{4, 8}, {4, 1}, {4, 1}});
+  workload.requests[1].arrival = 3 * kSecond / 2;
+  workload.requests[2].arrival = 5 * kSecond / 2;
+  return workload;
+}
+
+TEST(SglangPolling, WhatArrivesIsTakenTogetherAtTheNextLook) {
+  // Steps of 1 s. It looks at 0 s, after the prompt at 1 s, and three decodes later at 4 s.
+  Engine engine = sglang_engine(100);
+  EXPECT_THAT(Schedule(engine, 100, 1, arriving()).steps_to_end(),
+              ElementsAre("A4", "A1", "B4", "C4", "A1", "A1", "A1", "A1", "A1", "A1"));
+  engine.recv_interval = 3;
+  EXPECT_THAT(Schedule(engine, 100, 1, arriving()).steps_to_end(),
+              ElementsAre("A4", "A1", "A1", "A1", "B4 C4", "A1", "A1", "A1", "A1"));
+}
+
+TEST(SglangPolling, WithOverlapItLooksAStepAhead) {
+  // The step at 4 s is decided at 3 s, when B and C have arrived; with every step looked at, those
+  // at 3 and 4 s are decided at 2 and 3 s.
+  Engine engine = sglang_engine(100);
+  engine.async_scheduling = true;
+  EXPECT_THAT(Schedule(engine, 100, 1, arriving()).steps_to_end(),
+              ElementsAre("A4", "A1", "A1", "B4", "C4", "A1", "A1", "A1", "A1", "A1"));
+  engine.recv_interval = 3;
+  EXPECT_THAT(Schedule(engine, 100, 1, arriving()).steps_to_end(),
+              ElementsAre("A4", "A1", "A1", "A1", "B4 C4", "A1", "A1", "A1", "A1"));
+}
+
+TEST(SglangPolling, AnIdleEngineLooksAtOnce) {
+  // B arrives while A's last step runs, C when nothing does.
+  Workload workload = arriving();
+  workload.requests[0].output_tokens = 2;
+  workload.requests[2].arrival = 9 * kSecond;
+  for (const bool overlap : {false, true}) {
+    Engine engine = sglang_engine(100);
+    engine.recv_interval = 30;
+    engine.async_scheduling = overlap;
+    const FakeStepTime step_time(Seconds{1});
+    const SimulationResult result = simulate(replica_of(engine, step_time, 100, 1), workload, {});
+    EXPECT_EQ(result.requests[1].first_token, 3 * kSecond);
+    EXPECT_EQ(result.requests[2].first_token, 10 * kSecond);
+  }
+}
+
 // ---- declared output
 
 TEST(Sglang, ReservesWhatTheClientDeclares) {

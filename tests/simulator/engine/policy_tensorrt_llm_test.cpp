@@ -249,6 +249,25 @@ TEST(TensorrtStaticBatch, APromptInChunksWaitsForTheGenerations) {
               ElementsAre("A4 B4", "A1", "A1", "B4"));
 }
 
+// ---- waiting for more prompts
+
+TEST(TensorrtBatchWaiting, PromptsWaitForAShareOfTheBudgetOrForSoManyIterations) {
+  // 100 tokens a step; prompts wait for 50 tokens with the generations', at most 3 iterations. A
+  // starts alone: nothing generates. B arrives at 0.5 s: 10 + 1 tokens are not enough at 1, 2 and
+  // 3 s. With C of 45, which arrives at 1.5 s, they are at 2 s.
+  Engine engine = tensorrt();
+  engine.max_num_batched_tokens = 100;
+  engine.batch_wait_iterations = 3;
+  engine.batch_wait_ratio = 0.5;
+  Workload workload = batch_of({{10, 6}, {10, 1}});
+  workload.requests[1].arrival = kSecond / 2;
+  EXPECT_THAT(Schedule(engine, 100, 4, workload).steps_to_end(),
+              ElementsAre("A10", "A1", "A1", "A1", "A1 B10", "A1"));
+  workload.requests.push_back({.arrival = 3 * kSecond / 2, .input_tokens = 45, .output_tokens = 1});
+  EXPECT_THAT(Schedule(engine, 100, 4, workload).steps_to_end(),
+              ElementsAre("A10", "A1", "A1 B10 C45", "A1", "A1", "A1"));
+}
+
 // ---- block reuse
 
 TEST(TensorrtReuse, ARequestWaitsForBlocksThatAnotherProduces) {
@@ -297,6 +316,29 @@ TEST(TensorrtReuse, BlocksThatMightBeFoundAreReservedAllTheSame) {
   // beside A, but its whole need does not fit the 2 left.
   Schedule schedule(reusing(tensorrt()), 5, 4, alike(batch_of({{9, 3}, {9, 3}}), {0, 1}, 8));
   EXPECT_THAT(schedule.steps_to_end(), ElementsAre("A9", "A1", "A1", "B1", "B1", "B1"));
+}
+
+Engine counting_cached() {
+  Engine engine = reusing(tensorrt());
+  engine.counts_cached = true;
+  return engine;
+}
+
+TEST(TensorrtReuse, Since13BlocksThatOthersHoldAreNotReservedAgain) {
+  // As before: beside A's 3 blocks, B needs 3 less the 2 that A holds, and 2 are left.
+  Schedule schedule(counting_cached(), 5, 4, alike(batch_of({{9, 3}, {9, 3}}), {0, 1}, 8));
+  EXPECT_THAT(schedule.steps_to_end(), ElementsAre("A9", "A1 B1", "A1 B1", "B1"));
+}
+
+TEST(TensorrtReuse, Since13CachedTokensTakeNoneOfTheBudget) {
+  // 12 tokens a step, blocks of 4; three prompts of 9 tokens, the first 8 alike. With A's blocks B
+  // and C compute a token each; counted whole, B's 9 leave 2 beside A's token, too few for C.
+  const Workload workload = alike(batch_of({{9, 2}, {9, 1}, {9, 1}}), {0, 1, 2}, 8);
+  Engine engine = counting_cached();
+  engine.max_num_batched_tokens = 12;
+  EXPECT_THAT(Schedule(engine, 100, 4, workload).steps_to_end(), ElementsAre("A9", "A1 B1 C1"));
+  engine.counts_cached = false;
+  EXPECT_THAT(Schedule(engine, 100, 4, workload).steps_to_end(), ElementsAre("A9", "A1 B1", "C1"));
 }
 
 TEST(TensorrtReuse, WhatAChunkFindsShortensItAlone) {

@@ -142,6 +142,76 @@ TEST(PrefixCaching, ASessionsNextTurnFindsWhatThisOneGenerated) {
   EXPECT_THAT(repeated.steps_to_end(), ElementsAre("A6", "A1", "A1", "B5"));
 }
 
+/// Blocks of 4: full attention, and recurrent layers that keep two states a sequence.
+CacheLayout recurrent_layout() {
+  CacheLayout layout = uniform_layout(4);
+  layout.groups.push_back({.layers = 1, .recurrent = true, .rows_per_sequence = 2});
+  return layout;
+}
+
+TEST(PrefixCaching, PromptsAreCutAtBlockEndsWhereStatesAreKept) {
+  // vLLM 0.19, _mamba_block_aligned_split, budget 11: of 21 tokens the last full block ends at 20.
+  // 11 tokens end within a block, so 8; 8 more; then 4 to the last block's end; 1 left.
+  Engine engine = caching_engine();
+  engine.max_num_batched_tokens = 11;
+  Schedule schedule(engine, 100, recurrent_layout(), workload_of({{0, {21, 1}, {{7, 21}}}}));
+  EXPECT_THAT(schedule.steps_to_end(), ElementsAre("A8", "A8", "A4", "A1"));
+}
+
+TEST(PrefixCaching, AHitNeedsTheStateAtItsEnd) {
+  // As above, with states at 8, 16 and 20. B repeats 15 tokens of A: three blocks are cached, but
+  // the last state among them is that at 8; it then computes up to 12 and the rest. C repeats 17.
+  Engine engine = caching_engine();
+  engine.max_num_batched_tokens = 11;
+  Schedule schedule(
+      engine, 100, recurrent_layout(),
+      workload_of(
+          {{0, {21, 1}, {{7, 21}}}, {4, {15, 1}, {{7, 15}}}, {6, {18, 1}, {{7, 17}, {8, 1}}}}));
+  EXPECT_THAT(schedule.steps_to_end(), ElementsAre("A8", "A8", "A4", "A1", "B4", "B3", "C2"));
+  EXPECT_EQ(schedule[1].cached_tokens, 8);
+  EXPECT_EQ(schedule[2].cached_tokens, 16);
+}
+
+TEST(PrefixCaching, APromptOfOneChunkKeepsOnlyItsLastState) {
+  // A and B share 12 tokens; A's only state is that at 20, beyond them. vLLM's users
+  // see 0 % hits then (vllm-project/vllm issues 51198 and 51250).
+  Schedule schedule(
+      caching_engine(), 100, recurrent_layout(),
+      workload_of({{0, {21, 1}, {{7, 12}, {8, 9}}}, {2, {21, 1}, {{7, 12}, {9, 9}}}}));
+  EXPECT_THAT(schedule.steps_to_end(), ElementsAre("A20", "A1", "B20", "B1"));
+  EXPECT_EQ(schedule[1].cached_tokens, 0);
+}
+
+TEST(PrefixCaching, AStateWrittenInAStepIsFoundInTheNext) {
+  // A and B arrive together; A's 8 tokens end a block, B could restart there. It waits a step.
+  Schedule schedule(caching_engine(), 100, recurrent_layout(),
+                    workload_of({{0, {9, 2}, {{7, 9}}}, {0, {9, 1}, {{7, 9}}}}));
+  EXPECT_THAT(schedule.steps_to_end(), ElementsAre("A8", "A1 B1", "A1"));
+}
+
+TEST(PrefixCaching, StatesAreForgottenAsTheirBlocksAreTaken) {
+  // 8 usable blocks. A's 8 tokens: two of attention, two states, and the state kept at 8 in a free
+  // one. B, 20 tokens of its own, takes the free blocks from the least recently used on, among them
+  // that state: five of attention and two states. C repeats A's prompt and finds no state.
+  const auto workload =
+      workload_of({{0, {9, 1}, {{7, 9}}}, {2, {20, 1}, {{9, 20}}}, {3, {9, 1}, {{7, 9}}}});
+  Schedule small(caching_engine(), 8, recurrent_layout(), workload);
+  EXPECT_THAT(small.steps_to_end(), ElementsAre("A8", "A1", "B20", "C8", "C1"));
+  Schedule large(caching_engine(), 30, recurrent_layout(), workload);
+  EXPECT_THAT(large.steps_to_end(), ElementsAre("A8", "A1", "B20", "C1"));
+}
+
+TEST(PrefixCaching, ASessionsNextTurnRestartsFromTheLastStateOfItsOutput) {
+  // A: 6 in, 3 out; 4 tokens end its last full block, 8 computed ones end another. B repeats the 9
+  // and adds 4; its own last full block ends at 12.
+  Workload session = workload_of({{0, {6, 3}, {{7, 6}}}, {4, {13, 1}, {{7, 13}}}});
+  Schedule alone(caching_engine(), 100, recurrent_layout(), session);
+  EXPECT_THAT(alone.steps_to_end(), ElementsAre("A4", "A2", "A1", "A1", "B8", "B1"));
+  session.requests[0].output_continues_prompt = true;
+  Schedule repeated(caching_engine(), 100, recurrent_layout(), session);
+  EXPECT_THAT(repeated.steps_to_end(), ElementsAre("A4", "A2", "A1", "A1", "B4", "B1"));
+}
+
 TEST(PrefixCaching, OutputContinuesOnlyAPromptThatIsSharedToItsEnd) {
   // Of A's 6 tokens 4 are shared, and what it generates comes after 2 that are not: B, whose prompt
   // continues with the shared content, has only the first block in common.

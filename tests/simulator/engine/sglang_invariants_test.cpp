@@ -28,6 +28,8 @@ EngineCase random_sglang_case(std::uint64_t seed) {
                                QueueOrder::longest_output};
   engine.order = kOrders[static_cast<std::size_t>(draw(random, 0, 3))];
   c.usable_blocks = draw(random, 4, 300 / page + 4);
+  if (one_in(random, 3)) engine.recv_interval = draw(random, 2, 12);
+  if (!engine.mixed_chunk && engine.max_num_batched_tokens >= 4) draw_drafts(random, engine);
   return c;
 }
 

@@ -61,6 +61,42 @@ TEST(Speculation, ModelsThatDraftKeepSlotsForTheNextDrafts) {
   EXPECT_EQ(schedule.used_blocks(), 3);
 }
 
+TEST(Speculation, SglangKeepsTwiceTheSlotsOfADecode) {
+  // As the first of these tests. Pages of a token: the prompt's 8, then 2 x (1 + 3) more.
+  Engine engine = drafting(3, 1.0);
+  engine.scheduler = SchedulerKind::sglang;
+  Schedule schedule(engine, 100, 1, batch_of({{8, 10}}));
+  EXPECT_EQ(schedule.step(), "A8");
+  EXPECT_EQ(schedule.used_blocks(), 8);
+  EXPECT_EQ(schedule.step(), "A4");
+  EXPECT_EQ(schedule.used_blocks(), 16);
+  EXPECT_EQ(schedule.step(), "A4");
+  EXPECT_EQ(schedule.used_blocks(), 20);
+  EXPECT_EQ(schedule.step(), "A4");
+  EXPECT_EQ(schedule.step(), "");
+  EXPECT_EQ(schedule.engine().counters().accepted_tokens, 6);
+}
+
+TEST(Speculation, TensorrtCountsDraftsInItsBudget) {
+  // Budget 9: A decodes with 3 drafts, which leaves 5 tokens for B's prompt of 6; without, 8.
+  // Blocks of 4: the first decode covers 8 + 4 slots.
+  Engine engine = drafting(3, 1.0);
+  engine.scheduler = SchedulerKind::tensorrt_llm;
+  engine.chunked_prefill = false;
+  engine.max_num_batched_tokens = 9;
+  const Workload workload = batch_of({{8, 5}, {6, 1}});
+  Schedule schedule(engine, 100, 4, workload);
+  EXPECT_EQ(schedule.step(), "A8");
+  EXPECT_EQ(schedule.used_blocks(), 2);
+  EXPECT_EQ(schedule.step(), "A4");
+  EXPECT_EQ(schedule.used_blocks(), 3);
+  EXPECT_EQ(schedule.step(), "B6");
+  EXPECT_EQ(schedule.step(), "");
+  engine.speculation = {};
+  EXPECT_THAT(Schedule(engine, 100, 4, workload).steps_to_end(),
+              ElementsAre("A8", "A1 B6", "A1", "A1", "A1"));
+}
+
 TEST(Speculation, TheBudgetCutsDrafts) {
   // Budget 6: A verifies 3 drafts, B has 2 tokens left: its own and 1 draft.
   Engine engine = drafting(3, 1.0);

@@ -21,6 +21,8 @@ EngineCase tensorrt_case(std::uint64_t seed, CapacityPolicy policy) {
   c.engine.chunking_policy =
       one_in(random, 2) ? ChunkingPolicy::equal_progress : ChunkingPolicy::first_come_first_served;
   c.engine.chunked_prefill = one_in(random, 2);
+  c.engine.counts_cached = one_in(random, 2);
+  draw_drafts(random, c.engine);
   return c;
 }
 

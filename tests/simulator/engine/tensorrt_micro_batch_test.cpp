@@ -37,6 +37,29 @@ TEST(TensorrtMicroBatch, WholePromptsRunUpToTheFirstThatDoesNotFit) {
   EXPECT_THAT(shared(engine_of(10, false), {prompt(6), prompt(4)}), ElementsAre(6, 4));
 }
 
+AdmissionCandidate prompt(std::int64_t tokens, std::int64_t cached) {
+  return {.wanted = tokens, .cached = cached};
+}
+
+TEST(TensorrtMicroBatch, WhatIsCachedTakesNoneOfTheBudget) {
+  // TensorRT-LLM's own case (1.3, microBatchSchedulerTest.cpp, ReusableTokens): budget 20, two
+  // prompts of 20 tokens, 15 of each cached: 5 + 5 are computed. Without, one fits.
+  EXPECT_THAT(shared(engine_of(20, false), {prompt(20, 15), prompt(20, 15)}), ElementsAre(20, 20));
+  EXPECT_THAT(shared(engine_of(20, false), {prompt(20), prompt(20)}), ElementsAre(20, 0));
+}
+
+TEST(TensorrtMicroBatch, WhatIsCachedShiftsAChunkAndShortensTheLastOne) {
+  // Budget 12. 30 tokens with 8 cached: 22 do not fit, so tokens 9 to 20 are a chunk of 12. Of 16
+  // with 8 cached the last 8 are computed, which leaves 4.
+  EXPECT_THAT(shared(engine_of(12, true), {prompt(30, 8), prompt(4)}), ElementsAre(12, 0));
+  EXPECT_THAT(shared(engine_of(12, true), {prompt(16, 8), prompt(4)}), ElementsAre(16, 4));
+  // In turn: 4 each, then 4 more of the first: 8 tokens, shifted by the 8 cached to the prompt's
+  // end.
+  EXPECT_THAT(
+      shared(engine_of(12, true, ChunkingPolicy::equal_progress), {prompt(16, 8), prompt(8)}),
+      ElementsAre(8, 4));
+}
+
 TEST(TensorrtMicroBatch, GenerationsBeyondTheBudgetWait) {
   EXPECT_THAT(shared(engine_of(2, true), {generation(), generation(), generation(), prompt(3)}),
               ElementsAre(1, 1, 0, 0));

@@ -25,13 +25,14 @@ EngineCase case_with_features(std::uint64_t seed) {
       request.adapter = static_cast<std::int32_t>(draw(random, -1, 3));
     }
   }
-  if (one_in(random, 2)) {
+  if (one_in(random, 2) && !c.layout.groups.back().recurrent) {  // vLLM has no such combination
     c.engine.prefix_caching = true;
     c.engine.kv_reservation = KvReservation::paged;  // contiguous ranges are not shared
     c.engine.kv_offloading = {.size = Bytes{static_cast<double>(draw(random, 1, 60))},
                               .bandwidth = BytesPerSecond{4},
                               .latency = Seconds{0.1}};
   }
+  meet_alignment(c);
   return c;
 }
 

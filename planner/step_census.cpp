@@ -1,4 +1,4 @@
-#include "planner/capacity/step_census.hpp"
+#include "planner/step_census.hpp"
 
 #include <vector>
 

@@ -1,0 +1,96 @@
+#include "model/curves/curve_source.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace roofcast {
+
+namespace {
+
+/// Engines after which sources are named; the others run what was calibrated.
+constexpr std::array<std::string_view, 3> kEngines{"vllm", "sglang", "trtllm"};
+
+constexpr auto kEnd = std::string_view::npos;
+
+/// The numbers of "1.3.0rc20": {1, 3, 0, 20}.
+using Version = std::vector<int>;
+
+Version version_of(std::string_view text) {
+  Version version;
+  bool in_number = false;
+  for (const char c : text) {
+    const bool digit = std::isdigit(static_cast<unsigned char>(c)) != 0;
+    if (digit && !in_number) version.push_back(0);
+    if (digit) version.back() = std::min(1'000'000, version.back() * 10 + (c - '0'));
+    in_number = digit;
+  }
+  return version;
+}
+
+/// An engine and its version, from "vLLM 0.24.0" (separated by a space) or "vllm-0.24".
+struct NamedVersion {
+  std::string engine{};
+  Version version{};
+};
+
+NamedVersion parsed(std::string_view text, char separator) {
+  const std::size_t end = text.find(separator);
+  NamedVersion result;
+  for (const char c : text.substr(0, end)) {
+    result.engine += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  }
+  if (end != kEnd) result.version = version_of(text.substr(end + 1));
+  return result;
+}
+
+/// Whether `timed` is not newer than `asked`, as far as that states it: 0.19.2 is not newer than
+/// 0.19.
+bool is_not_newer(Version timed, const Version& asked) {
+  timed.resize(std::min(timed.size(), asked.size()));
+  return timed <= asked;
+}
+
+/// Whether `a` answers better than `b` for `asked`.
+bool is_nearer(const Version& a, const Version& b, const Version& asked) {
+  if (asked.empty()) return a > b;
+  const bool old_a = is_not_newer(a, asked);
+  const bool old_b = is_not_newer(b, asked);
+  if (old_a != old_b) return old_a;
+  return old_a ? a > b : a < b;
+}
+
+}  // namespace
+
+std::string_view source_of(std::string_view kernel) {
+  const std::size_t comma = kernel.rfind(", ");
+  return comma == kEnd ? kernel : kernel.substr(comma + 2);
+}
+
+Measured curves_of_engine(const Measured& measured, std::string_view engine) {
+  const NamedVersion asked = parsed(engine, '-');
+  if (std::find(kEngines.begin(), kEngines.end(), asked.engine) == kEngines.end()) return measured;
+  std::map<OperatorShape, Version> nearest;
+  for (const MeasuredCurve& curve : measured.curves) {
+    const NamedVersion source = parsed(source_of(curve.kernel), ' ');
+    if (source.engine != asked.engine) continue;
+    const auto [place, fresh] = nearest.try_emplace(curve.shape, source.version);
+    if (!fresh && is_nearer(source.version, place->second, asked.version)) {
+      place->second = source.version;
+    }
+  }
+  if (nearest.empty()) return measured;
+  Measured chosen = measured;
+  std::erase_if(chosen.curves, [&](const MeasuredCurve& curve) {
+    const auto own = nearest.find(curve.shape);
+    if (own == nearest.end()) return false;
+    const NamedVersion source = parsed(source_of(curve.kernel), ' ');
+    return source.engine != asked.engine || source.version != own->second;
+  });
+  return chosen;
+}
+
+}  // namespace roofcast

@@ -1,0 +1,20 @@
+// Which source's curves answer: a profile may hold the same operator as several engines run it.
+#pragma once
+
+#include <string_view>
+
+#include "model/curves/measured_curve.hpp"
+
+namespace roofcast {
+
+/// The part of a curve's kernel that says who ran it: "vLLM 0.24.0" of "flash_attn, vLLM 0.24.0";
+/// the whole name if it has one part.
+std::string_view source_of(std::string_view kernel);
+
+/// The curves with which `engine` (a preset: "vllm-0.19") is timed. Of each shape that its own
+/// kernels were timed for, those of the version nearest to the preset's: the newest that is not
+/// newer, else the oldest; without a version the newest. All curves of the other shapes, and for
+/// engines but vLLM, SGLang and TensorRT-LLM.
+Measured curves_of_engine(const Measured& measured, std::string_view engine);
+
+}  // namespace roofcast
