@@ -39,17 +39,20 @@ std::vector<std::string> derivation(const StaircaseAnswer& answer) {
   const std::int64_t prompt = std::max<std::int64_t>(answer.inputs.prompt_tokens, 1);
   const std::string p = with_separators(prompt), g = with_separators(generated);
   return {
-      fmt::format("Naive: step i, from 0, computes K and V of all p + i positions, in all "
+      fmt::format("Naive: step i, from 1, computes K and V of all p + i - 1 positions, in all "
                   "p g + g (g - 1) / 2 = {} x {} + {} x {} / 2 = {}; {} of them redundant.",
                   p, g, g, with_separators(generated - 1),
                   with_separators(counts.naive_kv_computations),
                   with_separators(counts.redundant_kv_computations)),
-      fmt::format("KV cache: each token's once, {} by the textbook (p + g); a loop needs {}, since "
-                  "nothing reads the last token's.",
-                  with_separators(counts.cached_kv_computations),
-                  with_separators(counts.needed_kv_computations)),
-      fmt::format("Twice the generated tokens are {}x the naive computations; 4x only where they "
-                  "are many more than the prompt's.",
+      fmt::format(
+          "KV cache: once per token, {} by the textbook (p + g), {}x less; a loop needs {}, "
+          "since nothing reads the last token's, {}x less.",
+          with_separators(counts.cached_kv_computations), fixed(counts.waste_factor, 1),
+          with_separators(counts.needed_kv_computations),
+          fixed(to_double(counts.naive_kv_computations) / to_double(counts.needed_kv_computations),
+                1)),
+      fmt::format("Doubling the answer makes the naive work {} times as large; 4 times only where "
+                  "the answer is much longer than the prompt.",
                   fixed(counts.growth_if_doubled, 1)),
       "Attention: a step without a cache runs it for every position n of the sequence, n (n + 1) / "
       "2 in all; with one, only for the new token."};
@@ -59,7 +62,8 @@ Section count_section(const StaircaseAnswer& answer) {
   const Staircase& counts = answer.counts;
   Table table{
       .title = "", .columns = {{"Per layer and head", false}, {"Naive"}, {"KV cache"}}, .rows = {}};
-  table.rows.push_back({"K/V computations", with_separators(counts.naive_kv_computations),
+  table.rows.push_back({"K/V computations (textbook)",
+                        with_separators(counts.naive_kv_computations),
                         with_separators(counts.cached_kv_computations)});
   table.rows.push_back({"waste factor", fixed(counts.waste_factor, 1) + "x", "1x"});
   table.rows.push_back({"attention positions in decode",

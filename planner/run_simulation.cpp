@@ -19,8 +19,8 @@ void note_precision(std::vector<std::string>& notes, const SimulationRun& run, c
   const std::string whose = run.pools.size() > 1 ? "pool " + pool.name + ": " : "";
   const char* source = pool.deployment.gpu.measured ? "from a calibrated profile" : "roofline";
   if (steps.total.value > 0) {  // else nothing was served
-    notes.push_back(fmt::format("{}step times: {}, {}; ±{} (one standard deviation)", whose, source,
-                                describe_provenance(steps),
+    notes.push_back(fmt::format("{}step times: {}, {} of the time; ±{} (one standard deviation)",
+                                whose, source, describe_provenance(steps),
                                 as_percent(steps.relative_uncertainty, 0)));
   }
   notes.push_back(

@@ -137,6 +137,10 @@ std::vector<Entry> phases_and_limits() {
        "The large memory of a GPU, in which weights and KV cache lie; in servers it is HBM "
        "(high-bandwidth memory).",
        "roofcast memory, nvidia-smi"},
+      {"us",
+       {"microsecond", "microseconds"},
+       "A millionth of a second; 1,000 us are 1 ms.",
+       "all times that the program prints"},
       {"GiB",
        {"MiB"},
        "2^30 bytes, about 1.07 billion; a MiB is 2^20 bytes, about 1.05 million.",
@@ -178,6 +182,11 @@ std::vector<Entry> phases_and_limits() {
        "Model bandwidth utilisation: bytes of weights and KV cache that are read, as a share of "
        "what the bandwidth could bring in that time.",
        "roofcast estimate (MBU of decode); DCGM_FI_PROF_DRAM_ACTIVE is near it."},
+      {"host time",
+       {"host work", "host"},
+       "What the CPU does around each step: the engine's own program chooses requests, prepares "
+       "inputs and reads results; part of it runs beside the GPU's work.",
+       "roofcast estimate and simulate (host)"},
       {"GPU utilisation",
        {"engine busy", "busy", "utilisation"},
        "The share of time in which anything at all runs on the GPU; it says nothing about how much "
@@ -222,6 +231,10 @@ std::vector<Entry> serving() {
        "A small piece of the KV cache for a fixed number of tokens; a sequence takes one more when "
        "it has filled the last.",
        "--block-size, roofcast memory (kv_blocks)"},
+      {"KV empty",
+       {},
+       "Share of the KV cache that is allocated to sequences but holds no keys and values.",
+       "roofcast simulate (KV empty)"},
       {"fragmentation",
        {},
        "Memory that is set aside but holds nothing: the unused end of a reservation or of a block.",
@@ -274,6 +287,15 @@ std::vector<Entry> promises() {
        {"end to end"},
        "End to end: from sending the prompt to the last token of the answer.",
        "roofcast simulate (e2e_s); vLLM reports vllm:e2e_request_latency_seconds."},
+      {"makespan",
+       {},
+       "The time from the first request to the end of the last one.",
+       "roofcast simulate (makespan)"},
+      {"burstiness",
+       {},
+       "How regularly requests arrive: 1 is at random (Poisson), larger is more regular, smaller "
+       "comes in bursts.",
+       "roofcast simulate --burstiness"},
       {"throughput",
        {},
        "How much is done per second: requests or tokens.",
@@ -380,16 +402,23 @@ const GlossaryTerm* find_term(std::string_view name) {
 
 std::vector<GlossaryTerm> terms_with(std::string_view text) {
   const std::string sought = lower(text);
-  const auto has = [&](const std::string& name) {
+  const auto any_name = [](const GlossaryTerm& term, const auto& has) {
+    return has(term.key) || has(term.term) || std::ranges::any_of(term.spellings, has);
+  };
+  const auto contains = [&](const std::string& name) {
     return lower(name).find(sought) != std::string::npos;
   };
-  std::vector<GlossaryTerm> found;
+  const auto has_word = [&](const std::string& name) {
+    const std::string lowered = lower(name);
+    return place_of(sought, lowered, lowered) != std::string::npos;
+  };
+  std::vector<GlossaryTerm> words, parts;
   for (const GlossaryTerm& term : glossary()) {
-    if (has(term.key) || has(term.term) || std::ranges::any_of(term.spellings, has)) {
-      found.push_back(term);
-    }
+    if (!any_name(term, contains)) continue;
+    (any_name(term, has_word) ? words : parts).push_back(term);
   }
-  return found;
+  words.insert(words.end(), parts.begin(), parts.end());
+  return words;
 }
 
 std::vector<std::string> terms_of(std::string_view text) {

@@ -31,7 +31,8 @@ const std::vector<GlossaryTerm>& glossary();
 /// The term with this key, name or spelling, in any case; null if there is none.
 const GlossaryTerm* find_term(std::string_view name);
 
-/// Terms whose key, name or a spelling contains `text`, in any case.
+/// Terms whose key, name or a spelling contains `text`, in any case; first those that contain it as
+/// a whole word.
 std::vector<GlossaryTerm> terms_with(std::string_view text);
 
 /// Keys of the terms that a text uses as whole words, in any case (abbreviations only in their

@@ -128,7 +128,27 @@ std::optional<Judgement> judge(const LessonAsk& ask, std::string_view guess) {
   return std::nullopt;
 }
 
+std::string answer_words(const LessonAsk& ask) {
+  if (ask.kind == GuessKind::number) return ask.truth_text.value_or("");
+  const auto text_of = [&](const std::string& key) {
+    const LessonChoice* choice = choice_of(ask, key);
+    return choice ? choice->text : key;
+  };
+  if (ask.kind == GuessKind::choice) return text_of(ask.right.value_or(""));
+  std::string text;
+  for (const LessonItem& item : ask.items) {
+    text += (text.empty() ? "" : "; ") + item.text + " - " + text_of(item.right);
+  }
+  return text;
+}
+
 bool is_good(Grade grade) { return grade == Grade::right || grade == Grade::very_close; }
+
+std::vector<std::string> lesson_step_keys() {
+  return {"start",  "shape",    "grows",    "fortieth",    "cause",        "fixes",
+          "phases", "roofline", "batching", "speculative", "quantisation", "paging",
+          "slo",    "busy",     "night",    "sampling",    "teach-back"};
+}
 
 const LessonStep* find_step(const LessonAnswer& answer, std::string_view key) {
   const auto found = std::ranges::find(answer.steps, key, &LessonStep::key);

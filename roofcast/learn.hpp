@@ -83,7 +83,8 @@ struct GuessBand {
 };
 
 /// What the reader is to guess. Numbers are judged by their ratio to the truth: up to 1.15 is very
-/// close, up to 1.6 not far off.
+/// close, up to 1.6 not far off; but neither "no change" where there is one nor the plain guess
+/// that the step corrects.
 struct LessonAsk {
   GuessKind kind = GuessKind::choice;
   std::string prompt{};
@@ -125,8 +126,17 @@ struct LessonBatch {
 struct LessonFormat {
   std::string name{};
   Seconds prefill{};
+  double prefill_uncertainty = 0;  // one standard deviation, as a share
   Seconds decode_step{};
   Bytes weights{};
+};
+
+/// How K/V memory is given out: in blocks, or a place for the longest text at once.
+struct LessonBlocks {
+  std::int64_t block_tokens = 1;
+  bool longest = false;    // a block is a place for the longest text
+  std::int64_t texts = 0;  // whole texts that fit in memory at once
+  double empty_share = 0;  // of allocated slots, on average while the answer is written
 };
 
 /// A simulated load.
@@ -148,7 +158,8 @@ struct LessonNumbers {
   LessonBatch prefill{};               // of the prompt; its `batch` are its tokens
   std::vector<LessonBatch> batches{};  // decode steps in the middle of the answer
   std::vector<LessonFormat> formats{};
-  std::vector<LessonLoad> loads{};  // smallest first
+  std::vector<LessonBlocks> blocks{};  // smallest first; the last one is the longest text
+  std::vector<LessonLoad> loads{};     // smallest first
 };
 
 struct LessonAnswer {
@@ -176,8 +187,14 @@ struct Judgement {
 /// is none.
 std::optional<Judgement> judge(const LessonAsk& ask, std::string_view guess);
 
+/// The right answer in words: the choice, the number with its unit, or each item with its choice.
+std::string answer_words(const LessonAsk& ask);
+
 /// Whether a guess may be praised: right, or very close.
 bool is_good(Grade grade);
+
+/// Keys of all steps in their order, and of the questions at the end: "start", ... "teach-back".
+std::vector<std::string> lesson_step_keys();
 
 /// The step with that key; null if there is none.
 const LessonStep* find_step(const LessonAnswer& answer, std::string_view key);
@@ -269,8 +286,19 @@ template <class Visitor>
 void members(Visitor& visit, LessonFormat& format) {
   visit("name", format.name, "number formats");
   visit("prefill_s", format.prefill, "of the prompt");
+  visit("prefill_relative_uncertainty", format.prefill_uncertainty,
+        "of prefill_s: one standard deviation, as a share");
   visit("decode_step_s", format.decode_step, "mean decode step of one sequence");
   visit("weight_bytes_per_gpu", format.weights, "weights of the fullest GPU");
+}
+
+template <class Visitor>
+void members(Visitor& visit, LessonBlocks& blocks) {
+  visit("block_tokens", blocks.block_tokens, "tokens of a block");
+  visit("longest", blocks.longest, "true: the block is a place for the longest text");
+  visit("texts", blocks.texts, "whole texts that fit in memory at once");
+  visit("empty_share", blocks.empty_share,
+        "of allocated slots, on average while the answer is written");
 }
 
 template <class Visitor>
@@ -295,6 +323,7 @@ void members(Visitor& visit, LessonNumbers& numbers) {
   visit("prefill", numbers.prefill, "the step that computes the prompt");
   visit("batches", numbers.batches, "decode steps in the middle of the answer");
   visit("formats", numbers.formats, "the same in other number formats; the given one first");
+  visit("blocks", numbers.blocks, "block sizes of the KV cache; the last: the longest text");
   visit("loads", numbers.loads, "simulated loads, smallest first");
 }
 

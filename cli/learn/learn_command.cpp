@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <iostream>
 #include <string>
 #include <utility>
@@ -23,6 +24,7 @@ namespace roofcast {
 namespace {
 
 constexpr const char* kTeachBack = "teach-back";
+constexpr std::array<std::string_view, 1> kOwnCommands = {"glossary"};
 constexpr std::size_t kTextWidth = 96;
 
 /// A paragraph as lines of a section: broken for a terminal, whole for other formats.
@@ -34,22 +36,6 @@ void add_paragraph(const std::string& text, OutputFormat format, std::vector<std
 
 // ---- the lesson
 
-std::string truth_of(const LessonAsk& ask) {
-  if (ask.kind == GuessKind::number) return ask.truth_text.value_or("");
-  const auto text_of = [&](const std::string& key) {
-    for (const LessonChoice& choice : ask.choices) {
-      if (choice.key == key) return choice.text;
-    }
-    return key;
-  };
-  if (ask.kind == GuessKind::choice) return text_of(ask.right.value_or(""));
-  std::string text;
-  for (const LessonItem& item : ask.items) {
-    text += fmt::format("{}{} - {}", text.empty() ? "" : "; ", item.text, text_of(item.right));
-  }
-  return text;
-}
-
 void add_step(const LessonStep& step, const std::vector<Figure>& figures, OutputFormat format,
               Document& document) {
   Section section{.heading = step.title, .lines = {}, .table = {}};
@@ -57,7 +43,7 @@ void add_step(const LessonStep& step, const std::vector<Figure>& figures, Output
   for (const std::string& text : step.text) add(text);
   if (step.ask) {
     add("Guess: " + step.ask->prompt);
-    add("Answer: " + truth_of(*step.ask) + ".");
+    add("Answer: " + answer_words(*step.ask) + ".");
   }
   for (const std::string& text : step.reveal) add(text);
   for (const Figure& figure : figures) {
@@ -94,6 +80,17 @@ Document lesson_document(const LessonAnswer& answer, OutputFormat format) {
   return document;
 }
 
+/// ", did you mean 'slo'?", but not for a short word of which hardly a letter is right.
+std::string suggested_step(const std::string& key, const std::vector<std::string>& keys) {
+  constexpr std::size_t kShort = 4;
+  if (key.size() >= kShort) return did_you_mean(key, keys);
+  std::vector<std::string> alike;
+  for (const std::string& one : keys) {
+    if (one.front() == key.front()) alike.push_back(one);
+  }
+  return alike.empty() ? "" : did_you_mean(key, alike);
+}
+
 /// Only the step of that key, or the questions at the end.
 LessonAnswer only(LessonAnswer answer, const std::string& key) {
   if (key == kTeachBack) {
@@ -105,10 +102,21 @@ LessonAnswer only(LessonAnswer answer, const std::string& key) {
     answer.teach_back.clear();
     return answer;
   }
-  std::vector<std::string> keys = {"glossary", kTeachBack};
-  for (const LessonStep& step : answer.steps) keys.push_back(step.key);
-  throw UsageError(fmt::format("learn: no step '{}'{} (steps: {})", key, did_you_mean(key, keys),
-                               fmt::join(keys, ", ")));
+  const std::vector<std::string> keys = lesson_step_keys();
+  if (std::ranges::find(kOwnCommands, key) != kOwnCommands.end()) {
+    throw UsageError(
+        fmt::format("learn: '{}' is a command of its own: roofcast learn {}", key, key));
+  }
+  throw UsageError(fmt::format("learn: no step '{}'{} (steps: {}; or glossary, sampling)", key,
+                               suggested_step(key, keys), fmt::join(keys, ", ")));
+}
+
+/// " --model gpt2 --gpu l4": what the command names, so that another one asks for the same.
+std::string chosen_machine(const DeploymentOptions& deployment) {
+  std::string flags;
+  if (!deployment.model.empty()) flags += " --model " + deployment.model;
+  if (!deployment.gpu.empty()) flags += " --gpu " + deployment.gpu;
+  return flags;
 }
 
 /// A person sits at both ends.
@@ -208,7 +216,7 @@ int run_learn(CommandContext& context) {
   LessonAnswer answer = learn(question);
   if (!step.empty()) answer = only(std::move(answer), step);
   if (is_conversation(context, common->output)) {
-    hold_lesson(answer, std::cin, context.out);
+    hold_lesson(answer, {.again = chosen_machine(question.deployment)}, std::cin, context.out);
   } else {
     write(lesson_document(answer, common->output), common->output, context.out);
   }

@@ -3,12 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <istream>
 #include <optional>
 #include <ostream>
 
+#include "base/quantity.hpp"
 #include "base/text.hpp"
-#include "reports/document.hpp"
+#include "reports/figures/figure_table.hpp"
+#include "reports/pages/lesson_figures.hpp"
 
 namespace roofcast {
 namespace {
@@ -39,6 +42,8 @@ class Session {
     return std::nullopt;
   }
 
+  std::ostream& out() { return out_; }
+
  private:
   std::istream& in_;
   std::ostream& out_;
@@ -66,14 +71,18 @@ std::string prompt_of(const LessonAsk& ask) {
   return {};
 }
 
-/// Asks until the guess can be read; nothing is said of a skipped one. False at the end of input.
+/// Asks until the guess can be read; a skipped one is answered, not judged. False at the end of
+/// input.
 bool take_guess(const LessonAsk& ask, Session& session) {
   session.say(ask.prompt);
   show_choices(ask, session);
   while (true) {
     const auto line = session.ask(prompt_of(ask));
     if (!line) return false;
-    if (trimmed(*line).empty()) return true;
+    if (trimmed(*line).empty()) {
+      session.say("\nThe answer: " + answer_words(ask) + ".");
+      return true;
+    }
     if (const auto judgement = judge(ask, *line)) {
       session.say("\n" + judgement->said);
       return true;
@@ -83,10 +92,42 @@ bool take_guess(const LessonAsk& ask, Session& session) {
   }
 }
 
-bool hold_step(const LessonStep& step, Session& session) {
+/// Height of the first series in each row of the table; empty if it cannot be told.
+std::vector<double> heights_of(const Figure& figure, const Table& table) {
+  std::vector<double> heights;
+  if (figure.series.empty() || figure.y.scale == AxisScale::logarithmic) return heights;
+  const std::vector<FigurePoint>& points = figure.series.front().points;
+  for (std::size_t i = 0; i < table.rows.size(); ++i) {
+    if (points.size() == table.rows.size()) {
+      heights.push_back(points[i].y);
+      continue;
+    }
+    std::string cell = table.rows[i].front();  // its x: "1,024"
+    std::erase(cell, ',');
+    const auto x = to_number<double>(cell);
+    const auto found = x ? std::ranges::find(points, *x, &FigurePoint::x) : points.end();
+    if (found == points.end()) return {};
+    heights.push_back(found->y);
+  }
+  return heights;
+}
+
+void show_figures(const LessonStep& step, const std::vector<Figure>& figures, std::ostream& out) {
+  for (const Figure& figure : figures) {
+    if (std::ranges::find(step.figures, figure.key) == step.figures.end()) continue;
+    Table table = table_with_bars(figure);
+    table.title = figure.title;
+    write({.machine = {}, .sections = {{.heading = "", .lines = {}, .table = std::move(table)}}},
+          OutputFormat::table, out);
+    out << "\n";
+  }
+}
+
+bool hold_step(const LessonStep& step, const std::vector<Figure>& figures, Session& session) {
   session.paragraphs(step.text);
   if (step.ask && !take_guess(*step.ask, session)) return false;
   session.paragraphs(step.reveal);
+  show_figures(step, figures, session.out());
   return session.ask("[Enter] ").has_value();
 }
 
@@ -119,23 +160,44 @@ std::vector<std::string> wrapped(std::string_view text, std::size_t width) {
   return lines;
 }
 
-void hold_lesson(const LessonAnswer& answer, std::istream& in, std::ostream& out) {
+Table table_with_bars(const Figure& figure) {
+  constexpr double kLongest = 24;
+  Table table = figure_table(figure);
+  const std::vector<double> heights = heights_of(figure, table);
+  if (heights.empty()) return table;
+  const double most = std::ranges::max(heights);
+  if (!(most > 0)) return table;
+  table.columns.push_back({figure.series.front().name, false});
+  for (std::size_t i = 0; i < table.rows.size(); ++i) {
+    const auto length = static_cast<std::size_t>(std::lround(kLongest * heights[i] / most));
+    table.rows[i].push_back(std::string(length, '#'));
+  }
+  return table;
+}
+
+void hold_lesson(const LessonAnswer& answer, const SessionOptions& options, std::istream& in,
+                 std::ostream& out) {
   Session session(in, out);
+  const std::vector<Figure> figures = lesson_figures(answer);
   session.say(answer.headline);
   for (const std::string& note : answer.notes) session.say(note);
   session.say("An empty line skips a guess, Ctrl-D ends the lesson.");
   for (std::size_t i = 0; i < answer.steps.size(); ++i) {
     const LessonStep& step = answer.steps[i];
     out << fmt::format("\n{}/{}  {}\n\n", i + 1, answer.steps.size(), step.title);
-    if (hold_step(step, session)) continue;
-    session.say(fmt::format("Until later. roofcast learn {} shows this step again.", step.key));
+    if (hold_step(step, figures, session)) continue;
+    session.say(fmt::format("Until later. roofcast learn {}{} shows this step again.", step.key,
+                            options.again));
     return;
   }
   if (answer.teach_back.empty()) return;
   out << "\nTeach it back\n\n";
   const bool done = hold_teach_back(answer, session);
-  session.say(done ? "\nThat was the lesson. roofcast learn glossary explains every term."
-                   : "Until later. roofcast learn teach-back shows these questions again.");
+  session.say(done ? std::string("\nThat was the lesson. roofcast learn glossary explains every "
+                                 "term.")
+                   : fmt::format("Until later. roofcast learn teach-back{} shows these questions "
+                                 "again.",
+                                 options.again));
 }
 
 }  // namespace roofcast

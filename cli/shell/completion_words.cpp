@@ -177,7 +177,9 @@ void add_subcommands(Offers& offers, std::span<const CommandFacts> commands,
   if (words.size() != 2) return;
   for (const CommandFacts& command : commands) {
     if (!command.name.starts_with(words[0] + " ")) continue;
-    add(offers, command.name.substr(words[0].size() + 1), words[1]);
+    const std::string name = command.name.substr(words[0].size() + 1);
+    const auto is_it = [&](const Offer& offer) { return offer.word == name; };
+    if (std::ranges::none_of(offers.words, is_it)) add(offers, name, words[1]);
   }
 }
 

@@ -7,6 +7,7 @@
 #include "model/engines/host_terms.hpp"
 #include "model/engines/knobs.hpp"
 #include "reports/importers/importer.hpp"
+#include "roofcast/learn.hpp"
 #include "simulator/cluster/kv_link.hpp"
 #include "simulator/cluster/router.hpp"
 
@@ -63,6 +64,7 @@ std::vector<std::string> option_values(const std::string& option) {
   if (option == "router") return router_names();
   if (option == "kv-link") return link_names();
   if (option == "format") return measured_formats();
+  if (option == "step") return lesson_step_keys();
   if (option == "terms") return term_names();
   if (const EngineKnob* knob = find_knob_by_flag(option)) return knob_values(*knob);
   Values values;

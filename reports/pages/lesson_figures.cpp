@@ -132,6 +132,36 @@ Figure formats(const LessonAnswer& answer) {
   return figure;
 }
 
+// ---- block sizes
+
+Figure blocks(const LessonAnswer& answer) {
+  Figure figure{
+      .key = "lesson_blocks",
+      .title = "Block sizes compared",
+      .caption =
+          "Texts that fit in memory at once, by its plan alone: engines offer few of these "
+          "sizes. Empty: slots that are given out but hold nothing, on average while the "
+          "answer is written.",
+      .x = {.title = "tokens per block", .scale = AxisScale::category},
+      .y = {.title = "empty share of slots (%)", .low = 0, .high = 100},
+      .table = {.title = "",
+                .columns = {{"Tokens per block", false}, {"Texts at once"}, {"Empty"}},
+                .rows = {}}};
+  FigureSeries empty{.name = "empty", .mark = Mark::bars};
+  for (const LessonBlocks& one : answer.numbers.blocks) {
+    const std::string name = with_separators(one.block_tokens) + (one.longest ? ", reserved" : "");
+    empty.points.push_back(
+        {.x = static_cast<double>(figure.x.names.size()),
+         .y = one.empty_share * 100,
+         .label = fmt::format("{}: {} at once, {} empty", name, counted(one.texts, "text"),
+                              as_percent(one.empty_share))});
+    figure.x.names.push_back(name);
+    figure.table.rows.push_back({name, with_separators(one.texts), as_percent(one.empty_share)});
+  }
+  figure.series.push_back(std::move(empty));
+  return figure;
+}
+
 // ---- loads
 
 Table load_table(const std::vector<LessonLoad>& loads) {
@@ -197,7 +227,8 @@ Figure busy(const LessonAnswer& answer) {
 
 std::vector<Figure> lesson_figures(const LessonAnswer& answer) {
   std::vector<Figure> figures = staircase_of(answer);
-  for (const auto make : {roofline, batches, formats, loads, busy}) figures.push_back(make(answer));
+  for (const auto make : {roofline, batches, formats, blocks, loads, busy})
+    figures.push_back(make(answer));
   return figures;
 }
 

@@ -106,8 +106,26 @@ void make_fit(LessonFacts& facts) {
 
 // ---- steps
 
-/// Sets what most of the step's time goes to.
-void set_bound(const StepEstimate& step, LessonWork& work) {
+/// Least share of the bandwidth or peak that is in use where it is called the limit: below it,
+/// reading or arithmetic would take less than half of the step even at full speed.
+constexpr double kNearLimit = 0.5;
+
+LessonLimit limit_of(Bound bound, const LessonWork& work) {
+  switch (bound) {
+    case Bound::compute:
+      return work.flop_share < kNearLimit ? LessonLimit::losses : LessonLimit::compute;
+    case Bound::memory:
+      return work.bandwidth_share < kNearLimit ? LessonLimit::losses : LessonLimit::memory;
+    case Bound::latency:
+      return LessonLimit::latency;
+    case Bound::communication:
+      return LessonLimit::communication;
+  }
+  return LessonLimit::losses;
+}
+
+/// Sets what most of the step's time goes to, once its shares are known.
+void set_limit(const StepEstimate& step, LessonWork& work) {
   std::array<Seconds, 4> times{};
   for (const OperatorEstimate& op : step.operators) {
     times.at(static_cast<std::size_t>(op.bound)) += op.time;
@@ -119,18 +137,23 @@ void set_bound(const StepEstimate& step, LessonWork& work) {
                    times.at(static_cast<std::size_t>(Bound::memory)) -
                    times.at(static_cast<std::size_t>(Bound::communication)));
   const auto largest = std::ranges::max_element(times);
-  work.bound = static_cast<Bound>(largest - times.begin());
-  work.bound_share = std::min(1.0, *largest / step.total);
+  work.limit = limit_of(static_cast<Bound>(largest - times.begin()), work);
+  work.limit_share = std::min(1.0, *largest / step.total);
+  work.compute_share = times.at(static_cast<std::size_t>(Bound::compute)) / step.total;
+  work.memory_share = times.at(static_cast<std::size_t>(Bound::memory)) / step.total;
 }
 
 /// Shares of the datasheet's peaks; the bytes are those of weights and cache, as in MBU.
 LessonWork lesson_work(const StepEstimate& step, const Gpu& gpu, std::int64_t batch) {
   Seconds computing, reading;
   Flops flops;
-  Bytes stored;
+  Bytes stored, products;
   for (const OperatorEstimate& op : step.operators) {
     if (op.work.family == OperatorFamily::collective) continue;
     stored += op.work.stored_bytes;
+    if (op.work.family == OperatorFamily::gemm || op.work.family == OperatorFamily::moe) {
+      products += op.work.stored_bytes;
+    }
     if (op.work.flops.value <= 0) continue;
     flops += op.work.flops;
     computing += op.work.flops / gpu.peak_for(op.work.compute);
@@ -143,7 +166,8 @@ LessonWork lesson_work(const StepEstimate& step, const Gpu& gpu, std::int64_t ba
   if (stored.value > 0) work.intensity = flops / stored;
   work.flop_share = computing / step.total;
   work.bandwidth_share = reading / step.total;
-  set_bound(step, work);
+  work.product_weights = products;
+  set_limit(step, work);
   return work;
 }
 
@@ -201,9 +225,36 @@ void add_estimate(LessonFacts& facts) {
   for (const FormatAnswer& one : found.variants) {
     facts.numbers.formats.push_back({.name = one.name,
                                      .prefill = one.prefill,
+                                     .prefill_uncertainty = one.prefill_source.relative_uncertainty,
                                      .decode_step = one.decode_step,
                                      .weights = one.weight_bytes});
   }
+}
+
+// ---- blocks
+
+/// `empty_share` is that of all moments of the answer, from the prompt alone to the whole text.
+LessonBlocks blocks_of(const LessonFacts& facts, std::int64_t tokens, std::int64_t texts) {
+  double written = 0, allocated = 0;
+  for (std::int64_t n = facts.prompt; n <= facts.context(); ++n) {
+    written += to_double(n);
+    allocated += to_double((n + tokens - 1) / tokens * tokens);
+  }
+  return {.block_tokens = tokens, .texts = texts, .empty_share = 1 - written / allocated};
+}
+
+void add_blocks(LessonFacts& facts) {
+  Deployment deployment = facts.deployment;
+  std::vector<LessonBlocks>& all = facts.numbers.blocks;
+  for (const std::int64_t size : {1, 16, 32, 64, 128, 256}) {
+    deployment.engine.block_size = size;
+    const MemoryPlan plan = plan_memory(deployment);
+    const std::int64_t tokens = plan.layout.block_tokens;  // larger if the model has a state
+    if (!all.empty() && all.back().block_tokens == tokens) continue;
+    all.push_back(blocks_of(facts, tokens, max_batch_at(deployment, plan, facts.context())));
+  }
+  all.push_back(blocks_of(facts, facts.deployment.engine.max_model_len, facts.reserved));
+  all.back().longest = true;
 }
 
 // ---- loads
@@ -277,6 +328,7 @@ LessonFacts lesson_facts(const LessonQuestion& question, const Progress& progres
   add_estimate(facts);
   add_loads(facts, progress);
   add_steps(facts);
+  add_blocks(facts);
   return facts;
 }
 

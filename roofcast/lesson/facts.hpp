@@ -13,10 +13,16 @@
 
 namespace roofcast {
 
-/// A step and what most of its time goes to.
+/// What most of a step's time goes to. `losses`: its operators count as memory- or compute-bound,
+/// but use so little of the bandwidth or peak that the limit explains less than half of the time.
+enum class LessonLimit { compute, memory, latency, communication, losses };
+
+/// A step and what limits it.
 struct LessonWork : LessonBatch {
-  Bound bound = Bound::memory;
-  double bound_share = 0;  // of the time, 0 to 1
+  LessonLimit limit = LessonLimit::memory;
+  double limit_share = 0;                      // of the time, 0 to 1
+  double compute_share = 0, memory_share = 0;  // time of operators that wait for either
+  Bytes product_weights{};                     // read by matrix products, of the fullest GPU
 };
 
 /// The promise to people who chat, as the page's own default: 95 of 100 requests have their first
@@ -54,6 +60,8 @@ struct LessonFacts {
 
   std::int64_t context() const { return prompt + generate; }
   bool on_cpu() const { return is_cpu(deployment.gpu); }
+  /// Weights that a decode step of one text reads. Not all: of the embedding it looks up one row.
+  Bytes read_per_step() const { return decode.product_weights; }
   /// K, V and state of one sequence of so many tokens: all layers, all GPUs.
   Bytes cache_of(std::int64_t tokens) const;
   /// "GPU" or "CPU"

@@ -43,7 +43,8 @@ LessonStep start(const LessonFacts& facts) {
            fmt::format(
                "In this lesson a prompt of {} is sent to the model, and it answers with {}. "
                "So the loop runs {} times. All times are those that this program predicts "
-               "for {}.",
+               "for {}: the model, the machine, and the engine, which is the program that serves "
+               "the model (ms: thousandths of a second, us: millionths).",
                counted(facts.prompt, "token"), counted(facts.generate, "token"),
                with_separators(facts.generate), headline(deployment))},
       .reveal = {}};
@@ -68,13 +69,15 @@ LessonStep shape(const LessonFacts& facts) {
                              as_time(times.front()), as_time(times.back()), ratio_words(grown))},
       .figures = {"staircase_token"}};
   step.reveal.push_back(
-      rises ? "Every step computes one token more than the step before. Drawn one beside the "
-              "other, the times climb like a staircase."
-            : fmt::format(
-                  "Every step does compute one token more than the step before. But on this {} "
-                  "such a short text takes hardly longer than a single token. With a longer prompt "
-                  "and a longer answer the times climb like a staircase.",
-                  facts.machine()));
+      rises
+          ? "Every step computes one token more than the step before. Drawn one beside the "
+            "other, the times climb like a staircase. (The column with a KV cache is what guess 4 "
+            "leads to.)"
+          : fmt::format(
+                "Every step does compute one token more than the step before. But on this {} "
+                "such a short text takes hardly longer than a single token. With a longer prompt "
+                "and a longer answer the times climb like a staircase.",
+                facts.machine()));
   return step;
 }
 
@@ -90,16 +93,18 @@ LessonStep grows(const LessonFacts& facts) {
                             "text"),
           .reveal = {
               fmt::format("The text. The first step computes the {} tokens of the prompt, the last "
-                          "one {}: the prompt and all of the answer but the token that it finds.",
+                          "one {}: the prompt plus the {} found so far.",
                           with_separators(facts.prompt),
-                          with_separators(facts.prompt + facts.generate - 1)),
+                          with_separators(facts.prompt + facts.generate - 1),
+                          counted(facts.generate - 1, "answer token")),
               fmt::format("Added up over {} steps, {} tokens are computed. The finished text "
                           "has {}.",
                           with_separators(facts.generate),
                           with_separators(facts.counts.naive_kv_computations),
                           with_separators(facts.counts.cached_kv_computations)),
               fmt::format("The weights, {} here, the layers and the {} tokens to choose from "
-                          "stay the same.",
+                          "stay the same. (A GiB is 2^30 bytes, 1.07 billion; a MiB 2^20, 1.05 "
+                          "million.)",
                           size_words(facts.weights),
                           with_separators(facts.deployment.model.vocabulary))}};
 }
@@ -109,10 +114,12 @@ LessonStep grows(const LessonFacts& facts) {
 std::string compared(const LessonFacts& facts, double work, double time) {
   // At least half of the extra work shows in the time.
   if (time - 1 >= (work - 1) / 2) return "Here, too, the time follows the work.";
-  const std::string rest =
-      facts.decode.bound == Bound::memory
-          ? fmt::format("reading all {} of weights from memory", size_words(facts.weights))
-          : "starting the kernels, the pieces that it consists of";
+  std::string rest = "starting its kernels, the small programs that it consists of";
+  if (facts.decode.limit == LessonLimit::memory) {
+    rest = fmt::format("reading {} of weights from memory", size_words(facts.read_per_step()));
+  } else if (facts.decode.limit == LessonLimit::losses) {
+    rest = fmt::format("what this {} loses on small pieces of work", facts.machine());
+  }
   return fmt::format(
       "Why so little? Part of each step is the same however few tokens it computes: "
       "{}.",
@@ -136,7 +143,8 @@ LessonStep fortieth(const LessonFacts& facts) {
           .ask = ask_number({.prompt = fmt::format("How many times as long does token {} take?", n),
                              .truth = ratio,
                              .start = 10,
-                             .high = 100}),
+                             .high = 100,
+                             .change = true}),
           .reveal = {fmt::format("{} times: {}. Token {} computes {} tokens where token 1 computes "
                                  "{}, which is {} times as many.",
                                  ratio_words(ratio), as_time(times[at]), n,
@@ -174,10 +182,12 @@ LessonStep cause(const LessonFacts& facts) {
            "memory that keeps them is the KV cache.",
            fmt::format(
                "Without it, keys and values are computed {} times in each layer, with it {} "
-               "times: {} times less. For the whole answer that is {} instead of {}: {} "
-               "times as fast.",
+               "times, once per token: {} times less. (That is the textbook count. A loop needs "
+               "{}, since nothing reads those of the last token.) For the whole answer that is {} "
+               "instead of {}: {} times as fast.",
                with_separators(facts.counts.naive_kv_computations),
                with_separators(facts.counts.cached_kv_computations), ratio_words(waste),
+               with_separators(facts.counts.needed_kv_computations),
                as_time(numbers.tokens.cached_total), as_time(numbers.tokens.naive_total),
                ratio_words(faster))},
       .figures = {"staircase_total"}};
@@ -213,7 +223,8 @@ LessonStep fixes(const LessonFacts& facts) {
   return {
       .key = "fixes",
       .title = "Guess 5: three fixes",
-      .text = {"There are three kinds of waste in the simple loop, and a fix for each."},
+      .text = {"There are three kinds of waste in the simple loop, and a fix for each. One you "
+               "know, the KV cache; the other two have steps of their own below."},
       .ask = std::move(ask),
       .reveal = {
           fmt::format("KV cache: the same keys and values are not computed again. The answer "

@@ -39,11 +39,10 @@ LessonStep phases(const LessonFacts& facts) {
                      why_prefill(facts), why_decode(facts)}};
 }
 
-/// "293 times less than", "1.7 times more than".
+/// "293 times below", "1.7 times".
 std::string beside_ridge(FlopsPerByte intensity, FlopsPerByte ridge) {
   const double ratio = intensity / ridge;
-  return ratio < 1 ? ratio_words(1 / ratio) + " times less than"
-                   : ratio_words(ratio) + " times more than";
+  return ratio < 1 ? ratio_words(1 / ratio) + " times below" : ratio_words(ratio) + " times";
 }
 
 LessonStep roofline(const LessonFacts& facts) {
@@ -65,7 +64,9 @@ LessonStep roofline(const LessonFacts& facts) {
                facts.deployment.gpu.display_name, as_rate(numbers.peak),
                as_rate(numbers.bandwidth)),
            "Every piece of work needs both: bytes to be read and FLOPs to be done. The one that "
-           "takes longer sets the time."},
+           "takes longer sets the time. Drawn over the FLOPs for each byte, the two limits look "
+           "like "
+           "a roof, hence the name."},
       .ask =
           ask_number({.prompt = "How many FLOPs can it do in the time in which it reads one byte?",
                       .truth = numbers.ridge.value,
@@ -105,6 +106,13 @@ std::string where_batches_end(const LessonFacts& facts) {
         " Arithmetic: from {} on, the matrices take longer to compute than to read, and a larger "
         "batch is no longer nearly free.",
         texts_words(*facts.compute_bound_batch));
+    if (to_double(*facts.compute_bound_batch) > 1.02 * facts.numbers.ridge.value) {
+      text += fmt::format(
+          " (More than the {} FLOPs for each byte at the ridge point: besides weights, the "
+          "products "
+          "also read and write numbers of each text.)",
+          fixed(facts.numbers.ridge.value, 1));
+    }
   }
   return text;
 }
@@ -123,17 +131,20 @@ LessonStep batching(const LessonFacts& facts) {
                                                texts_words(many.batch)),
                          .truth = longer,
                          .start = to_double(many.batch),
-                         .high = 2 * to_double(many.batch)}),
+                         .high = 2 * to_double(many.batch),
+                         .change = true}),
       .reveal = {fmt::format(
                      "{} times: {}. It yields {} tokens, so {} tokens/s become {}: {} times "
                      "as many.",
                      ratio_words(longer), as_time(many.step), with_separators(many.batch),
                      fixed(facts.decode.tokens_per_s, 0), fixed(many.tokens_per_s, 0),
                      ratio_words(gain)),
-                 fmt::format("The weights, {}, are read once for all of them. What grows with each "
-                             "text are the arithmetic and its own keys and values, {} of them.",
-                             size_words(facts.weights),
-                             size_words(facts.cache_of(facts.prompt + facts.generate / 2))),
+                 fmt::format(
+                     "The weights, {}, are read once for all of them. What grows with each "
+                     "text are the arithmetic and its own keys and values, {} of them halfway "
+                     "through the answer.",
+                     size_words(facts.read_per_step()),
+                     size_words(facts.cache_of(facts.prompt + facts.generate / 2))),
                  where_batches_end(facts)},
       .figures = {"lesson_batches"}};
 }
@@ -166,7 +177,10 @@ LessonStep speculative(const LessonFacts& facts) {
                          .unit = "tokens",
                          .start = to_double(facts.drafts) + 1,
                          .high = to_double(facts.drafts) + 1,
-                         .truth_text = fixed(facts.tokens_per_step, 2) + " tokens"}),
+                         .truth_text = fixed(facts.tokens_per_step, 2) + " tokens",
+                         .plain = PlainGuess{to_double(facts.drafts),
+                                             "Less: a guess counts only if those before it are "
+                                             "right, too."}}),
       .reveal = {
           fmt::format("{} = {} tokens: the model's own, then the first guess if it is right, "
                       "the second if both are, and so on.",
@@ -179,13 +193,15 @@ LessonStep speculative(const LessonFacts& facts) {
                       texts_words(facts.together.batch), ratio_words(gain_together),
                       gain_together < 0.95 * gain
                           ? ": a full step leaves less of the machine idle for drafts."
-                          : ".")}};
+                          : "."),
+          fmt::format("A helper that is right half as often gains less: {} tokens a step.",
+                      fixed(tokens_per_speculative_step(facts.acceptance / 2, facts.drafts), 2))}};
 }
 
 /// Why a decode step with weights in 8 bits takes what it takes; `bytes`: how many times smaller
 /// the weights are.
 std::string why_narrow_decode(const LessonFacts& facts, double gain, double bytes) {
-  if (facts.decode.bound != Bound::memory) {
+  if (facts.decode.limit != LessonLimit::memory) {
     return fmt::format("But reading them is not what limits a decode step on this {}.",
                        facts.machine());
   }
@@ -193,9 +209,22 @@ std::string why_narrow_decode(const LessonFacts& facts, double gain, double byte
   return "The rest of the step does not shrink with the weights.";
 }
 
-std::string why_narrow_prefill(const LessonFacts& facts, double gain) {
+/// Why prefill with weights in 8 bits takes what it takes. No cause is named for a difference that
+/// is within the spread of the two estimates.
+std::string why_narrow_prefill(const LessonFacts& facts, const LessonFormat& wide,
+                               const LessonFormat& narrow) {
+  const Seconds spread =
+      wide.prefill * wide.prefill_uncertainty + narrow.prefill * narrow.prefill_uncertainty;
+  const Seconds apart =
+      std::max(wide.prefill, narrow.prefill) - std::min(wide.prefill, narrow.prefill);
+  if (apart <= spread) {
+    return fmt::format(
+        "That is within the spread of the two estimates, ±{} and ±{}, so it says nothing about "
+        "which is faster; at other lengths it may be the other way round.",
+        as_percent(narrow.prefill_uncertainty, 0), as_percent(wide.prefill_uncertainty, 0));
+  }
   const Gpu& gpu = facts.deployment.gpu;
-  if (facts.prefill.bound == Bound::latency) {
+  if (facts.prefill.limit == LessonLimit::latency) {
     return "Starting kernels takes most of it either way.";
   }
   if (gpu.peak_for(DType::fp8) <= gpu.peak_for(DType::bf16)) {
@@ -204,11 +233,12 @@ std::string why_narrow_prefill(const LessonFacts& facts, double gain) {
         "widen them first.",
         facts.machine());
   }
-  if (gain > 1)
+  if (narrow.prefill < wide.prefill) {
     return fmt::format("This {} multiplies in 8 bits faster than in 16.", facts.machine());
+  }
   return fmt::format(
-      "This {} multiplies in 8 bits faster than in 16, but its kernels come near that "
-      "peak only with many more tokens.",
+      "This {}'s peak is higher in 8 bits than in 16, but at this length its kernels do not reach "
+      "it; roofcast estimate compares other lengths.",
       facts.machine());
 }
 
@@ -220,20 +250,26 @@ LessonStep quantisation(const LessonFacts& facts) {
   const std::string why = fmt::format(
       "The weights shrink from {} to {}. {}", size_words(wide.weights), size_words(narrow.weights),
       why_narrow_decode(facts, decode, wide.weights / narrow.weights));
+  const std::string less_than_half = fmt::format(
+      "{}: the weights as a whole shrink {} times, and part of the step does not shrink with them.",
+      decode < 2 ? "Less" : "More", ratio_words(wide.weights / narrow.weights));
   const std::string of_prefill =
       fmt::format("Prefill takes {} instead of {}. {}", as_time(narrow.prefill),
-                  as_time(wide.prefill), why_narrow_prefill(facts, wide.prefill / narrow.prefill));
+                  as_time(wide.prefill), why_narrow_prefill(facts, wide, narrow));
   return {
       .key = "quantisation",
       .title = "Quantisation",
       .text =
-          {"Weights are usually stored in 16 bits each. Quantisation stores them in fewer bits, "
-           "rounded so that the answers change as little as possible."},
+          {"Weights are usually stored in 16 bits each (the format bf16). Quantisation stores them "
+           "in fewer bits, such as 8 (fp8), rounded so that the answers change as little as "
+           "possible."},
       .ask = ask_number({.prompt = "With 8 bits instead of 16: how many times as fast is a decode "
                                    "step of one text?",
                          .truth = decode,
                          .start = 4,
-                         .high = 16}),
+                         .high = 16,
+                         .change = true,
+                         .plain = PlainGuess{2, less_than_half}}),
       .reveal = {fmt::format("{} times: {} instead of {}. {}", ratio_words(decode),
                              as_time(narrow.decode_step), as_time(wide.decode_step), why),
                  of_prefill,
@@ -249,65 +285,86 @@ LessonStep quantisation(const LessonFacts& facts) {
 }  // namespace
 
 std::string what_is_left(const LessonFacts& facts) {
-  switch (facts.decode.bound) {
-    case Bound::memory:
-      return fmt::format("still has to read all {} of weights for it", size_words(facts.weights));
-    case Bound::compute:
+  switch (facts.decode.limit) {
+    case LessonLimit::memory:
+      return fmt::format("still has to read {} of weights for it",
+                         size_words(facts.read_per_step()));
+    case LessonLimit::compute:
       return "still has to do all the arithmetic of that token";
-    case Bound::latency:
+    case LessonLimit::latency:
       return "still has to start all its kernels, which takes longer than they run";
-    case Bound::communication:
+    case LessonLimit::communication:
       return "still has to wait for what the GPUs send each other";
+    case LessonLimit::losses:
+      return "does that far below the machine's speed";
   }
   return {};
 }
 
 std::string why_prefill(const LessonFacts& facts) {
   const std::string tokens = with_separators(facts.prompt);
-  switch (facts.prefill.bound) {
-    case Bound::compute:
+  switch (facts.prefill.limit) {
+    case LessonLimit::compute:
       return fmt::format(
           "Prefill is compute-bound: each weight is read once and used for all {} "
           "tokens, so the arithmetic takes longer than the reading.",
           tokens);
-    case Bound::memory:
+    case LessonLimit::memory:
       return fmt::format(
           "Prefill of {} tokens is memory-bound here: they are too few to keep the "
           "arithmetic busy while the weights are read. Longer prompts, or several at "
           "once, make it compute-bound.",
           tokens);
-    case Bound::latency:
+    case LessonLimit::latency:
       return fmt::format(
           "Prefill of {} tokens is neither compute-bound nor memory-bound here: the "
           "model is so small that starting its kernels takes most of the step. "
           "Longer prompts make it compute-bound.",
           tokens);
-    case Bound::communication:
+    case LessonLimit::communication:
       return fmt::format("Prefill of {} tokens is limited by what the GPUs send each other here.",
                          tokens);
+    case LessonLimit::losses:
+      return fmt::format(
+          "Prefill of {} tokens takes {} and comes near neither limit here. {} The rest is lost in "
+          "kernels that run below the machine's speed.",
+          tokens, as_time(facts.prefill.step), at_full_speed(facts.prefill));
   }
   return {};
 }
 
 std::string why_decode(const LessonFacts& facts) {
-  switch (facts.decode.bound) {
-    case Bound::memory:
+  switch (facts.decode.limit) {
+    case LessonLimit::memory:
       return fmt::format(
-          "Decode is memory-bound: every step reads all weights again, {}, and uses "
+          "Decode is memory-bound: every step reads the weights again, {}, and uses "
           "each for a single token. The arithmetic waits for the memory.",
-          size_words(facts.weights));
-    case Bound::compute:
+          size_words(facts.read_per_step()));
+    case LessonLimit::compute:
       return fmt::format(
           "Decode is compute-bound here: this {} computes so slowly beside its "
           "memory that even a single token keeps the arithmetic busy.",
           facts.machine());
-    case Bound::latency:
+    case LessonLimit::latency:
       return "Decode of one text is neither compute-bound nor memory-bound here: the model is so "
              "small that starting its kernels takes most of the step.";
-    case Bound::communication:
+    case LessonLimit::communication:
       return "Decode of one text is limited by what the GPUs send each other here.";
+    case LessonLimit::losses:
+      return fmt::format(
+          "A decode step of one text takes {} and comes near neither limit here, though it reads "
+          "{} of weights for a single token. {} The rest is lost in kernels that run below the "
+          "machine's speed.",
+          as_time(facts.decode.step), size_words(facts.read_per_step()),
+          at_full_speed(facts.decode));
   }
   return {};
+}
+
+std::string at_full_speed(const LessonWork& work) {
+  return fmt::format(
+      "At full bandwidth its reading would take {} of that, and at the peak its arithmetic {}.",
+      as_percent(work.bandwidth_share, 0), as_percent(work.flop_share, 0));
 }
 
 void add_limits(const LessonFacts& facts, std::vector<LessonStep>& steps) {

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
@@ -16,6 +17,9 @@ namespace {
 constexpr double kVeryClose = 1.15;
 constexpr double kNotFarOff = 1.6;
 
+// "1.00" in words: hardly a change.
+constexpr double kNoChange = 0.005;
+
 std::vector<GuessBand> bands_around(double truth) {
   const std::string more = "It is more than that.", less = "It is less than that.";
   return {{0, truth / kNotFarOff, Grade::off, more},
@@ -23,6 +27,42 @@ std::vector<GuessBand> bands_around(double truth) {
           {truth / kVeryClose, truth * kVeryClose, Grade::very_close, "Very close."},
           {truth * kVeryClose, truth * kNotFarOff, Grade::not_far_off, "Not far off. " + less},
           {truth * kNotFarOff, std::nullopt, Grade::off, less}};
+}
+
+/// Guesses from `low` to below `high` get this grade, whatever they had.
+void set_band(const GuessBand& set, std::vector<GuessBand>& bands) {
+  std::vector<GuessBand> all;
+  const auto keep = [&](GuessBand band, double low, std::optional<double> high) {
+    band.low = low;
+    band.high = high;
+    if (!high || low < *high) all.push_back(std::move(band));
+  };
+  for (const GuessBand& band : bands) {  // what is left of it before and behind
+    const bool ends_before = band.high && *band.high <= set.low;
+    keep(band, band.low, ends_before ? band.high : std::max(band.low, set.low));
+    if (set.high && (!band.high || *band.high > *set.high)) {
+      keep(band, std::max(band.low, *set.high), band.high);
+    }
+  }
+  all.push_back(set);
+  std::ranges::sort(all, {}, &GuessBand::low);
+  bands = std::move(all);
+}
+
+std::vector<GuessBand> bands_of(const NumberAsk& ask) {
+  std::vector<GuessBand> bands = bands_around(ask.truth);
+  if (ask.change && ask.truth > 1 + kNoChange) {
+    set_band({0, std::nextafter(1.0, 2.0), Grade::off, "No: it is more than 1, so it does change."},
+             bands);
+  }
+  if (ask.change && ask.truth < 1 - kNoChange) {
+    set_band({1, std::nullopt, Grade::off, "No: it is less than 1, so it does change."}, bands);
+  }
+  if (ask.plain && std::abs(std::log(ask.plain->value / ask.truth)) >= std::log(kVeryClose)) {
+    const double value = ask.plain->value;
+    set_band({value, std::nextafter(value, 2 * value), Grade::off, ask.plain->said}, bands);
+  }
+  return bands;
 }
 
 }  // namespace
@@ -55,7 +95,7 @@ LessonAsk ask_number(const NumberAsk& number) {
           .start = number.start,
           .low = number.low,
           .high = number.high,
-          .bands = bands_around(number.truth)};
+          .bands = bands_of(number)};
 }
 
 LessonAsk ask_choice(std::string prompt, std::vector<LessonChoice> choices, std::string right) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,12 @@ std::string texts_words(std::int64_t number);
 
 // ---- guesses
 
+/// A plain guess that is not the answer, and why.
+struct PlainGuess {
+  double value = 0;
+  std::string said{};
+};
+
 /// A number to be guessed, judged by its ratio to the truth. A slider goes from `low` to `high`.
 struct NumberAsk {
   std::string prompt{};
@@ -32,6 +39,8 @@ struct NumberAsk {
   std::string unit = "times";
   double start = 1, low = 1, high = 200;
   std::string truth_text{};  // empty: the truth as ratio_words
+  bool change = false;       // of 1, "no change": a guess on its other side is not near
+  std::optional<PlainGuess> plain{};
 };
 LessonAsk ask_number(const NumberAsk& number);
 
@@ -57,5 +66,8 @@ std::string what_is_left(const LessonFacts& facts);
 /// Why prefill and decode take what they take, each in a sentence.
 std::string why_prefill(const LessonFacts& facts);
 std::string why_decode(const LessonFacts& facts);
+
+/// "At full bandwidth its reading would take 17 % of that, and its arithmetic at the peak 3 %".
+std::string at_full_speed(const LessonWork& work);
 
 }  // namespace roofcast

@@ -26,6 +26,19 @@ std::string end_of_block(const LessonFacts& facts) {
       counted(block - 1, "token"), counted(unused, "token"));
 }
 
+/// What the table of block sizes shows.
+std::string block_sizes(const LessonFacts& facts) {
+  const LessonBlocks& least = facts.numbers.blocks.front();
+  const LessonBlocks& widest = facts.numbers.blocks.at(facts.numbers.blocks.size() - 2);
+  return fmt::format(
+      "Small blocks waste least: with blocks of {} {} of the slots that are given out are empty "
+      "while the answer is written, with blocks of {} {}, and with a place for the longest text "
+      "{}. But every block has to be found and looked up, so engines take blocks of some tokens.",
+      counted(least.block_tokens, "token"), as_percent(least.empty_share),
+      with_separators(widest.block_tokens), as_percent(widest.empty_share),
+      as_percent(facts.numbers.blocks.back().empty_share));
+}
+
 LessonStep paging(const LessonFacts& facts) {
   const std::int64_t longest = facts.deployment.engine.max_model_len;
   const double used = to_double(facts.context()) / to_double(longest);
@@ -34,8 +47,11 @@ LessonStep paging(const LessonFacts& facts) {
       .title = "Paging and fragmentation",
       .text = {fmt::format("The KV cache has room for {} tokens beside the weights. Nobody knows "
                            "beforehand how long an answer will be; it may be as long as the engine "
-                           "allows, up to {} tokens with the prompt.",
-                           with_separators(facts.plan.kv_tokens), with_separators(longest)),
+                           "allows, up to {} tokens with the prompt.{}",
+                           with_separators(facts.plan.kv_tokens), with_separators(longest),
+                           facts.kv_per_token.value == to_double(longest)
+                               ? " (That a token also takes so many bytes is a coincidence.)"
+                               : ""),
                fmt::format(
                    "An engine could set aside memory for the longest text each time. Then {} "
                    "at once. Or it gives out memory in small blocks, of {} each, when they "
@@ -51,15 +67,16 @@ LessonStep paging(const LessonFacts& facts) {
                          .start = to_double(std::max<std::int64_t>(1, facts.reserved)),
                          .high = 100'000,
                          .truth_text = texts_words(facts.fitting)}),
-      .reveal = {
-          fmt::format("{} instead of {}.", with_separators(facts.fitting),
-                      with_separators(facts.reserved)),
-          fmt::format("Memory that is set aside but holds nothing is called fragmentation. A "
-                      "place for {} tokens of which {} are used is {} empty, even when the "
-                      "text is finished.",
-                      with_separators(longest), with_separators(facts.context()),
-                      as_percent(1 - used, 0)),
-          end_of_block(facts)}};
+      .reveal = {fmt::format("{} instead of {}.", with_separators(facts.fitting),
+                             with_separators(facts.reserved)),
+                 fmt::format(
+                     "Memory that is set aside but holds nothing is called fragmentation. A "
+                     "place for {} tokens of which {} are used is {} empty, even when the "
+                     "text is finished.",
+                     with_separators(longest), with_separators(facts.context()),
+                     as_percent(1 - used, 0)),
+                 end_of_block(facts), block_sizes(facts)},
+      .figures = {"lesson_blocks"}};
 }
 
 // ---- promises
@@ -78,6 +95,46 @@ const LessonLoad* largest_chat(const LessonFacts& facts) {
     found = &load;
   }
   return found;
+}
+
+/// "10 %, 30 %, 60 % and 90 %": the loads that were tried.
+std::string loads_tried(const LessonFacts& facts) {
+  std::string text;
+  const std::size_t count = facts.numbers.loads.size() - 1;  // the last one: all wait
+  for (std::size_t i = 0; i < count; ++i) {
+    if (i > 0) text += i + 1 == count ? " and " : ", ";
+    text += as_percent(facts.numbers.loads[i].share, 0);
+  }
+  return text;
+}
+
+/// What waiting does to batch and step, as far as the figures bear it.
+std::string why_not_both(const LessonFacts& facts) {
+  const LessonLoad& little = facts.numbers.loads.front();
+  const LessonLoad& most = facts.numbers.loads.back();
+  std::string text = fmt::format(
+      "When requests wait, there is always one to fill the batch: {} texts at once on average "
+      "instead of {} at {}.",
+      fixed(most.mean_running, 1), fixed(little.mean_running, 1), as_percent(little.share, 0));
+  if (most.tpot_p95 > 1.1 * little.tpot_p95) {
+    text += fmt::format(
+        " Fuller steps serve more requests, but each takes longer, so further tokens come within "
+        "{} instead of {}.",
+        as_time(most.tpot_p95), as_time(little.tpot_p95));
+  }
+  return text + " Full batches need waiting requests, and those who chat must not wait.";
+}
+
+/// Where decode alone is fastest with fewer texts than the engine takes, the limit on texts is
+/// worth a try.
+std::string where_decode_peaks(const LessonFacts& facts) {
+  const auto& batches = facts.numbers.batches;
+  const LessonBatch& best = *std::ranges::max_element(batches, {}, &LessonBatch::tokens_per_s);
+  if (best.tokens_per_s < 1.02 * batches.back().tokens_per_s) return "";
+  return fmt::format(
+      " (As it is set: decode is fastest with {} in a step, so a limit of that, --max-num-seqs {}, "
+      "might serve more.)",
+      texts_words(best.batch), best.batch);
 }
 
 std::string load_words(const LessonLoad& load) {
@@ -104,43 +161,63 @@ LessonStep slo(const LessonFacts& facts) {
       .text =
           {"Not everyone waits for the same. Someone who chats reads along. A batch job, such as "
            "a thousand reports to be summarised by tomorrow, waits for the end only.",
-           fmt::format("What is promised to requests is their service level objective, SLO. "
+           fmt::format("What is promised to users is the service level objective, SLO. "
                        "Requests with the same promise are an SLO class. Let the promise to "
                        "chat be: of 100 requests, 95 have their first token within {} and "
                        "further tokens within {} each.",
                        duration(kChatFirstToken.value), duration(kChatFurtherToken.value)),
            fmt::format(
-               "If all requests wait from the start, this deployment ({}) serves {} a second, "
-               "each of {} and {}. That is the most, and all that a batch job asks for.",
+               "If all requests wait from the start, this deployment, that is model, machine and "
+               "engine with its settings ({}), serves {} a second, each of {} and {}. Call that "
+               "the most; a batch job asks for nothing else.{}",
                headline(facts.deployment), fixed(most.requests_per_s, 2),
-               counted(facts.prompt, "prompt token"), counted(facts.generate, "answer token"))},
+               counted(facts.prompt, "prompt token"), counted(facts.generate, "answer token"),
+               where_decode_peaks(facts))},
       .ask =
-          ask_choice("Requests now arrive one by one, at random. Up to which load is the promise "
-                     "to chat kept?",
+          ask_choice("Requests now arrive one by one, at random. Up to which of these loads is the "
+                     "promise to chat kept?",
                      std::move(choices), chat ? percent_key(chat->share) : "none"),
       .reveal = {},
       .figures = {"lesson_loads"}};
   for (const LessonLoad& load : facts.numbers.loads) step.reveal.push_back(load_words(load));
   step.reveal.push_back(
       chat
-          ? fmt::format("So chat is kept up to {} of the most. The price of a promise is work left "
+          ? fmt::format("So of {} of the most, which were tried, {} is the largest load at which "
+                        "the promise to chat is kept. The price of a promise is work left "
                         "undone: batch requests can fill what chat leaves, if the engine lets chat "
                         "go first.",
-                        as_percent(chat->share, 0))
+                        loads_tried(facts), as_percent(chat->share, 0))
           : fmt::format("So the promise to chat is not kept at any of these loads. It takes a "
                         "faster {}, a smaller model or a shorter prompt; a batch job can still use "
                         "this one.",
                         facts.machine()));
+  step.reveal.push_back(why_not_both(facts));
+  step.reveal.push_back(
+      "In the table, TTFT is the time to first token, TPOT the time per output token after it, and "
+      "p95 what 95 of 100 requests stay within.");
   return step;
 }
 
 // ---- utilisation
 
+/// By so much more of the time is it busy than the load explains, or from one load to another.
+constexpr double kClearlyMore = 0.15;
+
+/// Whether busy says more than the load.
+bool is_trap(const LessonFacts& facts) {
+  return facts.load_at(kTrapShare).busy_share > kTrapShare + kClearlyMore;
+}
+
+/// Whether steps follow each other without a pause even at little load.
+bool is_always_busy(const LessonFacts& facts) {
+  return facts.load_at(kTrapShare).busy_share - facts.numbers.loads.front().busy_share <
+         kClearlyMore;
+}
+
 LessonStep busy(const LessonFacts& facts) {
   const LessonLoad& trap = facts.load_at(kTrapShare);
   const LessonLoad& little = facts.numbers.loads.front();
   const LessonLoad& most = facts.numbers.loads.back();
-  const bool is_trap = trap.busy_share > kTrapShare + 0.15;
   LessonStep step{
       .key = "busy",
       .title = "Busy is not full",
@@ -155,19 +232,22 @@ LessonStep busy(const LessonFacts& facts) {
                          .start = 50,
                          .high = 100,
                          .truth_text = as_percent(trap.busy_share, 0)}),
-      .reveal = {fmt::format("{} at {} of the most, and already {} at {}.",
+      .reveal = {fmt::format("{} at {} of the most, and {}{} at {}.",
                              as_percent(trap.busy_share, 0), as_percent(trap.share, 0),
+                             little.busy_share > little.share + kClearlyMore ? "already " : "",
                              as_percent(little.busy_share, 0), as_percent(little.share, 0)),
                  fmt::format(
-                     "A step runs as long as any request is there. More requests do not make "
-                     "more steps, they make fuller ones: {} texts at once on average at {}, "
-                     "{} at {}, {} when all wait.",
+                     "A step runs as long as any request is there. More requests {}: {} texts at "
+                     "once on average at {}, {} at {}, {} when all wait.",
+                     is_always_busy(facts)
+                         ? "do not make more steps, they make fuller ones"
+                         : "fill the pauses with more steps, and make them fuller",
                      fixed(little.mean_running, 1), as_percent(little.share, 0),
                      fixed(trap.mean_running, 1), as_percent(trap.share, 0),
                      fixed(most.mean_running, 1))},
       .figures = {"lesson_busy"}};
   step.reveal.push_back(
-      is_trap
+      is_trap(facts)
           ? "So busy says that there is work, not how much more would fit. To know that, compare "
             "the load with the most that is served."
           : "Here busy is close to the load. With a larger batch it stays high long before the "
@@ -181,51 +261,90 @@ LessonStep busy(const LessonFacts& facts) {
   return step;
 }
 
-std::string_view key_of(Bound bound) {
-  switch (bound) {
-    case Bound::compute:
+std::string_view key_of(LessonLimit limit) {
+  switch (limit) {
+    case LessonLimit::compute:
       return "compute";
-    case Bound::memory:
+    case LessonLimit::memory:
       return "memory";
-    case Bound::latency:
+    case LessonLimit::latency:
       return "latency";
-    case Bound::communication:
+    case LessonLimit::communication:
       return "exchange";
+    case LessonLimit::losses:
+      return "losses";
   }
   return {};
 }
 
-std::string_view work_of(Bound bound) {
-  switch (bound) {
-    case Bound::compute:
+std::string_view work_of(LessonLimit limit) {
+  switch (limit) {
+    case LessonLimit::compute:
       return "work that waits for arithmetic";
-    case Bound::memory:
+    case LessonLimit::memory:
       return "work that waits for memory";
-    case Bound::latency:
+    case LessonLimit::latency:
       return "starting kernels and the program around them";
-    case Bound::communication:
+    case LessonLimit::communication:
       return "the exchange between GPUs";
+    case LessonLimit::losses:
+      return "kernels that run below the machine's speed";
   }
   return {};
+}
+
+/// What more of the other resource gains: `share` of the step waits for it.
+std::string gained(double share, std::string_view other) {
+  constexpr double kNothing = 0.02;
+  if (share < kNothing) return "gains nothing";
+  return fmt::format("gains less: only the {} of the step that waits for {} would get shorter",
+                     as_percent(share, 0), other);
+}
+
+/// Why the load serves fewer tokens than its decode steps alone would yield.
+std::string prompts_take_the_rest(const LessonFacts& facts) {
+  const LessonLoad& most = facts.numbers.loads.back();
+  const double served = most.requests_per_s * to_double(facts.generate);
+  if (served > 0.9 * facts.full.tokens_per_s) return "";
+  return fmt::format(
+      "One after the other, such steps would yield {} tokens/s; served are {} x {} = {}. Prefill "
+      "takes the rest of the time{}.",
+      with_separators(std::llround(facts.full.tokens_per_s)), fixed(most.requests_per_s, 2),
+      with_separators(facts.generate), with_separators(std::llround(served)),
+      most.tpot_p95 > 1.1 * facts.full.step
+          ? fmt::format(", and a text in decode waits meanwhile: hence further tokens within {} "
+                        "when all wait",
+                        as_time(most.tpot_p95))
+          : "");
 }
 
 std::string what_helps(const LessonFacts& facts) {
-  switch (facts.full.bound) {
-    case Bound::memory:
-      return "Memory is the limit, so a machine with more FLOP/s gains nothing. What helps is more "
-             "bandwidth, or fewer bytes: quantised weights, a quantised KV cache, shorter texts.";
-    case Bound::compute:
-      return "Arithmetic is the limit, so more bandwidth gains nothing. What helps is a higher "
-             "peak, "
-             "or cheaper arithmetic: weights and numbers in fewer bits.";
-    case Bound::latency:
+  switch (facts.full.limit) {
+    case LessonLimit::memory:
+      return fmt::format(
+          "Memory is the limit, so a machine with more FLOP/s {}. What helps most is more "
+          "bandwidth, "
+          "or fewer bytes: quantised weights, a quantised KV cache, shorter texts.",
+          gained(facts.full.compute_share, "arithmetic"));
+    case LessonLimit::compute:
+      return fmt::format(
+          "Arithmetic is the limit, so more bandwidth {}. What helps most is a higher peak, or "
+          "cheaper arithmetic: weights and numbers in fewer bits.",
+          gained(facts.full.memory_share, "memory"));
+    case LessonLimit::latency:
       return "Neither memory nor arithmetic is the limit: the step waits for kernels to start and "
              "for the program around them. What helps is fewer and larger kernels, more texts in "
              "each step, or a faster processor to start them.";
-    case Bound::communication:
+    case LessonLimit::communication:
       return "The exchange between GPUs is the limit. What helps is a faster link or fewer GPUs "
              "for "
              "each replica.";
+    case LessonLimit::losses:
+      return fmt::format(
+          "Neither memory nor arithmetic is used up: {} The rest is lost in kernels that run below "
+          "the machine's speed. What helps is better kernels, or fewer texts in a step if they "
+          "are what slows it down; a larger machine alone would change little.",
+          at_full_speed(facts.full));
   }
   return {};
 }
@@ -238,33 +357,42 @@ LessonStep night(const LessonFacts& facts) {
       {"memory", "Reading weights, keys and values from memory"},
       {"compute", "Arithmetic"},
       {"latency", "Starting kernels, and the program around them"}};
+  if (full.limit == LessonLimit::losses) {
+    choices.push_back({"losses", "Neither: kernels that run below the machine's speed"});
+  }
   if (facts.deployment.parallel.gpus() > 1) {
     choices.push_back({"exchange", "What the GPUs send each other"});
   }
-  return {.key = "night",
-          .title = "The case at 2:47",
-          .text = {fmt::format(
-              "It is 2:47 at night. Users wait, requests queue, {} run in each step. "
-              "The dashboard says: utilisation {}. What it shows is the share of the "
-              "arithmetic peak that is in use. \"There is plenty left\", someone "
-              "writes, \"so it cannot be the {}.\"",
-              texts_words(full.batch), as_percent(full.flop_share, 0), facts.machine())},
-          .ask = ask_choice("What takes the largest part of such a step?", std::move(choices),
-                            std::string(key_of(full.bound))),
-          .reveal = {
-              fmt::format("A decode step of {} takes {}, and {} of that goes to {}. It uses {} of "
-                          "the arithmetic peak and {} of the memory bandwidth; no real step "
-                          "reaches all of either.",
-                          texts_words(full.batch), as_time(full.step),
-                          as_percent(full.bound_share, 0), work_of(full.bound),
-                          as_percent(full.flop_share, 0), as_percent(full.bandwidth_share, 0)),
-              what_helps(facts),
-              fmt::format("Three numbers can be called utilisation: busy, {} here; arithmetic, "
-                          "{}; bandwidth, {}. Only the one that belongs to the limit says how "
-                          "full the machine is. The first asks whether something runs, the "
-                          "others how much of the machine it uses.",
-                          as_percent(most.busy_share, 0), as_percent(full.flop_share, 0),
-                          as_percent(full.bandwidth_share, 0))}};
+  LessonStep step{
+      .key = "night",
+      .title = "The case at 2:47",
+      .text = {fmt::format("It is 2:47 at night. Users wait, requests queue, {} run in each step. "
+                           "The dashboard says: utilisation {}. What it shows is the share of the "
+                           "arithmetic peak that is in use. \"There is plenty left\", someone "
+                           "writes, \"so it cannot be the {}.\"",
+                           texts_words(full.batch), as_percent(full.flop_share, 0),
+                           facts.machine())},
+      .ask = ask_choice("What takes the largest part of such a step?", std::move(choices),
+                        std::string(key_of(full.limit))),
+      .reveal = {fmt::format("A decode step of {} takes {}, and {} goes to {}. It uses {} of "
+                             "the arithmetic peak and {} of the memory bandwidth; no real step "
+                             "reaches all of either.",
+                             texts_words(full.batch), as_time(full.step),
+                             full.limit == LessonLimit::losses
+                                 ? "most of that"
+                                 : as_percent(full.limit_share, 0) + " of that",
+                             work_of(full.limit), as_percent(full.flop_share, 0),
+                             as_percent(full.bandwidth_share, 0)),
+                 what_helps(facts),
+                 fmt::format("Three numbers can be called utilisation: busy, {} here; arithmetic, "
+                             "{}; bandwidth, {}. Only the one that belongs to the limit says how "
+                             "full the machine is. The first asks whether something runs, the "
+                             "others how much of the machine it uses.",
+                             as_percent(most.busy_share, 0), as_percent(full.flop_share, 0),
+                             as_percent(full.bandwidth_share, 0))}};
+  const std::string rest = prompts_take_the_rest(facts);
+  if (!rest.empty()) step.reveal.push_back(rest);
+  return step;
 }
 
 // ---- choosing a token
@@ -285,14 +413,15 @@ LessonStep choosing(const LessonFacts&) {
   return {
       .key = "sampling",
       .title = "Choosing the token",
-      .text =
-          {fmt::format("At the end of a step every token has a score, and scores become "
-                       "probabilities. After \"{}\" let \"{}\" have {}, then \"{}\" {}, and so "
-                       "on; the numbers are invented.",
-                       plain.text, favourite(plain).word, chance(plain), plain.words.at(1).word,
-                       as_percent(plain.words.at(1).chance, 0)),
-           "The token is then drawn at random by its probability: sampling. First all scores are "
-           "divided by a number, the temperature."},
+      .text = {fmt::format(
+                   "At the end of a step every token has a score. All scores are divided by a "
+                   "number, the temperature, 1 unless it is set, and then become "
+                   "probabilities: the higher the score, the likelier. After \"{}\" let \"{}\" "
+                   "have {}, then \"{}\" {}, and so "
+                   "on; the numbers are invented.",
+                   plain.text, favourite(plain).word, chance(plain), plain.words.at(1).word,
+                   as_percent(plain.words.at(1).chance, 0)),
+               "The token is then drawn at random by its probability: sampling."},
       .ask = ask_choice(fmt::format("The temperature goes from 1 to {}. What happens to the {} of "
                                     "\"{}\"?",
                                     kCold, chance(plain), favourite(plain).word),
@@ -310,7 +439,8 @@ LessonStep choosing(const LessonFacts&) {
                              kTop, favourite(plain).word, chance(few)),
                  fmt::format(
                      "Top-p keeps the likeliest tokens until they sum to p. With p = {} that "
-                     "takes {} of the {}. Where the model is sure, few tokens stay; where it "
+                     "takes {} of these {} candidates. Where the model is sure, few tokens stay; "
+                     "where it "
                      "is not, many.",
                      kNucleus, nucleus.kept, plain.words.size())},
       .figures = {}};
@@ -321,6 +451,15 @@ LessonStep choosing(const LessonFacts&) {
 void add_serving(const LessonFacts& facts, std::vector<LessonStep>& steps) {
   for (const auto make : {paging, slo, busy, night, choosing}) steps.push_back(make(facts));
 }
+
+namespace {
+
+/// Whether a step of several texts takes less than half the time of as many steps of one.
+bool shares_pay(const LessonFacts& facts) {
+  return facts.together.step / facts.decode.step < to_double(facts.together.batch) / 2;
+}
+
+}  // namespace
 
 std::vector<TeachBack> teach_back(const LessonFacts& facts) {
   const LessonNumbers& numbers = facts.numbers;
@@ -339,8 +478,9 @@ std::vector<TeachBack> teach_back(const LessonFacts& facts) {
       {fmt::format("With the cache, {} times fewer keys and values are computed. Why is the answer "
                    "not {} times as fast?",
                    ratio_words(facts.counts.waste_factor), ratio_words(facts.counts.waste_factor)),
-       fmt::format("A step with the cache computes one token only, but it {}. The answer is {} "
-                   "times as fast.",
+       fmt::format("A step without the cache computes many tokens, but all at once, which takes "
+                   "less than one by one. A step with the cache computes one token only, but it "
+                   "{}. The answer is {} times as fast.",
                    what_is_left(facts),
                    ratio_words(numbers.tokens.naive_total / numbers.tokens.cached_total))},
       {"What limits prefill, and what limits decode?",
@@ -353,7 +493,8 @@ std::vector<TeachBack> teach_back(const LessonFacts& facts) {
                    texts_words(facts.together.batch)),
        fmt::format(
            "They share the reading of the weights. Each needs arithmetic and its own keys and "
-           "values. So a step takes {} times as long for {} times the tokens.",
+           "values. {} a step takes {} times as long for {} times the tokens.",
+           shares_pay(facts) ? "So" : "Here the shared part is small, so sharing gains little:",
            ratio_words(facts.together.step / facts.decode.step),
            with_separators(facts.together.batch))},
       {"When does speculative decoding gain most, and when least?",
@@ -363,7 +504,7 @@ std::vector<TeachBack> teach_back(const LessonFacts& facts) {
            "and with drafts that are seldom right.",
            counted(facts.drafts, "draft token"))},
       {"Why does quantisation of the weights help decode?",
-       "Decode reads all weights for every token, and fewer bits are fewer bytes to read. Where "
+       "Decode reads the weights for every token, and fewer bits are fewer bytes to read. Where "
        "something else limits the step, it helps less."},
       {"What does paging save?",
        fmt::format(
@@ -373,16 +514,22 @@ std::vector<TeachBack> teach_back(const LessonFacts& facts) {
            with_separators(facts.deployment.engine.max_model_len),
            with_separators(facts.reserved))},
       {"Why can chat and batch not both have what they want from the same load?",
-       fmt::format("The most requests are served when many wait, and those who chat must not wait. "
-                   "Here chat is kept {}.",
-                   chat ? "up to " + as_percent(chat->share, 0) + " of the most"
-                        : "at none of the loads that were tried")},
+       fmt::format("{} Here the promise to chat is kept at {}.", why_not_both(facts),
+                   chat
+                       ? fmt::format("{} of the most, the largest of the loads tried that keeps it",
+                                     as_percent(chat->share, 0))
+                       : "none of the loads that were tried")},
       {fmt::format("The dashboard says: busy {}. Is the deployment full?",
                    as_percent(trap.busy_share, 0)),
-       fmt::format(
-           "That does not follow: this is at {} of the most that it serves. Busy says that a "
-           "step is running, not how much of the machine it uses.",
-           as_percent(trap.share, 0))},
+       fmt::format("{} {} of the most that it serves. Busy says that a step is running, not how "
+                   "much of the machine it uses{}.",
+                   is_trap(facts) ? "That does not follow: this is at"
+                                  : "No, though here busy happens to be close to the load,",
+                   as_percent(trap.share, 0),
+                   is_trap(facts)
+                       ? ""
+                       : "; with larger batches it is high long before the deployment is "
+                         "full")},
       {"What do temperature, top-k and top-p do?",
        "Temperature makes likely tokens likelier (below 1) or less so (above 1). Top-k keeps a "
        "fixed "

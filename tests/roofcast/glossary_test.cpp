@@ -43,6 +43,17 @@ TEST(Glossary, FindsTermsByKeyNameAndSpelling) {
   EXPECT_GE(terms_with("cache").size(), 2U);
 }
 
+TEST(Glossary, WholeWordsComeBeforePartsOfWords) {
+  EXPECT_EQ(find_term("us")->key, "us");
+  const std::vector<GlossaryTerm> found =
+      terms_with("page");  // a spelling of block; "pages", "paging"
+  ASSERT_FALSE(found.empty());
+  EXPECT_EQ(found.front().key, "block");
+  const std::vector<GlossaryTerm> host = terms_with("time");  // "times" nowhere before "host time"
+  ASSERT_FALSE(host.empty());
+  EXPECT_NE((" " + host.front().term + " ").find(" time "), std::string::npos);
+}
+
 TEST(Glossary, TermsOfATextAreWholeWordsAndTheLongestOfThem) {
   EXPECT_THAT(terms_of("The KV cache keeps keys and values."),
               ElementsAre("kv-cache", "keys-and-values"));

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cctype>
+#include <fstream>
+#include <nlohmann/json.hpp>
 #include <set>
 
 #include "base/numbers.hpp"
@@ -58,6 +60,8 @@ TEST(Lesson, GoesFromTheFirstGuessToSampling) {
   EXPECT_THAT(keys, ElementsAre("start", "shape", "grows", "fortieth", "cause", "fixes", "phases",
                                 "roofline", "batching", "speculative", "quantisation", "paging",
                                 "slo", "busy", "night", "sampling"));
+  keys.emplace_back("teach-back");
+  EXPECT_EQ(lesson_step_keys(), keys);
 }
 
 // 200 tokens after 500: 200 * 500 + 200 * 199 / 2 = 119,900 computations against 700, 171 times as
@@ -101,7 +105,79 @@ TEST(Lesson, TextsThatFitAreThoseOfTheMemoryPlan) {
             static_cast<double>(plan.solution->batch.value()));
 }
 
+// The products of LLaMA-3.1-8B have 8,030,261,248 - 128,256 x 4,096 (embedding) - 65 x 4,096
+// (norms) = 7,504,658,432 weights of 2 bytes: 13.98 GiB. A step looks up one row of the embedding.
+TEST(Lesson, ADecodeStepDoesNotReadTheEmbedding) {
+  EXPECT_THAT(all_of(step(on_h100(), "phases")), HasSubstr("reads the weights again, 13.98 GiB,"));
+  for (const LessonStep& one : on_h100().steps) {
+    EXPECT_THAT(all_of(one), Not(HasSubstr("all 14.96"))) << one.key;
+  }
+}
+
+// A LLaMA-3.1-8B text takes 500 to 700 tokens of 131,072 while it is written, 600 on average:
+// 1 - 600 / 131,072 = 99.54 % of a place for the longest are empty. In blocks of 256 it takes 512
+// slots for 500 to 512 tokens (13 lengths) and 768 for 513 to 700 (188): 1 - 201 x 600 / (13 x 512
+// + 188 x 768) = 20.15 %.
+TEST(Lesson, SmallerBlocksFitMoreTextsAndLeaveLessEmpty) {
+  const std::vector<LessonBlocks>& all = on_h100().numbers.blocks;
+  std::vector<std::int64_t> sizes;
+  for (const LessonBlocks& one : all) sizes.push_back(one.block_tokens);
+  EXPECT_THAT(sizes, ElementsAre(1, 16, 32, 64, 128, 256, 131'072));
+  EXPECT_EQ(all.front().empty_share, 0);
+  EXPECT_NEAR(all[5].empty_share, 0.2015, 5e-5);
+  EXPECT_TRUE(all.back().longest);
+  EXPECT_NEAR(all.back().empty_share, 1 - 600.0 / 131'072, 1e-12);
+  for (std::size_t i = 1; i < all.size(); ++i) {
+    EXPECT_LE(all[i].texts, all[i - 1].texts) << all[i].block_tokens;
+    EXPECT_GE(all[i].empty_share, all[i - 1].empty_share) << all[i].block_tokens;
+  }
+  EXPECT_EQ(static_cast<double>(all[1].texts), step(on_h100(), "paging").ask->truth.value());
+}
+
+// 2.7731 tokens with four drafts, 4 if all were right; 8 bits halve the products' weights only.
+TEST(Lesson, ThePlainGuessIsToldWhyItIsLess) {
+  const auto drafts = judge(*step(on_h100(), "speculative").ask, "4");
+  EXPECT_EQ(drafts->grade, Grade::off);
+  EXPECT_THAT(drafts->said, HasSubstr("only if those before it are right"));
+  const auto narrow = judge(*step(on_h100(), "quantisation").ask, "2");
+  EXPECT_EQ(narrow->grade, Grade::off);
+  EXPECT_THAT(narrow->said, AllOf(HasSubstr("Less"), HasSubstr("does not shrink")));
+  EXPECT_EQ(judge(*step(on_h100(), "speculative").ask, "3.9")->grade, Grade::not_far_off);
+}
+
+TEST(Lesson, NoChangeIsNotPraisedWhereSomethingChanges) {
+  const LessonAsk& ask = *step(on_h100(), "fortieth").ask;
+  ASSERT_GT(ask.truth.value(), 1.005);
+  ASSERT_LT(ask.truth.value(), 1.15);  // 1 would be within 15 %
+  EXPECT_EQ(judge(ask, "1")->grade, Grade::off);
+  EXPECT_EQ(judge(ask, "0.99")->grade, Grade::off);
+  EXPECT_EQ(judge(ask, "1.05")->grade, Grade::very_close);
+}
+
+TEST(Lesson, MoreOfTheOtherResourceGainsLessWherePartOfAStepWaitsForIt) {
+  EXPECT_THAT(all_of(step(on_h100(), "night")),
+              AllOf(HasSubstr("more FLOP/s gains less: only the"), HasSubstr("Prefill takes"),
+                    Not(HasSubstr("gains nothing"))));
+}
+
 // ---- sentences follow the deployment
+
+/// A profile whose memory could read the weights many times within a step.
+TEST(Lesson, NeitherLimitIsNamedWhereASlowStepComesNearNeither) {
+  nlohmann::json profile = nlohmann::json::parse(std::ifstream(kCpuProfile));
+  profile["memory_bandwidth_bytes_per_s"] =
+      20 * profile.at("memory_bandwidth_bytes_per_s").get<double>();
+  for (auto& [name, peak] : profile.at("dense_peak_flops_per_s").items())
+    peak = 20 * peak.get<double>();
+  const std::string path = ::testing::TempDir() + "/slow-cpu.json";
+  std::ofstream(path) << profile;
+  const LessonAnswer answer = lesson("gpt2", path.c_str());
+  for (const LessonBatch& one : answer.numbers.batches) ASSERT_LT(one.bandwidth_share, 0.5);
+  EXPECT_THAT(all_of(step(answer, "phases")),
+              AllOf(Not(HasSubstr("Decode is memory-bound")), HasSubstr("near neither limit"),
+                    HasSubstr("At full bandwidth its reading would take")));
+  EXPECT_EQ(step(answer, "night").ask->right, "losses");
+}
 
 TEST(Lesson, AnH100IsComputeBoundInPrefillAndMemoryBoundInDecode) {
   EXPECT_THAT(all_of(step(on_h100(), "phases")),

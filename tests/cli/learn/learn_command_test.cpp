@@ -29,7 +29,7 @@ LessonAnswer small_lesson() {
 std::string held(LessonAnswer answer, const std::string& typed) {
   std::istringstream in(typed);
   std::ostringstream out;
-  hold_lesson(answer, in, out);
+  hold_lesson(answer, {.again = " --model gpt2"}, in, out);
   return out.str();
 }
 
@@ -59,6 +59,13 @@ TEST(LearnCommand, PrintsOneStep) {
   const CommandResult none = run_command(std::string("learn rofline") + kSmall);
   EXPECT_EQ(none.exit_code, 2);
   EXPECT_THAT(none.err, HasSubstr("no step 'rofline', did you mean 'roofline'?"));
+}
+
+TEST(LearnCommand, DoesNotSuggestWhatIsNotAlike) {
+  EXPECT_THAT(run_command(std::string("learn foo") + kSmall).err,
+              AllOf(HasSubstr("no step 'foo'"), Not(HasSubstr("did you mean"))));
+  EXPECT_THAT(run_command(std::string("learn --step glossary") + kSmall).err,
+              HasSubstr("roofcast learn glossary"));
 }
 
 TEST(LearnCommand, OtherFormatsHaveTheSame) {
@@ -125,16 +132,17 @@ TEST(LessonSession, AWrongGuessIsToldSo) {
 
 TEST(LessonSession, AnEmptyLineSkipsAndNonsenseIsAskedAgain) {
   EXPECT_THAT(held(one_step("grows"), "\n\n"),
-              AllOf(HasSubstr("Added up"), Not(HasSubstr("Right.")), Not(HasSubstr("No:"))));
+              AllOf(HasSubstr("Added up"), Not(HasSubstr("Right.")), Not(HasSubstr("No:")),
+                    HasSubstr("The answer: The text that goes through the model.")));
   EXPECT_THAT(held(one_step("grows"), "9\nwhat\n3\n\n"),
               AllOf(HasSubstr("That is none of them"), HasSubstr("Right.")));
   EXPECT_THAT(held(one_step("roofline"), "many\n300\n\n"), HasSubstr("That is not a number"));
 }
 
 TEST(LessonSession, EndsPolitelyAtTheEndOfTheInput) {
-  EXPECT_THAT(
-      held(one_step("grows"), ""),
-      AllOf(HasSubstr("roofcast learn grows shows this step again"), Not(HasSubstr("Added up"))));
+  EXPECT_THAT(held(one_step("grows"), ""),
+              AllOf(HasSubstr("roofcast learn grows --model gpt2 shows this step again"),
+                    Not(HasSubstr("Added up"))));
 }
 
 TEST(LessonSession, GoesToTheLastQuestion) {
@@ -143,6 +151,20 @@ TEST(LessonSession, GoesToTheLastQuestion) {
   const std::string said = held(small_lesson(), lines);
   EXPECT_THAT(said, AllOf(HasSubstr("16/16"), HasSubstr("Teach it back"),
                           HasSubstr("That was the lesson.")));
+}
+
+TEST(LessonSession, ShowsFiguresAsTablesWithBars) {
+  EXPECT_THAT(held(one_step("shape"), "\n\n"),
+              AllOf(HasSubstr("The staircase: time of each token"), HasSubstr("####")));
+}
+
+// The longest bar has 24 columns; half its height is 12.
+TEST(LessonSession, BarsAreAsLongAsTheFirstSeriesIsHigh) {
+  const Figure figure{.series = {{.name = "time", .points = {{.x = 1, .y = 2}, {.x = 2, .y = 4}}}},
+                      .table = {.title = "", .columns = {{"Token"}}, .rows = {{"1"}, {"2"}}}};
+  const Table table = table_with_bars(figure);
+  EXPECT_EQ(table.rows[0].back(), std::string(12, '#'));
+  EXPECT_EQ(table.rows[1].back(), std::string(24, '#'));
 }
 
 TEST(LessonSession, LinesBreakAtBlanks) {

@@ -19,6 +19,7 @@ using testing::Contains;
 using testing::ElementsAre;
 using testing::IsSupersetOf;
 using testing::Not;
+using testing::UnorderedElementsAre;
 
 /// The offered words, and ":files".
 std::vector<std::string> offered(const std::string& line) {
@@ -68,6 +69,13 @@ TEST(Completion, OffersCommands) {
   EXPECT_THAT(offered("runs im"), ElementsAre("import"));
   EXPECT_THAT(offered("--v"), ElementsAre("--version"));
   EXPECT_TRUE(offered("nothing --gp").empty());
+}
+
+TEST(Completion, OffersStepsOfTheLesson) {
+  EXPECT_THAT(offered("learn pa"), ElementsAre("paging"));
+  EXPECT_THAT(offered("learn s"),
+              UnorderedElementsAre("start", "shape", "speculative", "slo", "sampling"));
+  EXPECT_THAT(offered("learn gl"), ElementsAre("glossary"));
 }
 
 TEST(Completion, OffersFlagsOfTheCommandItStandsIn) {
