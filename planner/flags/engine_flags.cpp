@@ -267,10 +267,10 @@ const Flags<DeploymentOptions>& machine_flags() {
 }
 
 const Flags<DeploymentOptions>& engine_choice_flags() {
-  static const std::string help = preset_list() + ", or a FILE.json";
+  static const std::string help = preset_list();
   static const Flags<DeploymentOptions> flags = {
       {.name = "engine",
-       .placeholder = "PRESET",
+       .placeholder = "PRESET|FILE",
        .help = help,
        .read = into(&DeploymentOptions::engine, parse_text),
        .place = "engine"}};

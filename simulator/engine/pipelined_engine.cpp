@@ -15,7 +15,7 @@ PipelinedEngine::PipelinedEngine(const Replica& replica, RequestTable& table, To
                                 replica.engine.max_num_batched_tokens +
                                     replica.engine.speculation.lookahead() +
                                     decode_slots(replica.engine) - 1,
-                                replica.engine.kv_reservation),
+                                replica.engine.kv_reservation, keeps_checkpoints(replica.engine)),
              .waiting = WaitingQueue(replica.engine.order),
              .requests = table,
              .seed = replica.seed,

@@ -193,7 +193,12 @@ TEST(EngineKnobs, AreRefusedByEnginesThatDoNotHaveThem) {
 TEST(EngineKnobs, AreNothingWithoutThePartnerThatSwitchesThemOn) {
   for (const EngineKnob& knob : engine_knobs()) {
     if (*knob.partner == '\0') continue;
-    EXPECT_THAT(refusal("vllm-0.19", knob, knob.examples.front()),
+    const auto has_it = [&](const EnginePreset& preset) {
+      return owns(knob.owner, preset.defaults.scheduler, preset.defaults.memory_rule);
+    };
+    const auto preset = std::ranges::find_if(engine_presets(), has_it);
+    ASSERT_NE(preset, engine_presets().end()) << knob.key;
+    EXPECT_THAT(refusal(preset->name, knob, knob.examples.front()),
                 HasSubstr(knob_name(knob) + ": requires "))
         << knob.key;
   }

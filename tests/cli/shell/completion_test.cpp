@@ -127,6 +127,7 @@ std::string line_for(const std::string& option) {
       {"range-ratio-style", "trace --num-prompts 1 --random-range-ratio 0.5"},
       {"format", "runs import nothing"},
       {"terms", "fit nothing --out nothing.json"},
+      {"step", "learn --model gpt2 --gpu h100"},
       {"dtype", "memory --model gpt2 --gpu h100"},
       {"quantization", "memory --model gpt2 --gpu h100"}};
   const auto found = kLines.find(option);

@@ -73,7 +73,8 @@ TEST(Scaling, AStartingReplicaIsLetGoWhenNobodyNeedsItAnyMore) {
 
 TEST(Scaling, APrefillReplicaStaysUntilWhatItSendsHasArrived) {
   // Both prompts are computed at 1 s and take 10 s of the links. 2 s: no request waits, prefill
-  // replica 1 is to go, and does at 11 s; its request has its second token at 12 s.
+  // replica 1 is to go, and does at 11 s; the decode replica computes the prompts' last tokens
+  // again and has the first tokens at 12 s, the second at 13 s.
   static const FakeStepTime step_time(Seconds{1});
   const Replica replica = replica_of(plain_engine(), step_time, 1000, 1);
   Cluster cluster;
@@ -83,12 +84,12 @@ TEST(Scaling, APrefillReplicaStaysUntilWhatItSendsHasArrived) {
       Autoscaling{.max_replicas = 2, .interval = 2 * kSecond, .scale_down_window = 0};
   cluster.link.bandwidth = BytesPerSecond{1};
   const auto result = simulate(cluster, batch_of({{10, 2}, {10, 2}}), {});
-  EXPECT_EQ(result.requests[1].finished, 12 * kSecond);
+  EXPECT_EQ(result.requests[1].finished, 13 * kSecond);
   EXPECT_EQ(result.replicas[1].paid, Seconds{11});
   EXPECT_EQ(result.replicas[1].served, 1);     // a prompt
   EXPECT_EQ(result.replicas[1].completed, 0);  // but no request
   EXPECT_EQ(result.replicas[2].completed, 2);
-  EXPECT_EQ(result.replicas[2].use.prefill_tokens, 0);
+  EXPECT_EQ(result.replicas[2].use.prefill_tokens, 2);
 }
 
 TEST(Scaling, OneReplicaThatMayScaleIsShown) {

@@ -42,7 +42,7 @@ AdmissionCandidate prompt(std::int64_t tokens, std::int64_t cached) {
 }
 
 TEST(TensorrtMicroBatch, WhatIsCachedTakesNoneOfTheBudget) {
-  // TensorRT-LLM's own case (1.3, microBatchSchedulerTest.cpp, ReusableTokens): budget 20, two
+  // TensorRT-LLM's own case (1.3, microBatchSchedulerTest, ReusableTokens): budget 20, two
   // prompts of 20 tokens, 15 of each cached: 5 + 5 are computed. Without, one fits.
   EXPECT_THAT(shared(engine_of(20, false), {prompt(20, 15), prompt(20, 15)}), ElementsAre(20, 20));
   EXPECT_THAT(shared(engine_of(20, false), {prompt(20), prompt(20)}), ElementsAre(20, 0));
