@@ -14,7 +14,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 
 /// 100 requests at 3 a second, which one H100 serves as they come.
-Scenario chat() {
+Scenario chat_to_size() {
   Scenario scenario{.model = "llama-3.1-8b", .gpu = "h100", .seed = 1};
   scenario.workload = SyntheticWorkload{.num_prompts = 100,
                                         .request_rate = 3,
@@ -24,15 +24,15 @@ Scenario chat() {
   return scenario;
 }
 
-CapacityAnswer read_back(const CapacityAnswer& answer) {
+CapacityAnswer capacity_read_back(const CapacityAnswer& answer) {
   return test::read_back(answer, capacity_answer_from_json, capacity_answer_schema());
 }
 
 TEST(Capacity, ReadsBackAsItWasWritten) {
-  CapacityQuestion question{.scenario = chat(), .explain = true};
+  CapacityQuestion question{.scenario = chat_to_size(), .explain = true};
   question.growth = GrowthQuestion{.growth = {.rate = 0.1}, .from = parse_date("2026-11-22")};
   const CapacityAnswer answer = capacity(question);
-  const CapacityAnswer read = read_back(answer);
+  const CapacityAnswer read = capacity_read_back(answer);
   ASSERT_TRUE(read.asked);
   EXPECT_EQ(read.load, LoadKind::rate);
   EXPECT_EQ(read.asked->load, 3);
@@ -46,11 +46,11 @@ TEST(Capacity, ReadsBackAsItWasWritten) {
 }
 
 TEST(Capacity, OfAClosedLoopIsANumberInFlight) {
-  Scenario scenario = chat();
+  Scenario scenario = chat_to_size();
   std::get<SyntheticWorkload>(scenario.workload).request_rate = kAllAtOnce;
   scenario.max_concurrency = 4;
   const CapacityAnswer answer = capacity({.scenario = scenario});
-  const CapacityAnswer read = read_back(answer);
+  const CapacityAnswer read = capacity_read_back(answer);
   EXPECT_EQ(read.load, LoadKind::concurrency);
   EXPECT_EQ(read.asked->load, 4);
   for (const CapacityPoint& point : read.curve) EXPECT_EQ(point.kind, LoadKind::concurrency);
@@ -58,10 +58,10 @@ TEST(Capacity, OfAClosedLoopIsANumberInFlight) {
 }
 
 TEST(Capacity, WithoutAReplicaIsAskedPoolByPool) {
-  Scenario scenario = chat();
+  Scenario scenario = chat_to_size();
   scenario.cluster = ClusterScenario{.pools = {{.name = "two", .replicas = 2}}};
   const CapacityAnswer answer = capacity({.scenario = scenario, .lose_one = true});
-  const CapacityAnswer read = read_back(answer);
+  const CapacityAnswer read = capacity_read_back(answer);
   ASSERT_EQ(read.lost.size(), 1U);
   EXPECT_EQ(read.lost[0].pool, "two");
   EXPECT_EQ(read.lost[0].replicas_left, 1);
@@ -70,12 +70,12 @@ TEST(Capacity, WithoutAReplicaIsAskedPoolByPool) {
 }
 
 TEST(Capacity, OfWhatDoesNotFitSaysWhyAndNothingElse) {
-  Scenario scenario = chat();
+  Scenario scenario = chat_to_size();
   scenario.model = "llama-3.1-405b";
   const CapacityAnswer answer = capacity({.scenario = scenario});
   EXPECT_FALSE(answer.fits);
   EXPECT_FALSE(answer.holds);
-  EXPECT_THAT(read_back(answer).reason, HasSubstr("does not fit"));
+  EXPECT_THAT(capacity_read_back(answer).reason, HasSubstr("does not fit"));
   std::vector<std::string> keys;
   const Json json = to_json(answer);
   for (const auto& item : json.items()) keys.push_back(item.key());
@@ -84,7 +84,7 @@ TEST(Capacity, OfWhatDoesNotFitSaysWhyAndNothingElse) {
 }
 
 TEST(Capacity, RefusesTheAnswerToAnotherQuestion) {
-  Json json = to_json(capacity({.scenario = chat()}));
+  Json json = to_json(capacity({.scenario = chat_to_size()}));
   json["command"] = "memory";
   EXPECT_THROW(capacity_answer_from_json(json), Error);
   json.erase("capacity");
@@ -92,13 +92,13 @@ TEST(Capacity, RefusesTheAnswerToAnotherQuestion) {
 }
 
 TEST(Capacity, IsCancelledByItsProgress) {
-  EXPECT_THROW(
-      capacity({.scenario = chat()}, [](std::int64_t done, std::int64_t) { return done < 5; }),
-      Error);
+  EXPECT_THROW(capacity({.scenario = chat_to_size()},
+                        [](std::int64_t done, std::int64_t) { return done < 5; }),
+               Error);
 }
 
 TEST(Capacity, LeavesItsFiguresInTheStore) {
-  const CapacityAnswer answer = capacity({.scenario = chat()});
+  const CapacityAnswer answer = capacity({.scenario = chat_to_size()});
   const roofcast::Run run = capacity_row(answer, "roofcast capacity");
   EXPECT_EQ(run.row.kind, "capacity");
   EXPECT_EQ(run.row.gpu, "nvidia-h100-sxm");

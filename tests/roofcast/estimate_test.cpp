@@ -9,7 +9,7 @@
 namespace roofcast {
 namespace {
 
-EstimateQuestion question_of(const std::string& model, const std::string& gpu) {
+EstimateQuestion estimate_question_of(const std::string& model, const std::string& gpu) {
   EstimateQuestion question;
   question.deployment.model = model;
   question.deployment.gpu = gpu;
@@ -27,7 +27,7 @@ void expect_round_trip(const EstimateAnswer& answer) {
 }
 
 TEST(Estimate, RatesFollowFromTimes) {
-  EstimateQuestion question = question_of("llama-3.1-8b", "h100");
+  EstimateQuestion question = estimate_question_of("llama-3.1-8b", "h100");
   question.batch = 4;
   question.input_tokens = 512;
   question.output_tokens = 16;
@@ -45,7 +45,7 @@ TEST(Estimate, RatesFollowFromTimes) {
 
 // 2 * 80 layers * 8 KV heads * 128 * 2 bytes = 327,680 bytes a token; 4,096 tokens: 1.34 GB.
 TEST(Estimate, VariantsHoldTheCacheOfTheSequences) {
-  EstimateQuestion question = question_of("llama-2-70b", "h200");
+  EstimateQuestion question = estimate_question_of("llama-2-70b", "h200");
   question.input_tokens = 3968;
   question.output_tokens = 128;
   const EstimateAnswer answer = estimate(question);
@@ -59,7 +59,7 @@ TEST(Estimate, VariantsHoldTheCacheOfTheSequences) {
 }
 
 TEST(Estimate, OperatorsAndHostMakeUpTheStep) {
-  const EstimateAnswer answer = estimate(question_of("llama-3.1-8b", "h100"));
+  const EstimateAnswer answer = estimate(estimate_question_of("llama-3.1-8b", "h100"));
   for (const auto& [operators, host, step] :
        {std::tuple{answer.operators.prefill, answer.host.prefill, answer.step.prefill},
         std::tuple{answer.operators.decode, answer.host.decode, answer.step.decode}}) {
@@ -79,7 +79,7 @@ TEST(Estimate, OperatorsAndHostMakeUpTheStep) {
 
 // 70.6 B parameters in 16 bits do not fit in 85 GB, which times do not mind.
 TEST(Estimate, SaysThatSequencesDoNotFit) {
-  const EstimateAnswer answer = estimate(question_of("llama-3.1-70b", "h100"));
+  const EstimateAnswer answer = estimate(estimate_question_of("llama-3.1-70b", "h100"));
   EXPECT_FALSE(answer.fits);
   EXPECT_EQ(answer.fitting_sequences, 0);
   EXPECT_GT(answer.decode_step.value, 0);
@@ -87,12 +87,12 @@ TEST(Estimate, SaysThatSequencesDoNotFit) {
 }
 
 TEST(Estimate, RoundTripsEveryKindOfOperator) {
-  EstimateQuestion experts = question_of("deepseek-v3", "h200");
+  EstimateQuestion experts = estimate_question_of("deepseek-v3", "h200");
   experts.deployment.parallel.tensor = 8;
   experts.deployment.parallel.expert_parallel = true;
   expect_round_trip(estimate(experts));
-  EstimateQuestion calibrated =
-      question_of("llama-3.1-8b", ROOFCAST_SOURCE_DIR "/tests/golden/profiles/imaginary-gpu.json");
+  EstimateQuestion calibrated = estimate_question_of(
+      "llama-3.1-8b", ROOFCAST_SOURCE_DIR "/tests/golden/profiles/imaginary-gpu.json");
   const EstimateAnswer measured = estimate(calibrated);
   const auto& operators = measured.operators.decode;
   EXPECT_TRUE(std::any_of(operators.begin(), operators.end(), [](const OperatorAnswer& part) {
@@ -103,7 +103,7 @@ TEST(Estimate, RoundTripsEveryKindOfOperator) {
 
 // GPT-2 has 1,024 positions; a simulation rejects longer requests, too.
 TEST(Estimate, RefusesSequencesLongerThanTheModels) {
-  EstimateQuestion question = question_of("gpt2", "h100");
+  EstimateQuestion question = estimate_question_of("gpt2", "h100");
   question.input_tokens = 1000;
   question.output_tokens = 24;
   EXPECT_TRUE(estimate(question).fits);
@@ -117,7 +117,7 @@ TEST(Estimate, RefusesSequencesLongerThanTheModels) {
 
 // Two ranks hold twice as many sequences as one.
 TEST(Estimate, FitsWhatAllDataParallelRanksHold) {
-  EstimateQuestion question = question_of("llama-3.1-8b", "h100");
+  EstimateQuestion question = estimate_question_of("llama-3.1-8b", "h100");
   const std::int64_t one = *estimate(question).fitting_sequences;
   question.deployment.parallel.data = 2;
   question.batch = 2 * one;
@@ -127,7 +127,7 @@ TEST(Estimate, FitsWhatAllDataParallelRanksHold) {
 }
 
 TEST(Estimate, SummaryAgreesWithTheRest) {
-  EstimateQuestion question = question_of("llama-2-7b", "a100-80gb");
+  EstimateQuestion question = estimate_question_of("llama-2-7b", "a100-80gb");
   question.batch = 16;
   const EstimateAnswer answer = estimate(question);
   const auto& [prefill, decode] = answer.summary;
@@ -158,7 +158,7 @@ BatchesQuestion batches_of(const EstimateQuestion& question, std::vector<std::in
 }
 
 TEST(EstimateBatches, RowsAreTheSingleEstimates) {
-  EstimateQuestion question = question_of("llama-3.1-8b", "h100");
+  EstimateQuestion question = estimate_question_of("llama-3.1-8b", "h100");
   const BatchesAnswer answer = estimate_batches(batches_of(question, {1, 8}, {100, 1000}));
   ASSERT_EQ(answer.rows.size(), 4U);
   for (const BatchRow& row : answer.rows) {
@@ -178,7 +178,7 @@ TEST(EstimateBatches, RowsAreTheSingleEstimates) {
 }
 
 TEST(EstimateBatches, EndWhereMemoryEnds) {
-  const EstimateQuestion question = question_of("llama-2-7b", "a100-80gb");
+  const EstimateQuestion question = estimate_question_of("llama-2-7b", "a100-80gb");
   const BatchesAnswer answer = estimate_batches(batches_of(question, {1, 100'000}, {1024}));
   ASSERT_EQ(answer.contexts.size(), 1U);
   const std::int64_t most = answer.contexts.front().max_batch;
@@ -194,7 +194,7 @@ TEST(EstimateBatches, EndWhereMemoryEnds) {
 
 TEST(EstimateBatches, OfAModelThatDoesNotFitAreNone) {
   const BatchesAnswer answer =
-      estimate_batches(batches_of(question_of("llama-2-70b", "a100-80gb"), {1, 2}, {128}));
+      estimate_batches(batches_of(estimate_question_of("llama-2-70b", "a100-80gb"), {1, 2}, {128}));
   EXPECT_FALSE(is_yes(answer));
   EXPECT_EQ(answer.contexts.front().max_batch, 0);
   // What the shapes say holds all the same.
@@ -202,7 +202,7 @@ TEST(EstimateBatches, OfAModelThatDoesNotFitAreNone) {
 }
 
 TEST(EstimateBatches, NameTheListThatIsWrong) {
-  const EstimateQuestion question = question_of("llama-3.1-8b", "h100");
+  const EstimateQuestion question = estimate_question_of("llama-3.1-8b", "h100");
   const auto complaint = [&](std::vector<std::int64_t> batches,
                              std::vector<std::int64_t> input_tokens) {
     return test::complaint([&] { estimate_batches(batches_of(question, batches, input_tokens)); });
@@ -216,7 +216,7 @@ TEST(EstimateBatches, NameTheListThatIsWrong) {
 }
 
 TEST(Estimate, NamesTheKeyThatIsOutOfRange) {
-  EstimateQuestion question = question_of("llama-3.1-8b", "h100");
+  EstimateQuestion question = estimate_question_of("llama-3.1-8b", "h100");
   question.batch = 0;
   EXPECT_EQ(test::complaint([&] { estimate(question); }), "batch: expected 1 to 1000000, found 0");
   question.batch = 1;

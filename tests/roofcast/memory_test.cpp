@@ -10,7 +10,8 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
 
-MemoryQuestion question_of(const std::string& model, const std::string& gpu, int tensor = 1) {
+MemoryQuestion memory_question_of(const std::string& model, const std::string& gpu,
+                                  int tensor = 1) {
   MemoryQuestion question;
   question.deployment.model = model;
   question.deployment.gpu = gpu;
@@ -26,7 +27,7 @@ void expect_round_trip(const MemoryAnswer& answer) {
 // bytes a token, and 1.34 GB for a sequence of 4,096. Tensor parallelism of 4 leaves two KV heads
 // and a quarter of the bytes to each GPU; vLLM's block has 16 tokens.
 TEST(Memory, BlocksHoldTheKvCacheOfTheModel) {
-  const MemoryAnswer answer = memory(question_of("llama-2-70b", "h100", 4));
+  const MemoryAnswer answer = memory(memory_question_of("llama-2-70b", "h100", 4));
   EXPECT_TRUE(answer.fits);
   EXPECT_TRUE(is_yes(answer));
   EXPECT_FALSE(answer.reason);
@@ -42,7 +43,7 @@ TEST(Memory, BlocksHoldTheKvCacheOfTheModel) {
 }
 
 TEST(Memory, ListsTheLargestBatchByContext) {
-  const MemoryAnswer answer = memory(question_of("llama-3.1-8b", "h100"));
+  const MemoryAnswer answer = memory(memory_question_of("llama-3.1-8b", "h100"));
   ASSERT_TRUE(answer.max_batch_by_context);
   // 1,024 and each four times longer, up to the model's 131,072.
   std::vector<std::int64_t> contexts;
@@ -57,7 +58,7 @@ TEST(Memory, ListsTheLargestBatchByContext) {
 
 // 137.95 GB of 16-bit weights are more than the 85 GB of one H100.
 TEST(Memory, SaysWhyItDoesNotFitAndWhatWould) {
-  const MemoryAnswer answer = memory(question_of("llama-2-70b", "h100"));
+  const MemoryAnswer answer = memory(memory_question_of("llama-2-70b", "h100"));
   EXPECT_FALSE(answer.fits);
   EXPECT_FALSE(is_yes(answer));
   EXPECT_THAT(answer.reason.value_or(""), Not(IsEmpty()));
@@ -68,7 +69,7 @@ TEST(Memory, SaysWhyItDoesNotFitAndWhatWould) {
 }
 
 TEST(Memory, SolvesForTheBatch) {
-  MemoryQuestion question = question_of("llama-2-70b", "h100", 4);
+  MemoryQuestion question = memory_question_of("llama-2-70b", "h100", 4);
   question.solve = Solve::batch;
   question.context = 2048;
   const MemoryAnswer answer = memory(question);
@@ -80,7 +81,7 @@ TEST(Memory, SolvesForTheBatch) {
 }
 
 TEST(Memory, ABatchOfNoneIsNo) {
-  MemoryQuestion question = question_of("llama-2-70b", "h100");
+  MemoryQuestion question = memory_question_of("llama-2-70b", "h100");
   question.solve = Solve::batch;
   const MemoryAnswer answer = memory(question);
   ASSERT_TRUE(answer.solution);
@@ -90,7 +91,7 @@ TEST(Memory, ABatchOfNoneIsNo) {
 }
 
 TEST(Memory, SolvesForTheContext) {
-  MemoryQuestion question = question_of("llama-2-70b", "h100", 4);
+  MemoryQuestion question = memory_question_of("llama-2-70b", "h100", 4);
   question.solve = Solve::context;
   question.batch = 200;
   const MemoryAnswer answer = memory(question);
@@ -110,7 +111,7 @@ TEST(Memory, SolvesForTheContext) {
 }
 
 TEST(Memory, NoContextIsNo) {
-  MemoryQuestion question = question_of("llama-2-70b", "h100");
+  MemoryQuestion question = memory_question_of("llama-2-70b", "h100");
   question.solve = Solve::context;
   const MemoryAnswer answer = memory(question);
   ASSERT_TRUE(answer.solution && answer.solution->context_tokens);
@@ -123,7 +124,7 @@ TEST(Memory, NoContextIsNo) {
 
 // Two H100s leave a few GiB each beside 64.2 GiB of weights: a sequence of 0.67 GB a GPU fits.
 TEST(Memory, SolvesForTensorParallelism) {
-  MemoryQuestion question = question_of("llama-2-70b", "h100");
+  MemoryQuestion question = memory_question_of("llama-2-70b", "h100");
   question.solve = Solve::tensor_parallel;
   const MemoryAnswer answer = memory(question);
   ASSERT_TRUE(answer.solution);
@@ -136,7 +137,7 @@ TEST(Memory, SolvesForTensorParallelism) {
 
 // A million sequences of 1.34 GB are more than 64 GPUs of 85 GB hold.
 TEST(Memory, NoTensorParallelismIsNo) {
-  MemoryQuestion question = question_of("llama-2-70b", "h100");
+  MemoryQuestion question = memory_question_of("llama-2-70b", "h100");
   question.solve = Solve::tensor_parallel;
   question.batch = 1'000'000;
   const MemoryAnswer answer = memory(question);
@@ -147,7 +148,7 @@ TEST(Memory, NoTensorParallelismIsNo) {
 }
 
 TEST(Memory, NamesTheKeyThatIsWrong) {
-  MemoryQuestion question = question_of("llama-2-70b", "h100");
+  MemoryQuestion question = memory_question_of("llama-2-70b", "h100");
   question.batch = 0;
   EXPECT_EQ(test::complaint([&] { memory(question); }), "batch: expected 1 sequence or more");
   question.batch.reset();
@@ -156,7 +157,7 @@ TEST(Memory, NamesTheKeyThatIsWrong) {
 }
 
 TEST(Memory, RefusesAnotherQuestionsAnswer) {
-  Json json = to_json(memory(question_of("llama-3.1-8b", "h100")));
+  Json json = to_json(memory(memory_question_of("llama-3.1-8b", "h100")));
   json["command"] = "estimate";
   EXPECT_EQ(test::complaint([&] { memory_answer_from_json(json); }),
             "command: expected memory, found 'estimate'");
@@ -164,7 +165,7 @@ TEST(Memory, RefusesAnotherQuestionsAnswer) {
   json["terms"][0].erase("bytes");
   EXPECT_EQ(test::complaint([&] { memory_answer_from_json(json); }),
             "terms.0.bytes: expected a value, but the key is missing");
-  json = to_json(memory(question_of("llama-3.1-8b", "h100")));
+  json = to_json(memory(memory_question_of("llama-3.1-8b", "h100")));
   json["schema_version"] = kOutputSchemaVersion + 1;
   EXPECT_THAT(test::complaint([&] { memory_answer_from_json(json); }),
               HasSubstr("schema_version: expected"));
@@ -172,7 +173,7 @@ TEST(Memory, RefusesAnotherQuestionsAnswer) {
 
 /// Two A100 of 80 GB with 140 GB of weights and 3 GB of overhead, as course texts reckon.
 MemoryQuestion two_a100() {
-  MemoryQuestion question = question_of("llama-2-70b", "a100-80gb", 2);
+  MemoryQuestion question = memory_question_of("llama-2-70b", "a100-80gb", 2);
   question.deployment.engine = "textbook";
   question.deployment.overrides.weight_bytes = Bytes{140e9};
   question.deployment.overrides.overhead = Bytes{1.5e9};
@@ -219,7 +220,7 @@ TEST(Memory, NamesABatchThatFitsWhereTheOneAskedForDoesNot) {
 // 32 layers; LLaMA-2-7B has 32 KV heads of 128 (524,288 bytes a token), Mistral-7B 8 of them.
 TEST(Memory, OfABatchIsThatOfItsTokens) {
   for (const auto& [model, gib] : {std::pair("llama-2-7b", 64.0), std::pair("mistral-7b", 16.0)}) {
-    MemoryQuestion question = question_of(model, "h200");
+    MemoryQuestion question = memory_question_of(model, "h200");
     question.deployment.engine = "textbook";
     question.batch = 32;
     question.context = 4096;
@@ -228,7 +229,7 @@ TEST(Memory, OfABatchIsThatOfItsTokens) {
 }
 
 TEST(Memory, ComparesTheRulesOfAllEngines) {
-  MemoryQuestion question = question_of("llama-3.1-8b", "h100");
+  MemoryQuestion question = memory_question_of("llama-3.1-8b", "h100");
   question.deployment.engine = "all";
   question.batch = 8;
   question.context = 8192;
@@ -254,7 +255,7 @@ TEST(Memory, ComparesTheRulesOfAllEngines) {
 // 4,096, but a layer less. K and V of 4,096 tokens take 4,096 x 4,096 bytes a layer, so those of
 // two sequences 2 x 11 x 16,777,216 on the fullest GPU and 2 x 32 x 16,777,216 on all.
 TEST(Memory, OfAllGpusCountsWhatEachStageHolds) {
-  MemoryQuestion question = question_of("llama-3.1-8b", "h100");
+  MemoryQuestion question = memory_question_of("llama-3.1-8b", "h100");
   question.deployment.parallel.pipeline = 3;
   question.batch = 2;
   question.context = 4096;
@@ -280,7 +281,7 @@ TEST(Memory, OfAllGpusCountsWhatEachStageHolds) {
 
 // A block is the null block; what the KV budget as given leaves is not for sequences either.
 TEST(Memory, LeavesWhatTheBlocksLeave) {
-  MemoryQuestion question = question_of("llama-3.1-8b", "h100");
+  MemoryQuestion question = memory_question_of("llama-3.1-8b", "h100");
   question.deployment.overrides.num_gpu_blocks_override = 1001;
   question.context = 4096;
   for (const std::int64_t batch : {3, 4}) {
@@ -297,7 +298,7 @@ TEST(Memory, LeavesWhatTheBlocksLeave) {
 }
 
 TEST(Memory, SpreadsABatchOverDataParallelRanks) {
-  MemoryQuestion question = question_of("llama-3.1-8b", "h100");
+  MemoryQuestion question = memory_question_of("llama-3.1-8b", "h100");
   question.context = 4096;
   const std::int64_t one = memory(question).asked.value().max_batch;
   question.deployment.parallel.data = 2;
@@ -309,7 +310,7 @@ TEST(Memory, SpreadsABatchOverDataParallelRanks) {
 }
 
 TEST(Memory, ComparesEnginesForAKnobThatOneOfThemHas) {
-  MemoryQuestion question = question_of("llama-3.1-8b", "h100");
+  MemoryQuestion question = memory_question_of("llama-3.1-8b", "h100");
   question.deployment.engine = "all";
   question.deployment.overrides.overhead = Bytes{3e9};  // the textbook's alone
   const MemoryAnswer answer = memory(question);
@@ -320,15 +321,15 @@ TEST(Memory, ComparesEnginesForAKnobThatOneOfThemHas) {
 }
 
 TEST(Memory, RefusesWhatWouldChangeNothing) {
-  MemoryQuestion question = question_of("llama-3.1-8b", "h100");
+  MemoryQuestion question = memory_question_of("llama-3.1-8b", "h100");
   question.solve = Solve::batch;
   question.batch = 3;
   EXPECT_THROW(memory(question), Error);
-  question = question_of("llama-3.1-8b", "h100");
+  question = memory_question_of("llama-3.1-8b", "h100");
   question.solve = Solve::context;
   question.context = 3;
   EXPECT_THROW(memory(question), Error);
-  question = question_of("llama-2-7b", "h100");
+  question = memory_question_of("llama-2-7b", "h100");
   question.context = 4097;  // of 4,096
   EXPECT_THROW(memory(question), Error);
   question.context = 0;

@@ -14,7 +14,7 @@ using testing::HasSubstr;
 using testing::StartsWith;
 
 /// 40 requests at 4 a second, within limits that a GPU of either kind holds.
-PlanQuestion chat() {
+PlanQuestion chat_to_plan() {
   PlanQuestion question;
   question.scenario.model = "llama-3.1-8b";
   question.scenario.seed = 1;
@@ -29,19 +29,19 @@ PlanQuestion chat() {
   return question;
 }
 
-PlanAnswer read_back(const PlanAnswer& answer) {
+PlanAnswer plan_read_back(const PlanAnswer& answer) {
   return test::read_back(answer, plan_answer_from_json, plan_answer_schema());
 }
 
 TEST(PlanAnswer, ReadsBackAsItWasWritten) {
-  PlanQuestion question = chat();
+  PlanQuestion question = chat_to_plan();
   question.explain = true;
   question.limits.available = {{"nvidia-l40s", 2}};
   const PlanAnswer answer = plan(question);
   ASSERT_FALSE(answer.ranked.empty());
   EXPECT_EQ(answer.every_shape.size(), 4U);  // 2 GPUs x 2 batches
   ASSERT_TRUE(answer.limits);
-  const PlanAnswer read = read_back(answer);
+  const PlanAnswer read = plan_read_back(answer);
   EXPECT_EQ(read.holds, true);
   EXPECT_EQ(read.inputs.scenario.gpu, "h100,l40s");
   EXPECT_EQ(read.inputs.limits.available.at("nvidia-l40s"), 2);
@@ -51,7 +51,7 @@ TEST(PlanAnswer, ReadsBackAsItWasWritten) {
 }
 
 TEST(PlanAnswer, IsToldFromItsJsonAlone) {
-  const PlanAnswer answer = plan(chat());
+  const PlanAnswer answer = plan(chat_to_plan());
   const PlanAnswer read = plan_answer_from_json(to_json(answer));
   EXPECT_EQ(plan_sentences(read), plan_sentences(answer));
   EXPECT_EQ(read.headline, plan_sentences(answer).front());
@@ -61,7 +61,7 @@ TEST(PlanAnswer, IsToldFromItsJsonAlone) {
 }
 
 TEST(PlanAnswer, OfWhatNothingHoldsSaysWhatCameClosest) {
-  PlanQuestion question = chat();
+  PlanQuestion question = chat_to_plan();
   // 16 GB of weights at the datasheet's 3.35 TB/s take 4.8 ms a step, before any kernel's floor,
   // attention or host work.
   question.scenario.slo.targets = {parse_percentile_target("p95:tpot:5500us")};
@@ -69,7 +69,7 @@ TEST(PlanAnswer, OfWhatNothingHoldsSaysWhatCameClosest) {
   question.max_replicas = 1;
   const PlanAnswer answer = plan(question);
   EXPECT_TRUE(answer.ranked.empty());
-  const PlanAnswer read = read_back(answer);
+  const PlanAnswer read = plan_read_back(answer);
   EXPECT_EQ(read.holds, false);
   EXPECT_THAT(read.headline, HasSubstr("No deployment"));
   ASSERT_EQ(read.closest.size(), answer.closest.size());
@@ -83,23 +83,23 @@ TEST(PlanAnswer, OfAPlanThatWasCancelledDecidesNothing) {
                                 .progress = [](PlanStage stage, std::int64_t, std::int64_t) {
                                   return stage != PlanStage::simulations;
                                 }};
-  const PlanAnswer answer = plan(chat(), execution);
+  const PlanAnswer answer = plan(chat_to_plan(), execution);
   EXPECT_TRUE(answer.stopped);
-  EXPECT_FALSE(read_back(answer).holds);
+  EXPECT_FALSE(plan_read_back(answer).holds);
   EXPECT_TRUE(answer.ranked.empty());
 }
 
 TEST(PlanAnswer, NeedsAPromiseAndNoPoolsOfItsOwn) {
-  PlanQuestion unpromised = chat();
+  PlanQuestion unpromised = chat_to_plan();
   unpromised.scenario.slo = {};
   EXPECT_THROW(plan(unpromised), Error);
-  PlanQuestion pools = chat();
+  PlanQuestion pools = chat_to_plan();
   pools.scenario.cluster = ClusterScenario{.pools = {{.name = "mine"}}};
   EXPECT_THROW(plan(pools), Error);
 }
 
 TEST(PlanAnswer, LeavesItsFiguresInTheStore) {
-  const PreparedPlan prepared = prepare_plan(chat());
+  const PreparedPlan prepared = prepare_plan(chat_to_plan());
   const PlanAnswer answer = plan(prepared);
   EXPECT_EQ(plan_row(prepared, "roofcast plan").scenario_json, to_json(answer.inputs).dump());
   const PlanEnd end = plan_end(answer, prepared);

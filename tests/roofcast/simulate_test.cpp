@@ -16,7 +16,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 
 /// 40 requests in about four seconds, which one H100 serves as they come.
-Scenario chat() {
+Scenario chat_at_ten() {
   Scenario scenario{.model = "llama-3.1-8b", .gpu = "h100", .seed = 1};
   scenario.workload = SyntheticWorkload{.num_prompts = 40,
                                         .request_rate = 10,
@@ -29,7 +29,7 @@ Scenario chat() {
 }
 
 Scenario prefill_apart() {
-  Scenario scenario = chat();
+  Scenario scenario = chat_at_ten();
   scenario.cluster =
       ClusterScenario{.pools = {{.name = "prefill", .role = PoolRole::prefill, .replicas = 2},
                                 {.name = "decode", .role = PoolRole::decode, .gpu = "h200"}}};
@@ -46,7 +46,7 @@ void expect_to_read_back(const SimulationAnswer& answer) {
 }
 
 TEST(Simulate, IntervalsAndProbabilityAreTheQuestions) {
-  SimulationQuestion question{.scenario = chat()};
+  SimulationQuestion question{.scenario = chat_at_ten()};
   EXPECT_FALSE(simulate(question).intervals);
   question.intervals = Intervals::of_small_loads;
   const SimulationAnswer answer = simulate(question);
@@ -59,14 +59,14 @@ TEST(Simulate, IntervalsAndProbabilityAreTheQuestions) {
 }
 
 TEST(Simulate, AGivenLoadHasNoOtherDraws) {
-  SimulationQuestion question{.scenario = chat(), .intervals = Intervals::always};
+  SimulationQuestion question{.scenario = chat_at_ten(), .intervals = Intervals::always};
   question.recorded = load_workload(question.scenario);
   ASSERT_TRUE(simulate(question).intervals);
   EXPECT_FALSE(simulate(question).intervals->chance);
 }
 
 TEST(Simulate, ASaturatedLoadHasNoIntervals) {
-  SimulationQuestion question{.scenario = chat(), .intervals = Intervals::always};
+  SimulationQuestion question{.scenario = chat_at_ten(), .intervals = Intervals::always};
   auto& load = std::get<SyntheticWorkload>(question.scenario.workload);
   load.request_rate = 10'000;
   load.num_prompts = 1000;
@@ -77,7 +77,7 @@ TEST(Simulate, ASaturatedLoadHasNoIntervals) {
 }
 
 TEST(SimulationAnswer, ReadsBackAsItWasWritten) {
-  const SimulationAnswer answer = simulate({.scenario = chat(), .explain = true});
+  const SimulationAnswer answer = simulate({.scenario = chat_at_ten(), .explain = true});
   EXPECT_EQ(answer.load.completed, 40);
   ASSERT_TRUE(answer.limits);
   expect_to_read_back(answer);
@@ -93,7 +93,7 @@ TEST(SimulationAnswer, OfPoolsThatDifferReadsBackAsItWasWritten) {
 // Shared parts that are evicted before they are used again are no hits, and still shared: what is
 // read back says so as the answer itself does.
 TEST(SimulationAnswer, OfSharedPrefixesWithoutAHitReadsBackAsSuch) {
-  Scenario scenario = chat();
+  Scenario scenario = chat_at_ten();
   EXPECT_FALSE(simulate({.scenario = scenario}).workload.shares_prefixes.value());
   auto& workload = std::get<SyntheticWorkload>(scenario.workload);
   workload.num_prompts = 1;
@@ -107,7 +107,7 @@ TEST(SimulationAnswer, OfSharedPrefixesWithoutAHitReadsBackAsSuch) {
 }
 
 TEST(SimulationAnswer, OfWhatDoesNotFitSaysWhyAndNothingElse) {
-  Scenario scenario = chat();
+  Scenario scenario = chat_at_ten();
   scenario.model = "llama-3.1-405b";
   const SimulationAnswer answer = simulate({.scenario = scenario});
   EXPECT_FALSE(answer.fits);
@@ -144,8 +144,8 @@ TEST(SimulationAnswer, SaysWhatPromptsAndDecodesUse) {
 }
 
 TEST(SimulationAnswer, OfARunThatWasStoppedIsNoYes) {
-  const SimulationAnswer answer =
-      simulate({.scenario = chat()}, [](std::int64_t done, std::int64_t) { return done < 10; });
+  const SimulationAnswer answer = simulate(
+      {.scenario = chat_at_ten()}, [](std::int64_t done, std::int64_t) { return done < 10; });
   EXPECT_TRUE(answer.stopped);
   EXPECT_FALSE(is_yes(answer));
   EXPECT_FALSE(answer.slo.met);
@@ -156,7 +156,7 @@ TEST(SimulationAnswer, OfARunThatWasStoppedIsNoYes) {
 TEST(SimulationAnswer, SaysThatLimitsAreLeftOutWhenTheyWereInterrupted) {
   // The run goes through; the simulations with wider limits, of which there are fewer, do not.
   const SimulationAnswer answer =
-      simulate({.scenario = chat(), .explain = true},
+      simulate({.scenario = chat_at_ten(), .explain = true},
                [](std::int64_t, std::int64_t total) { return total == 40; });
   EXPECT_FALSE(answer.stopped);
   EXPECT_FALSE(answer.limits);
@@ -164,7 +164,7 @@ TEST(SimulationAnswer, SaysThatLimitsAreLeftOutWhenTheyWereInterrupted) {
 }
 
 TEST(SimulationAnswer, IsAYesWhenThePromiseIsKept) {
-  Scenario scenario = chat();
+  Scenario scenario = chat_at_ten();
   EXPECT_FALSE(is_yes(simulate({.scenario = scenario})));  // no gap is a microsecond
   scenario.slo.targets.pop_back();
   EXPECT_TRUE(is_yes(simulate({.scenario = scenario})));
@@ -195,7 +195,7 @@ TEST(SimulationAnswer, HasASchemaOfAllItsKeys) {
   const Json schema = simulation_answer_schema();
   std::vector<std::string> unknown;
   for (const SimulationQuestion& question :
-       {SimulationQuestion{.scenario = chat(), .explain = true},
+       {SimulationQuestion{.scenario = chat_at_ten(), .explain = true},
         SimulationQuestion{.scenario = prefill_apart()}}) {
     add_unknown_keys(to_json(simulate(question)), schema, "", unknown);
   }
@@ -204,7 +204,7 @@ TEST(SimulationAnswer, HasASchemaOfAllItsKeys) {
 }
 
 TEST(SimulationAnswer, IsNotReadFromAnotherQuestionsAnswer) {
-  Json json = to_json(simulate({.scenario = chat()}));
+  Json json = to_json(simulate({.scenario = chat_at_ten()}));
   json["command"] = "capacity";
   EXPECT_THROW(simulation_answer_from_json(json), Error);
   EXPECT_THROW(simulation_answer_from_json(Json::array()), Error);

@@ -7,7 +7,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-StaircaseQuestion question_of(std::int64_t prompt, std::int64_t generate) {
+StaircaseQuestion staircase_question_of(std::int64_t prompt, std::int64_t generate) {
   return {.prompt = prompt, .generate = generate};
 }
 
@@ -23,7 +23,7 @@ void expect_round_trip(const StaircaseAnswer& answer) {
 // 200 tokens after 500: naive 200 * 500 + 200 * 199 / 2 = 119,900 computations against 700; the
 // prompt itself 500 * 501 / 2 = 125,250 positions.
 TEST(StaircaseAnswer, CountsBothLoops) {
-  const StaircaseAnswer answer = staircase(question_of(500, 200));
+  const StaircaseAnswer answer = staircase(staircase_question_of(500, 200));
   EXPECT_EQ(answer.counts.naive_kv_computations, 119'900);
   EXPECT_EQ(answer.counts.cached_kv_computations, 700);
   EXPECT_DOUBLE_EQ(answer.counts.waste_factor, 119'900.0 / 700);
@@ -38,18 +38,18 @@ TEST(StaircaseAnswer, CountsBothLoops) {
 }
 
 TEST(StaircaseAnswer, AShortSequenceHasAGrid) {
-  const StaircaseAnswer answer = staircase(question_of(3, 4));
+  const StaircaseAnswer answer = staircase(staircase_question_of(3, 4));
   ASSERT_TRUE(answer.grid);
   EXPECT_EQ(answer.grid->steps.size(), 4U);
   expect_round_trip(answer);
-  EXPECT_TRUE(staircase(question_of(20, 5)).grid);   // 24 positions
-  EXPECT_FALSE(staircase(question_of(20, 6)).grid);  // 25
-  EXPECT_FALSE(staircase(question_of(20, 0)).grid);
+  EXPECT_TRUE(staircase(staircase_question_of(20, 5)).grid);   // 24 positions
+  EXPECT_FALSE(staircase(staircase_question_of(20, 6)).grid);  // 25
+  EXPECT_FALSE(staircase(staircase_question_of(20, 0)).grid);
 }
 
 // GPT-3 has 96 layers of 96 heads: 9,216 times 6,225 and 149, and the same waste factor.
 TEST(StaircaseAnswer, CountsAllLayersAndHeadsOfAModel) {
-  StaircaseQuestion question = question_of(100, 50);
+  StaircaseQuestion question = staircase_question_of(100, 50);
   question.model = "gpt-3";
   const StaircaseAnswer answer = staircase(question);
   ASSERT_TRUE(answer.of_model);
@@ -69,14 +69,14 @@ TEST(StaircaseAnswer, CountsAllLayersAndHeadsOfAModel) {
 }
 
 TEST(StaircaseAnswer, IsNoLongerThanTheModelsContext) {
-  StaircaseQuestion question = question_of(2'000, 49);  // GPT-3: 2,048
+  StaircaseQuestion question = staircase_question_of(2'000, 49);  // GPT-3: 2,048
   question.model = "gpt-3";
   EXPECT_EQ(test::complaint([&] { staircase(question); }),
             "prompt and generate: 2,049 tokens together, more than the longest context of gpt-3: "
             "2,048");
   question.generate = 48;
   EXPECT_EQ(test::complaint([&] { staircase(question); }), "");
-  StaircaseQuestion on_gpu = question_of(1'024, 1);
+  StaircaseQuestion on_gpu = staircase_question_of(1'024, 1);
   on_gpu.deployment = DeploymentOptions{.model = "gpt2", .gpu = "h100"};
   EXPECT_THAT(test::complaint([&] { staircase(on_gpu); }), HasSubstr("context of gpt2: 1,024"));
 }
@@ -84,7 +84,7 @@ TEST(StaircaseAnswer, IsNoLongerThanTheModelsContext) {
 // 64 sequences of 8,192 tokens of Llama-3.1-8B take 64 x 8,192 x 131,072 bytes = 69 GB, beside 16
 // GB of weights more than an H100 has; 8 take 8.6 GB.
 TEST(StaircaseAnswer, ChecksTheMemoryOfABatch) {
-  const StaircaseAnswer answer = staircase(timed(question_of(8'182, 10)));
+  const StaircaseAnswer answer = staircase(timed(staircase_question_of(8'182, 10)));
   ASSERT_TRUE(answer.times);
   EXPECT_LT(answer.times->max_batch, 64);
   EXPECT_GE(answer.times->max_batch, 8);
@@ -94,7 +94,7 @@ TEST(StaircaseAnswer, ChecksTheMemoryOfABatch) {
 }
 
 TEST(StaircaseAnswer, TimesEveryTokenOfADeployment) {
-  const StaircaseAnswer answer = staircase(timed(question_of(50, 7)));
+  const StaircaseAnswer answer = staircase(timed(staircase_question_of(50, 7)));
   ASSERT_TRUE(answer.times);
   ASSERT_TRUE(answer.inputs.deployment);
   EXPECT_EQ(answer.inputs.deployment->model, "llama-3.1-8b");
@@ -108,7 +108,7 @@ TEST(StaircaseAnswer, TimesEveryTokenOfADeployment) {
 
 // With 4 drafts accepted at 0.5 each: (1 - 0.5^5) / (1 - 0.5) = 1.9375 tokens a step.
 TEST(StaircaseAnswer, FlattensWithDrafts) {
-  StaircaseQuestion question = timed(question_of(50, 7));
+  StaircaseQuestion question = timed(staircase_question_of(50, 7));
   question.acceptance = 0.5;
   const StaircaseAnswer answer = staircase(question);
   ASSERT_TRUE(answer.times);
@@ -126,25 +126,26 @@ TEST(StaircaseAnswer, FlattensWithDrafts) {
 }
 
 TEST(StaircaseAnswer, NothingGeneratedTakesNoTime) {
-  const StaircaseAnswer answer = staircase(timed(question_of(0, 0)));
+  const StaircaseAnswer answer = staircase(timed(staircase_question_of(0, 0)));
   ASSERT_TRUE(answer.times);
   EXPECT_TRUE(answer.times->tokens.naive.empty());
   expect_round_trip(answer);
 }
 
 TEST(StaircaseAnswer, NamesTheKeyThatIsOutOfRange) {
-  EXPECT_THAT(test::complaint([] { staircase(timed(question_of(1, kMaxTimedTokens + 1))); }),
-              HasSubstr("generate: expected at most 1000000 tokens"));
-  EXPECT_EQ(test::complaint([] { staircase(question_of(1, kMaxTimedTokens + 1)); }), "");
-  EXPECT_EQ(test::complaint([] { staircase(question_of(-1, 1)); }),
+  EXPECT_THAT(
+      test::complaint([] { staircase(timed(staircase_question_of(1, kMaxTimedTokens + 1))); }),
+      HasSubstr("generate: expected at most 1000000 tokens"));
+  EXPECT_EQ(test::complaint([] { staircase(staircase_question_of(1, kMaxTimedTokens + 1)); }), "");
+  EXPECT_EQ(test::complaint([] { staircase(staircase_question_of(-1, 1)); }),
             "prompt: expected 0 tokens or more");
-  EXPECT_EQ(test::complaint([] { staircase(question_of(1, -1)); }),
+  EXPECT_EQ(test::complaint([] { staircase(staircase_question_of(1, -1)); }),
             "generate: expected 0 tokens or more");
-  StaircaseQuestion likely = timed(question_of(1, 1));
+  StaircaseQuestion likely = timed(staircase_question_of(1, 1));
   likely.acceptance = 1.5;
   EXPECT_EQ(test::complaint([&] { staircase(likely); }),
             "acceptance: expected a share from 0 to 1");
-  StaircaseQuestion idle = timed(question_of(1, 1));
+  StaircaseQuestion idle = timed(staircase_question_of(1, 1));
   idle.draft_pass = Seconds{1e-3};
   EXPECT_EQ(test::complaint([&] { staircase(idle); }), "draft_pass_time: requires acceptance");
 }

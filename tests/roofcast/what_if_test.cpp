@@ -15,7 +15,7 @@ using testing::IsEmpty;
 using testing::Not;
 
 /// 20 requests at 4 a second.
-WhatIfQuestion chat(const char* knob) {
+WhatIfQuestion chat_with(const char* knob) {
   WhatIfQuestion question;
   question.baseline = {.model = "llama-3.1-8b", .gpu = "h100", .seed = 1};
   question.baseline.workload =
@@ -30,16 +30,16 @@ WhatIfQuestion chat(const char* knob) {
   return question;
 }
 
-WhatIfAnswer read_back(const WhatIfAnswer& answer) {
+WhatIfAnswer what_if_read_back(const WhatIfAnswer& answer) {
   return test::read_back(answer, what_if_answer_from_json, what_if_answer_schema());
 }
 
 TEST(WhatIfAnswer, ReadsBackAsItWasWritten) {
-  WhatIfQuestion question = chat("gpu=l40s,h200");
+  WhatIfQuestion question = chat_with("gpu=l40s,h200");
   question.explain = true;
   const WhatIfAnswer answer = what_if(question).value();
   ASSERT_EQ(answer.variants.size(), 3U);
-  const WhatIfAnswer read = read_back(answer);
+  const WhatIfAnswer read = what_if_read_back(answer);
   EXPECT_EQ(read.seeds, 3);
   EXPECT_EQ(read.baseline.gpu, "h100");
   EXPECT_EQ(name_of(read.variants[0]), "baseline");
@@ -55,8 +55,8 @@ TEST(WhatIfAnswer, ReadsBackAsItWasWritten) {
 
 TEST(WhatIfAnswer, KeepsAVariantThatCannotRunWithItsReason) {
   // 32 heads in three parts.
-  const WhatIfAnswer answer = what_if(chat("tp=2,3")).value();
-  const WhatIfAnswer read = read_back(answer);
+  const WhatIfAnswer answer = what_if(chat_with("tp=2,3")).value();
+  const WhatIfAnswer read = what_if_read_back(answer);
   EXPECT_THAT(read.variants[1].reason, IsEmpty());
   EXPECT_THAT(read.variants[2].reason, Not(IsEmpty()));
   EXPECT_FALSE(read.variants[2].metrics.front().value);
@@ -65,18 +65,19 @@ TEST(WhatIfAnswer, KeepsAVariantThatCannotRunWithItsReason) {
 }
 
 TEST(WhatIfAnswer, IsTheSameWhateverTheThreads) {
-  WhatIfQuestion question = chat("request_rate=2,8");
+  WhatIfQuestion question = chat_with("request_rate=2,8");
   const std::string alone = to_json(what_if(question).value()).dump();
   question.threads = 3;
   EXPECT_EQ(to_json(what_if(question).value()).dump(), alone);
 }
 
 TEST(WhatIfAnswer, IsNothingWhenItWasCancelled) {
-  EXPECT_FALSE(what_if(chat("gpu=l40s,h200"), [](std::int64_t, std::int64_t) { return false; }));
+  EXPECT_FALSE(
+      what_if(chat_with("gpu=l40s,h200"), [](std::int64_t, std::int64_t) { return false; }));
 }
 
 TEST(WhatIfAnswer, IsWhatItsRunsInTheStoreSay) {
-  const WhatIfAnswer answer = what_if(chat("gpu=l40s,h200")).value();
+  const WhatIfAnswer answer = what_if(chat_with("gpu=l40s,h200")).value();
   const WhatIfAnswer stored = what_if_of(what_if_runs(answer, "roofcast whatif"));
   EXPECT_EQ(stored.seeds, 3);
   EXPECT_EQ(stored.baseline.seed, 1U);
@@ -98,7 +99,7 @@ TEST(WhatIfAnswer, IsWhatItsRunsInTheStoreSay) {
 }
 
 TEST(WhatIfAnswer, LeavesARunOfEachVariantInTheStore) {
-  const WhatIfAnswer answer = what_if(chat("gpu=l40s")).value();
+  const WhatIfAnswer answer = what_if(chat_with("gpu=l40s")).value();
   const std::vector<roofcast::Run> runs = what_if_runs(answer, "roofcast whatif");
   ASSERT_EQ(runs.size(), 2U);
   EXPECT_THAT(runs[0].row.summary, HasSubstr("baseline: TTFT p95"));
