@@ -200,6 +200,7 @@ int run_estimate(CommandContext& context) {
   refuse_idle_flags(asked.question);  // those of a server's command line are its own
   take_from_command(options, line, context.err);
   leave_out_drafts(options, context.err);
+  tell_version(options, context.err);
 
   if (const auto one = single_estimate(asked.question)) {
     return answer_one(*one, asked, common->output, context.out);

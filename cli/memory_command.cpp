@@ -227,6 +227,7 @@ int run_memory(CommandContext& context) {
   refuse_idle_flags(question);  // those of a server's command line are its own
   take_from_command(options, line, context.err);
   leave_out_drafts(options, context.err);
+  tell_version(options, context.err);
 
   const MemoryAnswer answer = memory(question);
   print(memory_document(answer), common->output, context.out);

@@ -9,7 +9,9 @@
 #include "base/dates.hpp"
 #include "base/error.hpp"
 #include "base/quantity.hpp"
+#include "model/cache/kv_cache.hpp"
 #include "model/engines/engine_features.hpp"
+#include "model/io/model_reader.hpp"
 #include "planner/flags/flag_values.hpp"
 #include "planner/what_if/vary.hpp"
 #include "simulator/workload/synthetic.hpp"
@@ -116,7 +118,13 @@ const Flags<BatchesQuestion>& estimate_flags() {
 }
 
 void refuse_idle_flags(const MemoryQuestion& question) {
-  refuse_scheduling_knobs(question.deployment.overrides);
+  EngineOverrides overrides = question.deployment.overrides;
+  // With it a sequence takes more rows of recurrent states.
+  if (overrides.enable_prefix_caching && !question.deployment.model.empty() &&
+      state_bytes_per_sequence(load_model(question.deployment.model)).value > 0) {
+    overrides.enable_prefix_caching.reset();
+  }
+  refuse_scheduling_knobs(overrides);
 }
 
 void refuse_idle_flags(const BatchesQuestion& question) {

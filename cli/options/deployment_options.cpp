@@ -1,6 +1,10 @@
 #include "cli/options/deployment_options.hpp"
 
+#include <ostream>
+
 #include "cli/options/flag_options.hpp"
+#include "model/engines/engine.hpp"
+#include "planner/deploy.hpp"
 
 namespace roofcast {
 
@@ -18,6 +22,12 @@ po::options_description engine_options(DeploymentOptions& target) {
 po::options_description scheduler_options(DeploymentOptions& target) {
   return flag_options("Scheduler (default: the engine's own choice)",
                       knob_flags(KnobGroup::scheduler), target.overrides);
+}
+
+void tell_version(const DeploymentOptions& options, std::ostream& err) {
+  if (options.engine.empty() || options.engine == "all") return;
+  const auto note = uncompared_version(engine_choice(options.engine).preset);
+  if (note) err << "note: " << *note << "\n";
 }
 
 po::options_description feature_options(EngineOverrides& target) {

@@ -74,6 +74,7 @@ int run_capacity(CommandContext& context) {
   const auto common = parse(context, capacity_usage(options));
   if (!common) return kExitDone;
   take_from_command(options.simulate.deployment, options.simulate.from_command, context.err);
+  tell_version(options.simulate.deployment, context.err);
   const CapacityQuestion question = question_of(options);
   LoadStudy study = capacity_study(question);
   // Opened before the work: an unwritable file should not cost the simulations.

@@ -11,8 +11,8 @@ namespace roofcast {
 /// the whole name if it has one part.
 std::string_view source_of(std::string_view kernel);
 
-/// The curves with which `engine` (a preset: "vllm-0.19") is timed. Of each shape that its own
-/// kernels were timed for, those of the version nearest to the preset's: the newest that is not
+/// The curves with which `engine` ("vllm-0.19") is timed. Of each shape that its own
+/// kernels were timed for, those of the version nearest to it: the newest that is not
 /// newer, else the oldest; without a version the newest. All curves of the other shapes, and for
 /// engines but vLLM, SGLang and TensorRT-LLM.
 Measured curves_of_engine(const Measured& measured, std::string_view engine);

@@ -15,11 +15,18 @@
 namespace roofcast {
 namespace {
 
+constexpr std::string_view kNightly = "nightly";  // a version later than any preset's
+
 EngineName parse_engine_name(std::string_view name) {
   std::string text = lower(name);
   std::erase_if(text, [](char c) { return c == '-' || c == '_' || c == ' '; });
   const auto digit = text.find_first_of("0123456789");
-  if (digit == std::string::npos) return {.engine = text};
+  if (digit == std::string::npos) {
+    const bool nightly = text.ends_with(kNightly) && text.size() > kNightly.size();
+    if (!nightly) return {.engine = text};
+    return {.engine = text.substr(0, text.size() - kNightly.size()),
+            .version = std::string(kNightly)};
+  }
   std::string engine = text.substr(0, digit);
   if (engine.size() > 1 && engine.back() == 'v') engine.pop_back();  // "vllm-v0.19"
   return {.engine = engine, .version = text.substr(digit)};
@@ -145,6 +152,7 @@ const EnginePreset& find_preset(std::string_view name) {
   const EngineName parts = parse_engine_name(name);
   for (const EngineDescription* engine : engine_descriptions()) {
     if (std::ranges::find(engine->names, parts.engine) == engine->names.end()) continue;
+    if (parts.version == kNightly) return engine->presets.front();
     if (const EnginePreset* preset = engine->find(*engine, parts)) return *preset;
   }
   throw_unknown_engine(name);
@@ -153,16 +161,27 @@ const EnginePreset& find_preset(std::string_view name) {
 std::optional<std::string> uncompared_version(std::string_view name) {
   const EngineName parts = parse_engine_name(name);
   const EnginePreset& preset = find_preset(name);
+  if (preset.last_compared == 0) return std::nullopt;
   const std::optional<int> minor = minor_version(parts.version);
-  if (!minor || preset.last_compared == 0) return std::nullopt;
-  if (*minor >= preset.first_compared && *minor <= preset.last_compared) return std::nullopt;
-  return fmt::format("{} is answered as {}, whose values are from versions 0.{} to 0.{}", name,
-                     preset.name, preset.first_compared, preset.last_compared);
+  const bool compared =
+      !minor || (*minor >= preset.first_compared && *minor <= preset.last_compared);
+  if (compared && parts.version != kNightly) return std::nullopt;
+  const std::string from =
+      preset.first_compared == preset.last_compared
+          ? fmt::format("version 0.{}", preset.last_compared)
+          : fmt::format("versions 0.{} to 0.{}", preset.first_compared, preset.last_compared);
+  return fmt::format("{} is answered as {}, whose values are from {}", name, preset.name, from);
 }
 
 Engine resolve_engine(std::string_view name, const EngineOverrides& given, const Transformer& model,
                       const Gpu& gpu, const Parallelism& parallel) {
-  return resolve_engine(find_preset(name), given, model, gpu, parallel);
+  const EnginePreset& preset = find_preset(name);
+  Engine engine = resolve_engine(preset, given, model, gpu, parallel);
+  const EngineName parts = parse_engine_name(name);
+  if (minor_version(parts.version)) {
+    engine.version = preset.name.substr(0, preset.name.find('-')) + "-" + parts.version;
+  }
+  return engine;
 }
 
 Engine resolve_engine(const EnginePreset& preset, const EngineOverrides& given,
@@ -171,6 +190,7 @@ Engine resolve_engine(const EnginePreset& preset, const EngineOverrides& given,
   check_cache_dtype(preset, given, model);
   Engine engine = preset.defaults;
   engine.name = preset.name;
+  engine.version = preset.name;
   engine.max_model_len = resolve_max_model_len(preset, given, model);
   engine.kv_cache_dtype = model.kv_cache_dtype.value_or(model.activation);
   engine.eager = given.enforce_eager.value_or(false);

@@ -131,7 +131,8 @@ struct MemoryConstants {
 
 /// An engine with every knob resolved: the input of memory planning, step time and the simulator.
 struct Engine {
-  std::string name{};  // preset: "vllm-0.19"
+  std::string name{};     // preset: "vllm-0.19"
+  std::string version{};  // as asked for: "vllm-0.24", or the preset; measured curves are of it
   MemoryRule memory_rule = MemoryRule::vllm;
   SchedulerKind scheduler = SchedulerKind::vllm_v1;
   double gpu_memory_utilization = 0.90;

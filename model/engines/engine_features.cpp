@@ -7,6 +7,7 @@
 
 #include "base/error.hpp"
 #include "model/architecture/weights.hpp"
+#include "model/cache/kv_cache.hpp"
 #include "model/engines/engine.hpp"
 
 namespace roofcast {
@@ -124,6 +125,10 @@ void resolve_features(Engine& engine, const EngineOverrides& given, const Transf
   if (engine.kv_offloading.on() && !engine.prefix_caching) {
     throw UsageError(
         "kv_offloading_size: requires prefix caching, which finds the offloaded K and V");
+  }
+  // Their prefixes are only of use with a state, which is not offloaded.
+  if (engine.kv_offloading.on() && state_bytes_per_sequence(model).value > 0) {
+    throw UsageError("kv_offloading_size: not modelled for models with recurrent layers");
   }
   if (!engine.speculation.on()) return;
   // vLLM schedules asynchronously with drafts of EAGLE and MTP since 0.14 (vllm-project/vllm pull

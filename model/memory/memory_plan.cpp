@@ -122,14 +122,20 @@ bool lacks_state_blocks(const Engine& engine, const MemoryPlan& plan) {
          engine.max_num_seqs > plan.kv_blocks;
 }
 
+/// Tokens of a prompt that one step computes at most.
+std::int64_t longest_chunk(const Engine& engine) {
+  const std::int64_t threshold = engine.long_prefill_token_threshold;
+  return threshold > 0 ? std::min(threshold, engine.max_num_batched_tokens)
+                       : engine.max_num_batched_tokens;
+}
+
 /// vLLM keeps states for cached prefixes at the ends of blocks, so that one step must be able to
-/// reach from one to the next (config/vllm.py, "In Mamba cache align mode, block_size must be <=
-/// max_num_batched_tokens").
+/// reach from one to the next (config/vllm.py, validate_block_size: "In Mamba cache align mode,
+/// block_size must be <= max_num_batched_tokens"; likewise long_prefill_token_threshold).
 bool cannot_reach_block_ends(const Engine& engine, const MemoryPlan& plan) {
   const bool recurrent = std::ranges::any_of(plan.layout.groups, &CacheGroup::recurrent);
   return engine.scheduler == SchedulerKind::vllm_v1 && engine.memory_rule == MemoryRule::vllm &&
-         engine.prefix_caching && recurrent &&
-         plan.layout.block_tokens > engine.max_num_batched_tokens;
+         engine.prefix_caching && recurrent && plan.layout.block_tokens > longest_chunk(engine);
 }
 
 /// Sequences that SGLang's pool for layers with windows holds: a sequence keeps a window and a page
@@ -160,11 +166,14 @@ std::string shortage(const Deployment& deployment, const MemoryPlan& plan, Bytes
   }
   const Bytes usable = usable_cache(deployment, plan);
   if (cannot_reach_block_ends(deployment.engine, plan)) {
+    const bool by_budget = deployment.engine.max_num_batched_tokens < plan.layout.block_tokens;
     return fmt::format(
-        "prefix caching keeps recurrent states at the ends of blocks of {} tokens, more than "
-        "max_num_batched_tokens {}; it starts with --max-num-batched-tokens {} or "
-        "--enable-prefix-caching off",
-        plan.layout.block_tokens, deployment.engine.max_num_batched_tokens,
+        "prefix caching keeps recurrent states at the ends of blocks of {} tokens, more than {} "
+        "{}; it starts with --{} {} or --enable-prefix-caching=off",
+        plan.layout.block_tokens,
+        by_budget ? "max_num_batched_tokens" : "long_prefill_token_threshold",
+        longest_chunk(deployment.engine),
+        by_budget ? "max-num-batched-tokens" : "long-prefill-token-threshold",
         plan.layout.block_tokens);
   }
   if (plan.max_running == 0) {
@@ -277,7 +286,11 @@ std::int64_t max_batch_at(const Deployment& deployment, const MemoryPlan& plan,
   const Bytes one = sequence_bytes(deployment, plan, context);
   const Bytes usable = usable_cache(deployment, plan);
   // A model without a cache is limited only by the scheduler.
-  if (one.value <= 0) return plan.kv_budget.value > 0 ? deployment.engine.max_num_seqs : 0;
+  if (one.value <= 0) {
+    const std::int64_t running =
+        std::min(deployment.engine.max_num_seqs, plan.max_running.value_or(kLongestSequence));
+    return plan.kv_budget.value > 0 ? running : 0;
+  }
   const auto held = static_cast<std::int64_t>(std::floor(usable / one));
   return std::min({held, held_by_windows(deployment, plan, context),
                    plan.max_running.value_or(kLongestSequence)});

@@ -301,7 +301,7 @@ struct RooflineStepTime::Impl {
 
 RooflineStepTime::RooflineStepTime(Deployment deployment) {
   std::optional<Measured>& measured = deployment.gpu.measured;
-  if (measured) measured = curves_of_engine(*measured, deployment.engine.name);
+  if (measured) measured = curves_of_engine(*measured, deployment.engine.version);
   impl_ = std::make_unique<Impl>(std::move(deployment));
 }
 

@@ -126,7 +126,10 @@ std::int64_t cached_prompt_tokens(const EngineState& state, RequestId id) {
   const Request& request = state.requests.record(id).request;
   const std::int64_t block = state.blocks.shareable_tokens();
   const auto keys = block_keys(contents, block, request.adapter);
-  return state.blocks.find(leading(keys, (request.input_tokens - 1) / block)).blocks * block;
+  const std::int64_t found =
+      state.blocks.find(leading(keys, (request.input_tokens - 1) / block)).blocks;
+  if (!state.blocks.checkpoints()) return found * block;
+  return state.blocks.last_checkpoint(leading(keys, found)) * block;
 }
 
 }  // namespace roofcast

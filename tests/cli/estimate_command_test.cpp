@@ -70,6 +70,11 @@ TEST(EstimateCommand, FlagsThatWouldChangeNothingAreRefused) {
   }
   expect_refused(run_command("memory --model llama-3.1-8b --gpu h100 --watermark 0.1"),
                  "would change nothing here");
+  // Recurrent states take a row more with it.
+  EXPECT_EQ(run_command("memory --model qwen3-next-80b-a3b --gpu h200 --tp 4 "
+                        "--enable-prefix-caching")
+                .exit_code,
+            0);
   // A server's command line has such flags for the server.
   EXPECT_EQ(run_command("estimate --gpu h100 --from-cmd 'vllm serve "
                         "meta-llama/Llama-3.1-8B-Instruct --enable-prefix-caching'")

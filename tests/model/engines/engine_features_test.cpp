@@ -194,5 +194,19 @@ TEST(KvOffloading, NeedsPrefixCaching) {
               HasSubstr("prefix caching"));
 }
 
+TEST(KvOffloading, IsRefusedForRecurrentLayersWhoseStatesStay) {
+  try {
+    resolve_engine("vllm-0.19",
+                   {.enable_prefix_caching = true,
+                    .kv_offloading_size = Bytes{1e9},
+                    .kv_offloading_bandwidth = BytesPerSecond{25e9},
+                    .kv_offloading_latency = Seconds{1e-5}},
+                   test::qwen3_next_80b(), test::h100(), {});
+    FAIL();
+  } catch (const UsageError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("recurrent layers"));
+  }
+}
+
 }  // namespace
 }  // namespace roofcast

@@ -68,11 +68,26 @@ TEST(EnginePresets, AVersionNotComparedWithIsAnsweredWithAWarning) {
   EXPECT_EQ(uncompared_version("vllm-0.9.2"),
             "vllm-0.9.2 is answered as vllm-0.11, whose values are from versions 0.10 to 0.13");
   EXPECT_THAT(*uncompared_version("vllm-0.31"), HasSubstr("0.21 to 0.29"));
-  EXPECT_THAT(*uncompared_version("sglang-0.4.6"), HasSubstr("0.5 to 0.5"));
+  EXPECT_THAT(*uncompared_version("sglang-0.4.6"), HasSubstr("from version 0.5"));
+  EXPECT_EQ(preset_of("vllm-nightly"), "vllm-0.29");
+  EXPECT_EQ(uncompared_version("vllm-nightly"),
+            "vllm-nightly is answered as vllm-0.29, whose values are from versions 0.21 to 0.29");
+  EXPECT_THAT(message_of<Error>(test::h100(), "nightly", {}), HasSubstr("unknown engine"));
   for (const char* covered : {"vllm", "vllm-0.11", "vllm-0.19.1", "vllm-2025", "sglang", "trtllm",
                               "trtllm-1.2", "textbook"}) {
     EXPECT_EQ(uncompared_version(covered), std::nullopt) << covered;
   }
+}
+
+// A preset covers several versions; curves are taken of the one asked for.
+TEST(EnginePresets, TheVersionAskedForIsKept) {
+  const auto version_of = [](const char* name) { return engine_on(test::h100(), name).version; };
+  EXPECT_EQ(engine_on(test::h100(), "vLLM 0.24.1").name, "vllm-0.29");
+  EXPECT_EQ(version_of("vLLM 0.24.1"), "vllm-0.24.1");
+  EXPECT_EQ(version_of("sglang-0.5.9"), "sglang-0.5.9");
+  EXPECT_EQ(version_of("vllm"), "vllm-0.19");
+  EXPECT_EQ(version_of("vllm-2026"), "vllm-0.29");
+  EXPECT_EQ(version_of("vllm-nightly"), "vllm-0.29");
 }
 
 TEST(EnginePresets, AnUnknownNameIsAnsweredWithTheNearest) {

@@ -280,6 +280,22 @@ TEST(VllmRule, AHybridModelTakesOneStateBlockPerGroup) {
 
 // "max_num_seqs (1024) exceeds available Mamba cache blocks (512). ... Please lower max_num_seqs to
 // at most 512" (vllm-project/vllm pull 38270).
+// vLLM 0.19, config/vllm.py, validate_block_size: chunks must reach from one block's end to the
+// next.
+TEST(MemoryPlan, PromptChunksShorterThanABlockKeepNoStatesAndAreRefused) {
+  const auto reason = [](const EngineOverrides& given) {
+    return plan_memory(test::deploy(test::qwen3_27b_hybrid(), test::gpu_of("card", 180),
+                                    "vllm-0.19.0", given))
+        .reason;
+  };
+  EXPECT_THAT(reason({.max_num_batched_tokens = 512, .enable_prefix_caching = true}),
+              testing::HasSubstr("starts with --max-num-batched-tokens"));
+  EXPECT_THAT(reason({.enable_prefix_caching = true, .long_prefill_token_threshold = 256}),
+              testing::HasSubstr("starts with --long-prefill-token-threshold"));
+  EXPECT_EQ(reason({.enable_prefix_caching = true}), "");
+  EXPECT_EQ(reason({.long_prefill_token_threshold = 256}), "");
+}
+
 TEST(VllmRule, DoesNotStartWithMoreSequencesThanStateBlocks) {
   const auto plan_of = [](const std::string& preset, EngineOverrides given) {
     given.max_model_len = 32'768;
