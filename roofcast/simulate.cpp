@@ -276,7 +276,7 @@ SimulationAnswer answer_of(const SimulationRun& run) {
                      .rows_skipped = run.workload.rows_skipped,
                      .shares_prefixes = !run.workload.contents.empty(),
                      .notes = run.workload.notes};
-  answer.load = result;
+  answer.load = static_cast<const LoadResult&>(result);
   answer.slo = slo_of(result);
   answer.saturation = {.saturated = unless_stopped(result, result.saturation.saturated),
                        .reason = result.saturation.reason,

@@ -60,7 +60,7 @@ std::string framework_of(const std::string& name) { return name == "VLLM" ? "vLL
 /// "vllm_flash_attn_fa3, vLLM 0.24.0".
 std::string kernel_of(const TableFile& table) {
   const std::string framework = framework_of(table.text("framework"));
-  const std::string kernel = table.text("kernel_source");
+  const std::string& kernel = table.text("kernel_source");
   const std::string engine = framework + " " + table.text("version");
   return kernel.empty() || kernel == framework ? engine : kernel + ", " + engine;
 }

@@ -60,7 +60,7 @@ std::optional<std::string> value_of(std::string_view line, std::string_view key)
 std::string table_path(const std::string& folder, const std::string& name) {
   const std::filesystem::path plain = std::filesystem::path(folder) / (name + ".csv");
   if (std::filesystem::exists(plain)) return plain.string();
-  const std::string packed = plain.string() + ".gz";
+  std::string packed = plain.string() + ".gz";
   if (std::filesystem::exists(packed)) return packed;
   throw Error(folder + ": no " + name + ".csv or " + name +
               ".csv.gz, as found in a profiler's folder");
