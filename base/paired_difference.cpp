@@ -12,11 +12,11 @@
 namespace roofcast {
 namespace {
 
-constexpr double kBelowUpperEnd = 0.975;  // two-sided 95 %
+constexpr double kShare = 0.95;  // of the values, that the interval is to contain
 
 /// 95 % intervals leave out half of the rest on either side.
 void set_interval(Difference& difference, double standard_error, std::int64_t degrees) {
-  const double half = student_t_95(degrees) * standard_error;
+  const double half = student_t(degrees, kShare) * standard_error;
   difference.low = difference.mean - half;
   difference.high = difference.mean + half;
 }
@@ -110,10 +110,10 @@ bool tells_spread(std::size_t count, const RequestStatistic& statistic) {
 
 }  // namespace
 
-double student_t_95(std::int64_t degrees_of_freedom) {
-  assert(degrees_of_freedom > 0);
+double student_t(std::int64_t degrees_of_freedom, double share) {
+  assert(degrees_of_freedom > 0 && share > 0 && share < 1);
   const boost::math::students_t distribution(static_cast<double>(degrees_of_freedom));
-  return boost::math::quantile(distribution, kBelowUpperEnd);
+  return boost::math::quantile(distribution, (1 + share) / 2);
 }
 
 Difference paired_difference(std::span<const double> baseline, std::span<const double> other) {

@@ -23,8 +23,9 @@ struct Difference {
   bool significant() const { return low && (*low > 0 || *high < 0); }
 };
 
-/// The quantile of Student's t for a two-sided 95 % interval. Precondition: degrees_of_freedom > 0.
-double student_t_95(std::int64_t degrees_of_freedom);
+/// The quantile of Student's t for a two-sided interval that contains `share` of its values.
+/// Preconditions: degrees_of_freedom > 0, 0 < share < 1.
+double student_t(std::int64_t degrees_of_freedom, double share);
 
 /// Mean of the pairs' differences, with Student's interval, which assumes that they are independent
 /// and normal. No interval for fewer than two pairs. The spans have one element per pair and the

@@ -27,7 +27,7 @@ namespace roofcast {
 /// Whether intervals of the latencies are wanted: some thirty simulations more.
 enum class Intervals {
   none,
-  of_small_loads,  // of at most kSmallLoad requests, which takes less than a second
+  of_small_loads,  // of at most kSmallLoad requests: about a second of processor time
   always
 };
 

@@ -6,15 +6,13 @@
 #include <cstddef>
 #include <vector>
 
+#include "base/paired_difference.hpp"
 #include "base/statistics.hpp"
 #include "planner/answers_on.hpp"
 #include "simulator/io/scenario_workload.hpp"
 
 namespace roofcast {
 namespace {
-
-constexpr double kStudent90 = 1.4759;  // of Student's t with kOtherDraws degrees of freedom
-static_assert(kOtherDraws == 5);
 
 constexpr std::array<Deviations, 6> kDeviations = {Deviations{.step_time = kIntervalDeviations},
                                                    Deviations{.step_time = -kIntervalDeviations},
@@ -52,7 +50,8 @@ void add_chance(Spread& spread, double predicted, const std::vector<double>& oth
   const double mean = sum / draws;
   double squares = (predicted - mean) * (predicted - mean);
   for (const double other : others) squares += (other - mean) * (other - mean);
-  const double chance = kStudent90 * kStudent90 * squares / (draws - 1);
+  const double quantile = student_t(std::ssize(others), kIntervalShare);
+  const double chance = quantile * quantile * squares / (draws - 1);
   spread.above += chance;
   spread.below += chance;
 }
