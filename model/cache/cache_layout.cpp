@@ -101,12 +101,8 @@ CacheLayout single_group(const std::vector<CacheType>& types, std::int64_t block
 /// One pool of tokens: every layer that keeps all of them, and the others' share.
 CacheLayout token_pool(const std::vector<CacheType>& types, std::int64_t block_tokens,
                        double window_share) {
-  const auto windowed = [](const CacheType& type) {
-    return type.span.kind == AttentionSpan::Kind::sliding ||
-           type.span.kind == AttentionSpan::Kind::chunked;
-  };
-  const bool only_windows = std::all_of(types.begin(), types.end(), [&](const CacheType& type) {
-    return type.recurrent() || windowed(type);
+  const bool only_windows = std::all_of(types.begin(), types.end(), [](const CacheType& type) {
+    return type.recurrent() || keeps_window(type.span);
   });
   CacheLayout layout;
   layout.block_tokens = block_tokens;
@@ -114,7 +110,7 @@ CacheLayout token_pool(const std::vector<CacheType>& types, std::int64_t block_t
   for (const CacheType& type : types) {
     if (type.recurrent()) continue;
     layout.layers_per_row += type.layers;
-    const double share = windowed(type) && !only_windows ? window_share : 1.0;
+    const double share = keeps_window(type.span) && !only_windows ? window_share : 1.0;
     token += type.per_token * (share * static_cast<double>(type.layers));
   }
   if (layout.layers_per_row == 0) return layout;

@@ -86,6 +86,10 @@ bool keeps_all_tokens(const AttentionSpan& span) {
 
 }  // namespace
 
+bool keeps_window(const AttentionSpan& span) {
+  return span.kind == AttentionSpan::Kind::sliding || span.kind == AttentionSpan::Kind::chunked;
+}
+
 CacheNeed cache_need(const Layer& layer, const Transformer& model, DType cache_dtype, int tensor) {
   return std::visit([&](const auto& mixer) { return need_of(mixer, model, cache_dtype, tensor); },
                     layer.mixer);

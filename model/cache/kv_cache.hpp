@@ -26,6 +26,9 @@ struct CacheNeed {
   Bytes per_sequence{};  // recurrent state (convolution and SSM)
 };
 
+/// Whether only a window of the tokens is kept: sliding or chunked attention.
+bool keeps_window(const AttentionSpan& span);
+
 /// `cache_dtype` is the KV element type (fp8 halves it); the state uses model.state_dtype.
 CacheNeed cache_need(const Layer& layer, const Transformer& model, DType cache_dtype, int tensor);
 

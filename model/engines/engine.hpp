@@ -161,7 +161,7 @@ struct Engine {
   std::int64_t max_prefill_tokens = 16384;  // SGLang
   double schedule_conservativeness = 1.0;   // SGLang
   bool mixed_chunk = false;                 // SGLang
-  std::int64_t recv_interval = 1;           // SGLang: decode steps between looks for new requests
+  std::int64_t recv_interval = 1;           // SGLang: decode steps between polls for new requests
   std::int64_t stream_interval = 1;         // tokens in one chunk of the stream, but for the first
   double swa_full_tokens_ratio = 0.8;       // SGLang: tokens of layers with windows, of the others'
   double mamba_full_memory_ratio = 0.9;     // SGLang: memory of recurrent states, of the KV cache's
@@ -174,9 +174,10 @@ struct Engine {
   KvOffloading kv_offloading{};
   CapacityPolicy capacity_policy = CapacityPolicy::guaranteed_no_evict;      // TRT-LLM
   ChunkingPolicy chunking_policy = ChunkingPolicy::first_come_first_served;  // TRT-LLM
-  std::int64_t batch_wait_iterations = 0;  // TRT-LLM: that prompts wait at most for more of them
-  double batch_wait_ratio = 0;             // TRT-LLM: share of the token budget that ends the wait
-  bool counts_cached = false;              // TRT-LLM: cached prefixes count before a request starts
+  std::int64_t batch_wait_iterations =
+      0;                        // TRT-LLM: most iterations that a prompt is held back for more
+  double batch_wait_ratio = 0;  // TRT-LLM: share of the token budget that ends the wait
+  bool counts_cached = false;   // TRT-LLM: cached prefixes count before a request starts
   All2All all2all = All2All::allgather_reducescatter;  // of experts on data-parallel ranks
   /// Exponent of a power law of the experts' picks, for times measured with one; 0: even.
   double expert_power_law = 0;

@@ -113,12 +113,15 @@ Bytes beyond_memory(const MemoryPlan& plan) {
   return std::max(Bytes{}, taken - plan.total);
 }
 
+bool has_recurrent_group(const MemoryPlan& plan) {
+  return std::ranges::any_of(plan.layout.groups, &CacheGroup::recurrent);
+}
+
 /// vLLM's check before it captures decode graphs: each decoding sequence needs a block for its
 /// recurrent state ("exceeds available Mamba cache blocks", config/compilation.py,
 /// resolve_cudagraph_mode_and_sizes; vllm-project/vllm pull 38270).
 bool lacks_state_blocks(const Engine& engine, const MemoryPlan& plan) {
-  const bool recurrent = std::ranges::any_of(plan.layout.groups, &CacheGroup::recurrent);
-  return engine.needs_state_blocks && engine.cuda_graphs && recurrent &&
+  return engine.needs_state_blocks && engine.cuda_graphs && has_recurrent_group(plan) &&
          engine.max_num_seqs > plan.kv_blocks;
 }
 
@@ -133,9 +136,9 @@ std::int64_t longest_chunk(const Engine& engine) {
 /// reach from one to the next (config/vllm.py, validate_block_size: "In Mamba cache align mode,
 /// block_size must be <= max_num_batched_tokens"; likewise long_prefill_token_threshold).
 bool cannot_reach_block_ends(const Engine& engine, const MemoryPlan& plan) {
-  const bool recurrent = std::ranges::any_of(plan.layout.groups, &CacheGroup::recurrent);
   return engine.scheduler == SchedulerKind::vllm_v1 && engine.memory_rule == MemoryRule::vllm &&
-         engine.prefix_caching && recurrent && plan.layout.block_tokens > longest_chunk(engine);
+         engine.prefix_caching && has_recurrent_group(plan) &&
+         plan.layout.block_tokens > longest_chunk(engine);
 }
 
 /// Sequences that SGLang's pool for layers with windows holds: a sequence keeps a window and a page
@@ -148,9 +151,7 @@ std::int64_t held_by_windows(const Deployment& deployment, const MemoryPlan& pla
   for (const Layer& layer : deployment.model.layers) {
     const AttentionSpan span =
         cache_need(layer, deployment.model, deployment.engine.kv_cache_dtype, 1).span;
-    const bool has_window =
-        span.kind == AttentionSpan::Kind::sliding || span.kind == AttentionSpan::Kind::chunked;
-    if (has_window) window = std::max(window, span.tokens);
+    if (keeps_window(span)) window = std::max(window, span.tokens);
   }
   const std::int64_t kept = std::min(context, window + plan.layout.block_tokens);
   const auto room = static_cast<std::int64_t>(share * static_cast<double>(plan.kv_tokens));

@@ -12,9 +12,7 @@ namespace {
 
 /// Prompt tokens whose K and V the next token attends to, or may (sparse attention).
 std::int64_t kept_tokens(const AttentionSpan& span, std::int64_t tokens) {
-  const bool windowed =
-      span.kind == AttentionSpan::Kind::sliding || span.kind == AttentionSpan::Kind::chunked;
-  return windowed ? attended_tokens(span, tokens) - 1 : tokens;
+  return keeps_window(span) ? attended_tokens(span, tokens) - 1 : tokens;
 }
 
 Bytes group_bytes(const CacheLayout& layout, const CacheGroup& group, std::int64_t tokens) {

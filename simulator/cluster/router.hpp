@@ -30,9 +30,8 @@ std::optional<RouterPolicy> parse_router_policy(std::string_view text);
 std::vector<std::string_view> router_policy_names();
 
 /// How the engine itself distributes requests among its data-parallel ranks:
-/// - SGLang: round robin (0.5.15, server_args.py, _handle_load_balance_method: "auto" is that
-/// unless
-///   prefill and decode are apart; its default since 0.3.4);
+/// - SGLang: round robin (0.5.15, server_args.py, _handle_load_balance_method: "auto" resolves to
+///   it unless prefill is disaggregated; its default since 0.3.4);
 /// - TensorRT-LLM: those of an iteration by the tokens of the ranks' active requests (1.0,
 ///   executor_request_queue.py, _balance_requests_across_ranks); here by the share of KV blocks;
 /// - vLLM and the others: vllm_dp.

@@ -23,13 +23,17 @@ std::int64_t draft_slots(const Engine& engine, const Request& request) {
   return std::min(slots, engine.max_model_len - cached);
 }
 
+/// Tokens that one step can add to the cache, drafts and slots for the next included.
+std::int64_t tokens_in_flight(const Engine& engine) {
+  return engine.max_num_batched_tokens + engine.speculation.lookahead() + decode_slots(engine) - 1;
+}
+
 /// The demand with `cached` tokens in the KV cache, `together` of which are computed in one step
 /// unless they can be chunked.
 Demand demand_with(const Engine& engine, std::int64_t cached, std::int64_t together,
                    std::int64_t smallest_chunk) {
   return {.cached = cached,
-          .in_flight = engine.max_num_batched_tokens + engine.speculation.lookahead() +
-                       decode_slots(engine) - 1,
+          .in_flight = tokens_in_flight(engine),
           .at_once = engine.chunked_prefill ? std::min(together, smallest_chunk) : together};
 }
 
@@ -106,8 +110,11 @@ void preempt(EngineState& state, RequestId id) {
   state.waiting.push_front(id, request.priority);
 }
 
-bool keeps_checkpoints(const Engine& engine) {
-  return engine.scheduler == SchedulerKind::vllm_v1 && engine.prefix_caching;
+KvBlocks kv_blocks_of(const Replica& replica) {
+  const Engine& engine = replica.engine;
+  const bool checkpoints = engine.scheduler == SchedulerKind::vllm_v1 && engine.prefix_caching;
+  return {replica.layout, replica.kv_blocks, tokens_in_flight(engine), engine.kv_reservation,
+          checkpoints};
 }
 
 std::unique_ptr<BatchingPolicy> make_policy(const Engine& engine) {

@@ -175,9 +175,9 @@ std::optional<bool> decode_alone(EngineState& state, const DecodeLoad& load);
 /// its first token. The caller has removed it from `running`.
 void preempt(EngineState& state, RequestId id);
 
-/// Whether cached prefixes of models with recurrent layers restart from states that were kept
-/// (vLLM's mamba_cache_mode "align").
-bool keeps_checkpoints(const Engine& engine);
+/// The replica's KV cache, empty. Cached prefixes of models with recurrent layers restart from
+/// states that were kept where vLLM keeps them (mamba_cache_mode "align").
+KvBlocks kv_blocks_of(const Replica& replica);
 
 /// Returns the policy of the engine's scheduler. Throws Error if that scheduler is not simulated.
 std::unique_ptr<BatchingPolicy> make_policy(const Engine& engine);

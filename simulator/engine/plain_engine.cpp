@@ -11,11 +11,7 @@ PlainEngine::PlainEngine(const Replica& replica, RequestTable& table, TokenGaps&
     : step_time_(replica.step_time),
       gaps_(gaps),
       state_{.engine = replica.engine,
-             .blocks = KvBlocks(replica.layout, replica.kv_blocks,
-                                replica.engine.max_num_batched_tokens +
-                                    replica.engine.speculation.lookahead() +
-                                    decode_slots(replica.engine) - 1,
-                                replica.engine.kv_reservation, keeps_checkpoints(replica.engine)),
+             .blocks = kv_blocks_of(replica),
              .waiting = WaitingQueue(replica.engine.order),
              .requests = table,
              .seed = replica.seed},
