@@ -3,18 +3,12 @@
 
 #include <nlohmann/json.hpp>
 
-#include "tests/support/run_command.hpp"
+#include "tests/support/json_answer.hpp"
 
 namespace roofcast::test {
 namespace {
 
 using nlohmann::json;
-
-json answer(const std::string& line) {
-  const CommandResult result = run_command(line + " -o json");
-  EXPECT_EQ(result.exit_code, 0) << line << ": " << result.err;
-  return json::parse(result.out);
-}
 
 void expect_keys(const json& object, std::initializer_list<const char*> keys) {
   for (const char* key : keys) EXPECT_TRUE(object.contains(key)) << key;
@@ -23,12 +17,12 @@ void expect_keys(const json& object, std::initializer_list<const char*> keys) {
 TEST(OutputKeys, EveryAnswerSaysItsSchemaAndInputs) {
   for (const char* line : {"models", "gpus", "models llama-3.1-8b", "gpus h100",
                            "staircase --prompt 10 --generate 5"}) {
-    expect_keys(answer(line), {"schema_version", "tool_version", "command", "inputs"});
+    expect_keys(json_answer(line), {"schema_version", "tool_version", "command", "inputs"});
   }
 }
 
 TEST(OutputKeys, ModelsCountParametersBytesAndKv) {
-  const json model = answer("models llama-3.1-8b");
+  const json model = json_answer("models llama-3.1-8b");
   // 16,060,522,496 bytes in the published safetensors index, two a parameter.
   EXPECT_EQ(model["parameters_total"], 8030261248);
   EXPECT_EQ(model["weight_bytes"], 16060522496);
@@ -38,7 +32,7 @@ TEST(OutputKeys, ModelsCountParametersBytesAndKv) {
 }
 
 TEST(OutputKeys, MemoryTermsSumToTheDriversTotal) {
-  const json plan = answer("memory --model llama-3.1-8b --gpu h100");
+  const json plan = json_answer("memory --model llama-3.1-8b --gpu h100");
   expect_keys(plan, {"fits", "reason", "kv_blocks", "kv_tokens", "max_batch", "max_concurrency",
                      "solution", "remedies"});
   double sum = 0;
@@ -48,7 +42,7 @@ TEST(OutputKeys, MemoryTermsSumToTheDriversTotal) {
 
 TEST(OutputKeys, EstimateReportsTimesRatesAndOperators) {
   const json estimate =
-      answer("estimate --model llama-3.1-8b --gpu h100 --batch 8 --isl 1000 --osl 100");
+      json_answer("estimate --model llama-3.1-8b --gpu h100 --batch 8 --isl 1000 --osl 100");
   expect_keys(estimate, {"prefill_s", "decode_step_s", "output_tokens_per_s", "mfu", "mbu",
                          "ridge_flops_per_byte", "operators"});
   EXPECT_GT(estimate["mfu"].get<double>(), 0.0);
@@ -58,8 +52,8 @@ TEST(OutputKeys, EstimateReportsTimesRatesAndOperators) {
 }
 
 TEST(OutputKeys, ACalibratedDeviceStatesCeilingsAndCurves) {
-  const json measured =
-      answer("gpus " ROOFCAST_SOURCE_DIR "/tests/golden/profiles/imaginary-gpu.json")["measured"];
+  const json measured = json_answer("gpus " ROOFCAST_SOURCE_DIR
+                                    "/tests/golden/profiles/imaginary-gpu.json")["measured"];
   expect_keys(measured, {"device", "identity", "date", "tool", "protocol", "versions", "clock_hz",
                          "dropped_samples", "rejected", "kernel_floor_s", "eager_launch_s",
                          "graph_launch_s", "engine_step_s"});
@@ -79,17 +73,18 @@ TEST(OutputKeys, ACalibratedDeviceStatesCeilingsAndCurves) {
 
 TEST(OutputKeys, StaircaseGivesTheKnownCounts) {
   // G * P + G * (G - 1) / 2 against P + G: 50 * 100 + 50 * 49 / 2 = 6,225 against 150.
-  const json small = answer("staircase --prompt 100 --generate 50");
+  const json small = json_answer("staircase --prompt 100 --generate 50");
   EXPECT_EQ(small["naive_kv_computations"], 6225);
   EXPECT_EQ(small["cached_kv_computations"], 150);
   EXPECT_DOUBLE_EQ(small["waste_factor"].get<double>(), 41.5);
-  EXPECT_EQ(answer("staircase --prompt 2000 --generate 1000")["naive_kv_computations"], 2499500);
+  EXPECT_EQ(json_answer("staircase --prompt 2000 --generate 1000")["naive_kv_computations"],
+            2499500);
   // 2,000 + 2,001 + ... + 2,199.
-  EXPECT_EQ(answer("staircase --prompt 2000 --generate 200")["attention_positions"], 419900);
+  EXPECT_EQ(json_answer("staircase --prompt 2000 --generate 200")["attention_positions"], 419900);
 }
 
 TEST(OutputKeys, SimulateReportsLatencyThroughputAndSlo) {
-  const json result = answer(
+  const json result = json_answer(
       "simulate --model llama-3.1-8b --gpu h100 --num-prompts 50 --request-rate 5 --no-store "
       "--goodput ttft:5000 tpot:500 --slo p95:ttft:100s");
   expect_keys(result, {"requests_completed", "makespan_s", "request_rate_per_s",

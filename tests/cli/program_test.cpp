@@ -75,9 +75,9 @@ TEST(Program, UnknownModelSuggestsTheNearest) {
 TEST(Program, OptionsTakeTheEnginesSpellings) {
   const auto names =
       run_command("memory --model llama-3.1-70b --gpu h200 -tp 2 --max_model_len 8192 -o json");
-  const auto json = nlohmann::json::parse(names.out);
-  EXPECT_EQ(json["inputs"]["parallel"]["tensor"], 2);
-  EXPECT_EQ(json["inputs"]["engine"]["max_model_len"], 8192);
+  const auto parsed = nlohmann::json::parse(names.out);
+  EXPECT_EQ(parsed["inputs"]["parallel"]["tensor"], 2);
+  EXPECT_EQ(parsed["inputs"]["engine"]["max_model_len"], 8192);
 }
 
 TEST(Program, NumbersTakeUnits) {
@@ -89,9 +89,9 @@ TEST(Program, NumbersTakeUnits) {
 TEST(Program, WhatDoesNotFitExitsWithThree) {
   const CommandResult result = run_command("memory --model llama-3.1-70b --gpu rtx-4090 -o json");
   EXPECT_EQ(result.exit_code, 3);
-  const auto json = nlohmann::json::parse(result.out);
-  EXPECT_FALSE(json["fits"]);
-  EXPECT_FALSE(json["reason"].get<std::string>().empty());
+  const auto parsed = nlohmann::json::parse(result.out);
+  EXPECT_FALSE(parsed["fits"]);
+  EXPECT_FALSE(parsed["reason"].get<std::string>().empty());
 }
 
 TEST(Program, NegativeAndBrokenNumbersNameTheFlag) {

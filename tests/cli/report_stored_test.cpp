@@ -23,7 +23,7 @@ json report_of(const std::string& what) {
   return json::parse(result.out);
 }
 
-json figure_of(const json& report, const std::string& key) {
+json stored_figure(const json& report, const std::string& key) {
   for (const json& section : report["sections"]) {
     for (const json& figure : section["figures"]) {
       if (figure["key"] == key) return figure;
@@ -103,7 +103,7 @@ TEST_F(StoredReport, OfACalibrationDrawsItsPointsAndTheProfilesCurveOverThem) {
   store_calibration(load_gpu("one.json").hash);
   const json report = report_of("1");
   EXPECT_THAT(report["answer"].get<std::string>(), HasSubstr("Imaginary One: 2 points"));
-  const json figure = figure_of(report, "timed_gemm");
+  const json figure = stored_figure(report, "timed_gemm");
   EXPECT_EQ(figure["x_title"], "tokens");
   EXPECT_EQ(figure["y_title"], "time of a call (µs)");
   ASSERT_EQ(figure["series"].size(), 2U);
@@ -124,10 +124,10 @@ TEST_F(StoredReport, OfACalibrationDrawsSizesInTheirUnitAndTellsSteadinessInALin
   std::ofstream("one.json") << kProfile;
   store_calibration(load_gpu("one.json").hash);
   const json report = report_of("1");
-  const json copies = figure_of(report, "timed_copy");
+  const json copies = stored_figure(report, "timed_copy");
   EXPECT_EQ(copies["x_title"], "bytes moved (MB)");
   EXPECT_DOUBLE_EQ(copies["series"][0]["points"][0]["x"], 2);
-  EXPECT_TRUE(figure_of(report, "timed_sentinel").is_null());
+  EXPECT_TRUE(stored_figure(report, "timed_sentinel").is_null());
   EXPECT_THAT(lines_of(report),
               AllOf(HasSubstr("2 points of operators timed on this device, and 3 of"),
                     HasSubstr("timed 2 times during the calibration, took 1.0 ms to 2.0 ms"),
@@ -138,7 +138,7 @@ TEST_F(StoredReport, OfACalibrationWhoseProfileIsAnotherNowDrawsNoCurveAndSaysSo
   std::ofstream("one.json") << kProfile;
   store_calibration("another");
   const json report = report_of("1");
-  EXPECT_EQ(figure_of(report, "timed_gemm")["series"].size(), 1U);
+  EXPECT_EQ(stored_figure(report, "timed_gemm")["series"].size(), 1U);
   EXPECT_THAT(lines_of(report), HasSubstr("has moved or changed"));
 }
 
@@ -151,7 +151,7 @@ TEST_F(StoredReport, OfAVariantDrawsPercentilesAndNoDifferencesAmongThem) {
                  {"ttft_s", "p95_difference_low", -0.03},
                  {"ttft_s", "p95_difference_high", 0.01}};
   Store("r.db", Store::Mode::write).add(run);
-  EXPECT_EQ(figure_of(report_of("1"), "latency_ttft")["series"][0]["points"].size(), 2U);
+  EXPECT_EQ(stored_figure(report_of("1"), "latency_ttft")["series"][0]["points"].size(), 2U);
 }
 
 TEST_F(StoredReport, OfWhatOthersMeasuredSaysThatItWasRead) {

@@ -65,9 +65,9 @@ TEST(SimulateAnswer, SaysWhenPercentilesAreFromAHistogram) {
   EXPECT_THAT(as_text(run), HasSubstr("percentiles of ITL from a histogram, within 0.05 %"));
   run.result.e2e.exact = false;
   EXPECT_THAT(as_text(run), HasSubstr("percentiles from a histogram, within 0.05 %"));
-  const Json json = to_json(answer_of(run));
-  EXPECT_FALSE(json["itl_s"]["exact"].get<bool>());
-  EXPECT_TRUE(json["ttft_s"]["exact"].get<bool>());
+  const Json parsed = to_json(answer_of(run));
+  EXPECT_FALSE(parsed["itl_s"]["exact"].get<bool>());
+  EXPECT_TRUE(parsed["ttft_s"]["exact"].get<bool>());
 }
 
 TEST(SimulateAnswer, ListsStagesWhenThereAreSeveral) {
@@ -84,11 +84,11 @@ TEST(SimulateAnswer, ListsStagesWhenThereAreSeveral) {
   EXPECT_THAT(text, HasSubstr("Stages"));
   EXPECT_THAT(text, HasSubstr("10 /s for 60 s"));
   EXPECT_THAT(text, HasSubstr("250.0 ms"));
-  const Json json = to_json(answer_of(run));
-  ASSERT_EQ(json["stages"].size(), 2U);
-  EXPECT_EQ(json["stages"][0]["name"], "10 /s for 60 s");
-  EXPECT_EQ(json["stages"][0]["requests_completed"], 600);
-  EXPECT_EQ(json["stages"][0]["ttft_s"]["p95"], 0.25);
+  const Json parsed = to_json(answer_of(run));
+  ASSERT_EQ(parsed["stages"].size(), 2U);
+  EXPECT_EQ(parsed["stages"][0]["name"], "10 /s for 60 s");
+  EXPECT_EQ(parsed["stages"][0]["requests_completed"], 600);
+  EXPECT_EQ(parsed["stages"][0]["ttft_s"]["p95"], 0.25);
 }
 
 TEST(SimulateAnswer, AStoppedRunIsNotJudged) {
@@ -101,10 +101,10 @@ TEST(SimulateAnswer, AStoppedRunIsNotJudged) {
   EXPECT_THAT(text, HasSubstr("not judged"));
   EXPECT_THAT(text, Not(HasSubstr("The SLO is met")));
   EXPECT_THAT(text, Not(HasSubstr("eeps up:")));
-  const Json json = to_json(answer_of(run));
-  EXPECT_TRUE(json["slo"]["met"].is_null());
-  EXPECT_TRUE(json["slo"]["targets"][0]["met"].is_null());
-  EXPECT_TRUE(json["saturation"]["saturated"].is_null());
+  const Json parsed = to_json(answer_of(run));
+  EXPECT_TRUE(parsed["slo"]["met"].is_null());
+  EXPECT_TRUE(parsed["slo"]["targets"][0]["met"].is_null());
+  EXPECT_TRUE(parsed["saturation"]["saturated"].is_null());
 }
 
 TEST(SimulateAnswer, ASaturatedRunHoldsNoSlo) {
@@ -147,12 +147,12 @@ TEST(SimulateAnswer, CountsLostRequestsAndReplicas) {
   EXPECT_THAT(text, HasSubstr("89,012"));
   EXPECT_THAT(text, HasSubstr("567"));
   EXPECT_THAT(text, HasSubstr("1,234"));
-  const Json json = to_json(answer_of(run));
-  EXPECT_EQ(json["requests_lost"], 3);
-  EXPECT_EQ(json["replicas"][0]["requests_served"], 567);
-  EXPECT_EQ(json["replicas"][0]["requests_completed"], 0);
-  EXPECT_EQ(json["replicas"][0]["engine"]["prefill_tokens"], 89012);
-  EXPECT_EQ(json["replicas"][1]["requests_completed"], 1234);
+  const Json parsed = to_json(answer_of(run));
+  EXPECT_EQ(parsed["requests_lost"], 3);
+  EXPECT_EQ(parsed["replicas"][0]["requests_served"], 567);
+  EXPECT_EQ(parsed["replicas"][0]["requests_completed"], 0);
+  EXPECT_EQ(parsed["replicas"][0]["engine"]["prefill_tokens"], 89012);
+  EXPECT_EQ(parsed["replicas"][1]["requests_completed"], 1234);
 }
 
 TEST(SimulateAnswer, ShowsPrefixHitsWherePromptsShareSomething) {

@@ -1,11 +1,10 @@
 // roofcast simulate: what it accepts, what it rejects, and what it must not touch.
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "tests/support/run_command.hpp"
+#include "tests/support/json_answer.hpp"
 
 namespace roofcast::test {
 namespace {
@@ -21,19 +20,6 @@ const std::string kBase = kMachine + "--num-prompts 20 --request-rate 10 --no-st
 std::string content_of(const char* path) {
   std::ifstream file(path);
   return {std::istreambuf_iterator<char>(file), {}};
-}
-
-Json answer(const std::string& line) {
-  const CommandResult result = run_command(line + " -o json");
-  EXPECT_EQ(result.exit_code, 0) << line << ": " << result.err;
-  return Json::parse(result.out);
-}
-
-/// Usage error: a line on stderr that contains `about`, exit code 2.
-void expect_misuse(const std::string& line, const std::string& about) {
-  const CommandResult result = run_command(line);
-  EXPECT_EQ(result.exit_code, 2) << line << "\n" << result.err;
-  EXPECT_THAT(result.err, HasSubstr(about)) << line;
 }
 
 TEST(SimulateCommand, RequestsAreNotWrittenOverTheStore) {
@@ -74,25 +60,25 @@ TEST(SimulateCommand, AModelThatDoesNotFitIsANo) {
       run_command("simulate --model llama-3.1-70b --gpu rtx-4090 --no-store -o json");
   EXPECT_EQ(result.exit_code, 3);
   EXPECT_EQ(result.err, "");
-  const Json json = Json::parse(result.out);
-  EXPECT_FALSE(json["fits"].get<bool>());
-  EXPECT_THAT(json["reason"].get<std::string>(), HasSubstr("does not fit on"));
-  EXPECT_TRUE(answer(kBase)["fits"].get<bool>());
+  const Json parsed = Json::parse(result.out);
+  EXPECT_FALSE(parsed["fits"].get<bool>());
+  EXPECT_THAT(parsed["reason"].get<std::string>(), HasSubstr("does not fit on"));
+  EXPECT_TRUE(json_answer(kBase)["fits"].get<bool>());
 }
 
 TEST(SimulateCommand, TargetsHoldForAllRequestsWhateverTheirClass) {
   const TemporaryFolder folder;
   std::ofstream("t.csv") << "arrival,input,output,class\n0,10,2,chat\n1,10,2,batch\n2,10,2,chat\n";
-  const Json json =
-      answer(kMachine + "--no-store --trace t.csv --slo p50:ttft:10s --requests-out r.csv");
-  ASSERT_EQ(json["slo"]["targets"].size(), 1U);
-  EXPECT_EQ(json["slo"]["targets"][0]["class"], "all");
-  EXPECT_EQ(json["slo"]["targets"][0]["attainment"], 1.0);
-  EXPECT_TRUE(json["slo"]["met"].get<bool>());
+  const Json parsed =
+      json_answer(kMachine + "--no-store --trace t.csv --slo p50:ttft:10s --requests-out r.csv");
+  ASSERT_EQ(parsed["slo"]["targets"].size(), 1U);
+  EXPECT_EQ(parsed["slo"]["targets"][0]["class"], "all");
+  EXPECT_EQ(parsed["slo"]["targets"][0]["attainment"], 1.0);
+  EXPECT_TRUE(parsed["slo"]["met"].get<bool>());
   EXPECT_THAT(content_of("r.csv"), HasSubstr(",batch,"));
   // The scenario that is kept means the same.
-  std::ofstream("s.json") << json["inputs"]["scenario"];
-  EXPECT_EQ(answer("simulate s.json --no-store")["slo"], json["slo"]);
+  std::ofstream("s.json") << parsed["inputs"]["scenario"];
+  EXPECT_EQ(json_answer("simulate s.json --no-store")["slo"], parsed["slo"]);
 }
 
 TEST(SimulateCommand, ATargetWithoutAUnitIsMisuse) {
@@ -119,11 +105,11 @@ TEST(SimulateCommand, FlagsThatWouldChangeNothingAreMisuse) {
 }
 
 TEST(SimulateCommand, TheSameFlagsAreTakenBesideWhatTheyDescribe) {
-  answer(kBase + "--num-speculative-tokens 2 --acceptance-rate 0.7 --draft-pass-time 1ms");
-  answer(kBase + "--lora-adapters 8 --lora-zipf 1 --max-loras 4 --lora-step-time 1ms");
-  answer(kBase + "--replicas 1 --router random");  // one of a sweep over replicas
-  answer(kBase + "--random-range-ratio 0.5 --range-ratio-style sglang --burstiness 0.5");
-  answer(kMachine + "--no-store --num-prompts 3 --burstiness 1");
+  json_answer(kBase + "--num-speculative-tokens 2 --acceptance-rate 0.7 --draft-pass-time 1ms");
+  json_answer(kBase + "--lora-adapters 8 --lora-zipf 1 --max-loras 4 --lora-step-time 1ms");
+  json_answer(kBase + "--replicas 1 --router random");  // one of a sweep over replicas
+  json_answer(kBase + "--random-range-ratio 0.5 --range-ratio-style sglang --burstiness 0.5");
+  json_answer(kMachine + "--no-store --num-prompts 3 --burstiness 1");
 }
 
 TEST(SimulateCommand, TraceFlagsNeedATrace) {
@@ -144,7 +130,7 @@ TEST(SimulateCommand, ASwitchDoesNotTakeTheScenarioAsItsValue) {
   std::ofstream("s.json") << R"({"model": "llama-3.1-8b", "gpu": "h100",
       "workload": {"type": "synthetic", "num_prompts": 2}})";
   const auto eager = [](const std::string& words) {
-    return answer("simulate --no-store " + words)["inputs"]["engine"]["enforce_eager"];
+    return json_answer("simulate --no-store " + words)["inputs"]["engine"]["enforce_eager"];
   };
   EXPECT_EQ(eager("--enforce-eager s.json"), true);
   EXPECT_EQ(eager("--enforce-eager off s.json"), false);
@@ -153,8 +139,8 @@ TEST(SimulateCommand, ASwitchDoesNotTakeTheScenarioAsItsValue) {
 
 TEST(SimulateCommand, VllmsAutoIsTaken) {
   const auto length = [](const std::string& flags) {
-    return answer(kMachine + "--num-prompts 2 --no-store " +
-                  flags)["inputs"]["engine"]["max_model_len"];
+    return json_answer(kMachine + "--num-prompts 2 --no-store " +
+                       flags)["inputs"]["engine"]["max_model_len"];
   };
   EXPECT_EQ(length("--dtype auto"), 131'072);
   EXPECT_EQ(length("--max-model-len auto"), 131'072);  // fits, so the model's own
@@ -168,11 +154,11 @@ TEST(SimulateCommand, AClosedLoopIsReplayedAsOne) {
   std::ofstream("r.json") << R"({"request_throughput": 1, "request_rate": "inf",
       "max_concurrency": 1, "input_lens": [10, 10, 10], "output_lens": [4, 4, 4]})";
   const std::string base = kMachine + "--no-store --trace r.json ";
-  const Json json = answer(base);
-  EXPECT_EQ(json["inputs"]["scenario"]["max_concurrency"], 1);
-  EXPECT_EQ(json["engine"]["running_peak"], 1);
-  EXPECT_THAT(json["workload"]["notes"].dump(), HasSubstr("at most 1 request in flight"));
-  const Json open = answer(base + "--max-concurrency 3");
+  const Json parsed = json_answer(base);
+  EXPECT_EQ(parsed["inputs"]["scenario"]["max_concurrency"], 1);
+  EXPECT_EQ(parsed["engine"]["running_peak"], 1);
+  EXPECT_THAT(parsed["workload"]["notes"].dump(), HasSubstr("at most 1 request in flight"));
+  const Json open = json_answer(base + "--max-concurrency 3");
   EXPECT_EQ(open["engine"]["running_peak"], 3);
   EXPECT_THAT(open["workload"]["notes"].dump(), Not(HasSubstr("in flight")));
 }
@@ -222,11 +208,11 @@ TEST(Pools, EachIsNamedWithWhatItRunsOn) {
                                "NVIDIA L40S (TP 2), vllm-0.11\n"));
   EXPECT_THAT(text, HasSubstr("pool fill: KV capacity"));
   EXPECT_THAT(text, HasSubstr("pool emit: KV capacity"));
-  const Json json = answer("simulate s.json --no-store");
-  const Json& inputs = json["inputs"];
+  const Json parsed = json_answer("simulate s.json --no-store");
+  const Json& inputs = parsed["inputs"];
   EXPECT_FALSE(inputs.contains("gpu"));
   EXPECT_FALSE(inputs.contains("profile_hash"));
-  EXPECT_TRUE(json["engine"]["kv_blocks"].is_null());
+  EXPECT_TRUE(parsed["engine"]["kv_blocks"].is_null());
   ASSERT_EQ(inputs["pools"].size(), 2U);
   EXPECT_EQ(inputs["pools"][0]["name"], "fill");
   EXPECT_EQ(inputs["pools"][0]["gpu"], "nvidia-h100-sxm");
@@ -253,10 +239,10 @@ TEST(Pools, TheStoreNamesAllOfThem) {
 }
 
 TEST(Pools, AlikeTheyAreDescribedOnce) {
-  const Json json = answer(kBase + "--prefill-replicas 1 --decode-replicas 2");
-  EXPECT_EQ(json["inputs"]["gpu"], "nvidia-h100-sxm");
-  EXPECT_EQ(json["inputs"]["pools"][1]["replicas"], 2);
-  EXPECT_EQ(json["engine"]["kv_blocks"], json["inputs"]["pools"][0]["kv_blocks"]);
+  const Json parsed = json_answer(kBase + "--prefill-replicas 1 --decode-replicas 2");
+  EXPECT_EQ(parsed["inputs"]["gpu"], "nvidia-h100-sxm");
+  EXPECT_EQ(parsed["inputs"]["pools"][1]["replicas"], 2);
+  EXPECT_EQ(parsed["engine"]["kv_blocks"], parsed["inputs"]["pools"][0]["kv_blocks"]);
 }
 
 TEST(Pools, AFlagThatAPoolWouldNotFollowIsMisuse) {
@@ -270,8 +256,9 @@ TEST(Pools, AFlagThatAPoolWouldNotFollowIsMisuse) {
   std::ofstream("w.json") << scenario_of(R"({"name": "only", "quantization": "fp8"})");
   expect_misuse("simulate w.json --no-store --quantization bf16", "pool 'only'");
   // Where pools have nothing of their own, flags say what all of them have.
-  EXPECT_EQ(
-      answer("simulate w.json --no-store --max-num-seqs 4")["inputs"]["engine"]["max_num_seqs"], 4);
+  EXPECT_EQ(json_answer(
+                "simulate w.json --no-store --max-num-seqs 4")["inputs"]["engine"]["max_num_seqs"],
+            4);
 }
 
 }  // namespace

@@ -11,7 +11,7 @@ namespace {
 
 using testing::HasSubstr;
 
-std::string content_of(const char* path) {
+std::string text_in(const char* path) {
   std::ifstream file(path);
   return {std::istreambuf_iterator<char>(file), {}};
 }
@@ -25,7 +25,7 @@ TEST(TraceCommand, AMooncakeTraceIsWrittenAsItWasRead) {
   std::ofstream("in.jsonl") << kMooncake;
   const CommandResult result = run_command("trace --trace in.jsonl --out out.jsonl -o json");
   ASSERT_EQ(result.exit_code, 0) << result.err;
-  EXPECT_EQ(content_of("out.jsonl"), kMooncake);
+  EXPECT_EQ(text_in("out.jsonl"), kMooncake);
   EXPECT_TRUE(nlohmann::json::parse(result.out)["notes"].empty()) << result.out;
 }
 
@@ -35,7 +35,7 @@ TEST(TraceCommand, CsvSaysThatItKeepsNoSharedPrefixes) {
   const CommandResult result = run_command("trace --trace in.jsonl --out out.csv");
   ASSERT_EQ(result.exit_code, 0) << result.err;
   EXPECT_THAT(result.out, HasSubstr("CSV does not record which prompts share a prefix"));
-  EXPECT_THAT(content_of("out.csv"), HasSubstr("1.500000000,512,6"));
+  EXPECT_THAT(text_in("out.csv"), HasSubstr("1.500000000,512,6"));
 }
 
 TEST(TraceCommand, FlagsSayHowTheTraceIsWrittenAndHowFastItRuns) {
@@ -46,7 +46,7 @@ TEST(TraceCommand, FlagsSayHowTheTraceIsWrittenAndHowFastItRuns) {
       "trace --trace in.txt --trace-format csv --trace-time-unit ms --rate-scale 4 --drop-failed "
       "--trace-columns time=Begin,input=Prompt,output=Answer,class=Kind --out out.csv");
   ASSERT_EQ(result.exit_code, 0) << result.err;
-  EXPECT_EQ(content_of("out.csv"),
+  EXPECT_EQ(text_in("out.csv"),
             "arrival_s,input_tokens,output_tokens,class\n"
             "0.000000000,10,1,chat\n"
             "4.000000000,30,3,chat\n");
@@ -74,10 +74,10 @@ TEST(TraceCommand, RequestsKeepTheClassOfTheTrace) {
   const std::string base =
       "simulate --model llama-3.1-8b --gpu h100 --no-store --trace in.csv --requests-out ";
   ASSERT_EQ(run_command(base + "r.csv").exit_code, 0);
-  EXPECT_THAT(content_of("r.csv"), HasSubstr(",\"chat, fast\","));
-  EXPECT_THAT(content_of("r.csv"), HasSubstr(",batch,"));
+  EXPECT_THAT(text_in("r.csv"), HasSubstr(",\"chat, fast\","));
+  EXPECT_THAT(text_in("r.csv"), HasSubstr(",batch,"));
   ASSERT_EQ(run_command(base + "r.jsonl").exit_code, 0);
-  EXPECT_THAT(content_of("r.jsonl"), HasSubstr("\"slo_class\":\"chat, fast\""));
+  EXPECT_THAT(text_in("r.jsonl"), HasSubstr("\"slo_class\":\"chat, fast\""));
 }
 
 }  // namespace

@@ -4,7 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "tests/support/run_command.hpp"
+#include "tests/support/json_answer.hpp"
 #include "tests/support/trials.hpp"
 
 namespace roofcast::test {
@@ -18,14 +18,8 @@ const std::string kTiny = "measure --model gpt2 --layers 1 --isl 8 --osl 4 --thr
 /// A single run of a batch.
 const std::string kOnce = "--repeats 1 --warm-ups 0 ";
 
-json answer(const std::string& line) {
-  const CommandResult result = run_command(line + " -o json");
-  EXPECT_EQ(result.exit_code, 0) << result.err;
-  return result.exit_code == 0 ? json::parse(result.out) : json();
-}
-
 TEST(Measure, RunsABatchAsATextbookProfilerDoes) {
-  const json result = answer(kTiny + kOnce + "--batch 3 --no-store");
+  const json result = json_answer(kTiny + kOnce + "--batch 3 --no-store");
   EXPECT_EQ(result["command"], "measure");
   EXPECT_EQ(result["requests_completed"], 3);
   EXPECT_EQ(result["inputs"]["layers"], 1);
@@ -37,7 +31,7 @@ TEST(Measure, RunsABatchAsATextbookProfilerDoes) {
 }
 
 TEST(Measure, ShowsTheStaircase) {
-  const json result = answer(kTiny + kOnce + "--naive --no-store");
+  const json result = json_answer(kTiny + kOnce + "--naive --no-store");
   EXPECT_EQ(result["staircase"]["naive_token_s"].size(), 4U);
   EXPECT_EQ(result["staircase"]["cached_token_s"].size(), 4U);
 }
@@ -46,7 +40,7 @@ TEST(Measure, KeepsTheStaircaseForItsReport) {
   const TemporaryFolder folder;
   const std::string store = " --store " + (folder.path() / "runs.db").string();
   EXPECT_EQ(run_command(kTiny + "--repeats 2 --naive" + store).exit_code, 0);
-  const std::string metrics = answer("runs 1" + store)["metrics"].dump();
+  const std::string metrics = json_answer("runs 1" + store)["metrics"].dump();
   for (const char* key : {"token_000001", "token_000004_p25", "token_000004_p75", "prefill_s"}) {
     EXPECT_THAT(metrics, HasSubstr(key));
   }
@@ -55,7 +49,7 @@ TEST(Measure, KeepsTheStaircaseForItsReport) {
 }
 
 TEST(Measure, ServesALoadWithTheSimulatorsScheduler) {
-  const json result = answer(kTiny + "--num-prompts 5 --request-rate 100 --no-store");
+  const json result = json_answer(kTiny + "--num-prompts 5 --request-rate 100 --no-store");
   EXPECT_EQ(result["requests_completed"], 5);
   EXPECT_FALSE(result.contains("textbook"));
   EXPECT_EQ(result["ttft_s"].contains("p99"), true);
@@ -66,29 +60,29 @@ TEST(Measure, KeepsARunToCompare) {
   const std::string store = " --store " + (folder.path() / "runs.db").string();
   EXPECT_EQ(run_command(kTiny + kOnce + store).exit_code, 0);
   EXPECT_EQ(run_command(kTiny + kOnce + store).exit_code, 0);
-  const json runs = answer("runs" + store);
+  const json runs = json_answer("runs" + store);
   ASSERT_EQ(runs["runs"].size(), 2U);
   EXPECT_EQ(runs["runs"][0]["kind"], "measure");
-  const json comparison = answer("runs compare 1 2" + store);
+  const json comparison = json_answer("runs compare 1 2" + store);
   EXPECT_THAT(comparison["metrics"].dump(), HasSubstr("decode_step_s"));
 }
 
 TEST(Measure, RunsInTheFormatAskedFor) {
-  const json result = answer(kTiny + "--no-store --dtype fp32");
+  const json result = json_answer(kTiny + "--no-store --dtype fp32");
   EXPECT_EQ(result["inputs"]["element"], "fp32");
 }
 
 TEST(Measure, ServesWithAnyEnginesScheduler) {
   for (const char* engine : {"vllm", "sglang", "trtllm", "static"}) {
     if (test::kSanitised && engine != std::string("trtllm")) continue;  // whose code is the same
-    const json result = answer(kTiny + kOnce + "--batch 2 --no-store --engine " + engine);
+    const json result = json_answer(kTiny + kOnce + "--batch 2 --no-store --engine " + engine);
     EXPECT_EQ(result["requests_completed"], 2) << engine;
   }
 }
 
 TEST(Measure, PutsTheEstimateOfAProfileBeside) {
   // Any profile answers; how well is not asked here.
-  const json result = answer(kTiny + kOnce + "--batch 2 --gpu h100 --no-store");
+  const json result = json_answer(kTiny + kOnce + "--batch 2 --gpu h100 --no-store");
   EXPECT_EQ(result["prediction"]["decode"]["steps"], 3);
   EXPECT_EQ(result["prediction"]["prefill"]["steps"], 1);
 }

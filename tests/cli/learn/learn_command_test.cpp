@@ -69,9 +69,9 @@ TEST(LearnCommand, DoesNotSuggestWhatIsNotAlike) {
 }
 
 TEST(LearnCommand, OtherFormatsHaveTheSame) {
-  const auto json = nlohmann::json::parse(run_command(std::string("learn -o json") + kSmall).out);
-  EXPECT_EQ(json["command"], "learn");
-  EXPECT_EQ(json["steps"].size(), small_lesson().steps.size());
+  const auto parsed = nlohmann::json::parse(run_command(std::string("learn -o json") + kSmall).out);
+  EXPECT_EQ(parsed["command"], "learn");
+  EXPECT_EQ(parsed["steps"].size(), small_lesson().steps.size());
   EXPECT_THAT(run_command(std::string("learn cause -o md") + kSmall).out,
               HasSubstr("## Guess 4: the cause"));
 }

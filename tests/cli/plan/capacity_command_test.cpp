@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "tests/support/run_command.hpp"
+#include "tests/support/json_answer.hpp"
 
 namespace roofcast::test {
 namespace {
@@ -20,10 +20,8 @@ const std::string kDeployment =
     "capacity --model llama-3.1-8b --gpu h100 --input-len 1500 --output-len 20 --seed 1 "
     "--num-prompts 200 --no-store ";
 
-json answer(const std::string& flags, int exit_code) {
-  const CommandResult result = run_command(kDeployment + flags + " -o json");
-  EXPECT_EQ(result.exit_code, exit_code) << flags << ": " << result.err;
-  return json::parse(result.out);
+json capacity_answer(const std::string& flags, int exit_code) {
+  return json_answer(kDeployment + flags, exit_code);
 }
 
 void expect_one_line(const CommandResult& result, int exit_code, const std::string& what) {
@@ -34,7 +32,7 @@ void expect_one_line(const CommandResult& result, int exit_code, const std::stri
 }
 
 TEST(CapacityCommand, AnswersUnderStableKeys) {
-  const json found = answer("--request-rate 3 --slo p95:ttft:500ms", 0);
+  const json found = capacity_answer("--request-rate 3 --slo p95:ttft:500ms", 0);
   for (const char* key :
        {"schema_version", "inputs",           "fits",          "load",        "holds",
         "capacity",       "capacity_low",     "capacity_high", "bounded",     "monotone",
@@ -50,7 +48,7 @@ TEST(CapacityCommand, AnswersUnderStableKeys) {
 }
 
 TEST(CapacityCommand, ALoadBeyondTheCapacityIsANo) {
-  const json found = answer("--request-rate 200 --slo p95:ttft:100ms", 3);
+  const json found = capacity_answer("--request-rate 200 --slo p95:ttft:100ms", 3);
   EXPECT_FALSE(found["asked"]["holds"].get<bool>());
   EXPECT_LT(found["headroom"].get<double>(), 1);
   EXPECT_LT(found["asked"]["probability"].get<double>(), 0.5);
@@ -65,31 +63,31 @@ TEST(CapacityCommand, AnSloThatNothingHoldsNamesTheTargetAndTheFigure) {
 }
 
 TEST(CapacityCommand, WithoutALoadThereIsNoHeadroom) {
-  const json found = answer("--slo p95:ttft:500ms", 0);
+  const json found = capacity_answer("--slo p95:ttft:500ms", 0);
   EXPECT_TRUE(found["asked"].is_null());
   EXPECT_TRUE(found["headroom"].is_null());
   EXPECT_GT(found["capacity"].get<double>(), 0);
 }
 
 TEST(CapacityCommand, AClosedLoopHasAConcurrency) {
-  const json found = answer("--max-concurrency 2 --slo p95:ttft:500ms", 0);
+  const json found = capacity_answer("--max-concurrency 2 --slo p95:ttft:500ms", 0);
   EXPECT_EQ(found["load"], "concurrency");
   EXPECT_EQ(found["asked"]["concurrency"], 2);
 }
 
 TEST(CapacityCommand, GrowthNamesADateOnlyWhereOneIsGiven) {
   const std::string load = "--request-rate 3 --slo p95:ttft:500ms --growth 10%/month";
-  EXPECT_TRUE(answer(load, 0)["growth"]["date"].is_null());
-  const json dated = answer(load + " --from 2026-11-22", 0)["growth"];
+  EXPECT_TRUE(capacity_answer(load, 0)["growth"]["date"].is_null());
+  const json dated = capacity_answer(load + " --from 2026-11-22", 0)["growth"];
   EXPECT_TRUE(dated["date"].is_string());
   // ln(headroom) / ln(1.1) months.
-  const double headroom = answer(load, 0)["headroom"].get<double>();
+  const double headroom = capacity_answer(load, 0)["headroom"].get<double>();
   EXPECT_NEAR(dated["periods_until_it_fails"].get<double>(), std::log(headroom) / std::log(1.1),
               1e-9);
 }
 
 TEST(CapacityCommand, TheLossOfTheOnlyReplicaIsANo) {
-  const json found = answer("--request-rate 3 --slo p95:ttft:500ms --lose-one", 3);
+  const json found = capacity_answer("--request-rate 3 --slo p95:ttft:500ms --lose-one", 3);
   EXPECT_EQ(found["one_replica_lost"][0]["replicas_left"], 0);
 }
 

@@ -13,7 +13,8 @@ namespace {
 
 const std::string kPlan =
     "plan --gpu h100 --slo p95:ttft:2s p95:tpot:100ms --search tp=1 --max-replicas 3 --top 1 ";
-const std::string kLoad = "--request-rate 4 --num-prompts 40 --input-len 256 --output-len 16 ";
+const std::string kStoredLoad =
+    "--request-rate 4 --num-prompts 40 --input-len 256 --output-len 16 ";
 
 void write(const std::string& path, const std::string& text) { std::ofstream(path) << text; }
 
@@ -55,14 +56,14 @@ TEST(PlanStore, AnswersAnewForAModelWhoseFileWasEdited) {
   const TemporaryFolder folder;
   std::filesystem::create_directory("model");
   write("model/config.json", config_of_layers(8));
-  expect_answers_anew(kPlan + kLoad + "--model ./model",
+  expect_answers_anew(kPlan + kStoredLoad + "--model ./model",
                       [] { write("model/config.json", config_of_layers(16)); });
 }
 
 TEST(PlanStore, AnswersAnewForAnEngineProfileThatWasEdited) {
   const TemporaryFolder folder;
   write("ours.json", engine_with_request_time("0.006"));
-  expect_answers_anew(kPlan + kLoad + "--model llama-3.1-8b --engine ./ours.json",
+  expect_answers_anew(kPlan + kStoredLoad + "--model llama-3.1-8b --engine ./ours.json",
                       [] { write("ours.json", engine_with_request_time("0.6")); });
 }
 
@@ -82,7 +83,7 @@ TEST(PlanStore, AnswersAnewForATraceWithOtherPriorities) {
 
 TEST(PlanStore, UsesWhatItHasSimulated) {
   const TemporaryFolder folder;
-  const std::string line = kPlan + kLoad + "--model llama-3.1-8b --store plans.db";
+  const std::string line = kPlan + kStoredLoad + "--model llama-3.1-8b --store plans.db";
   const CommandResult first = run_command(line);
   EXPECT_EQ(first.exit_code, 0) << first.err;
   EXPECT_EQ(run_command(line).out, first.out);

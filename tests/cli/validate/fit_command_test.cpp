@@ -18,7 +18,7 @@ using testing::Not;
 constexpr double kPerRequest = 0.006;
 constexpr double kGraphLaunch = 0.0007;
 
-json scenario_of(double request_rate) {
+json scenario_at(double request_rate) {
   return {{"model", "llama-3.1-8b"},
           {"gpu", "h100"},
           {"engine", "vllm-0.19"},
@@ -42,7 +42,7 @@ class Fit : public testing::Test {
         {"host", {{"per_request_s", kPerRequest}, {"graph_launch_s", kGraphLaunch}}}};
     json cases = json::array();
     for (const double rate : {1.0, 4.0, 16.0}) {
-      json planted = scenario_of(rate);
+      json planted = scenario_at(rate);
       planted["engine"] = "planted.json";
       std::ofstream("s.json") << planted;
       const json run = json::parse(run_command("simulate s.json --no-store -o json").out);
@@ -51,7 +51,7 @@ class Fit : public testing::Test {
         measured[metric]["mean"] = run[metric]["mean"];
       }
       cases.push_back({{"name", "at " + std::to_string(rate)},
-                       {"scenario", scenario_of(rate)},
+                       {"scenario", scenario_at(rate)},
                        {"measured", measured}});
     }
     manifest_ = {{"schema_version", 1}, {"cases", cases}};

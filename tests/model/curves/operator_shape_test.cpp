@@ -5,7 +5,7 @@
 namespace roofcast {
 namespace {
 
-constexpr int kUnits = 100;
+constexpr int kShapeUnits = 100;
 
 OperatorShape gemm_shape(const char* format, std::int64_t outputs, std::int64_t inputs) {
   return {.family = OperatorFamily::gemm, .format = format, .outputs = outputs, .inputs = inputs};
@@ -14,20 +14,20 @@ OperatorShape gemm_shape(const char* format, std::int64_t outputs, std::int64_t 
 TEST(ShapeWork, OfAMatrixProductIsItsWeightAndActivationsOnce) {
   // N 256, K 128, 4 tokens, bf16: 2 * 4 * 256 * 128 FLOPs; 65,536 bytes of weight and
   // 4 * (128 + 256) * 2 = 3,072 of activations; one row of two 128 x 128 tiles over 100 units.
-  const ShapeWork work = shape_work(gemm_shape("bf16", 256, 128), 4, 0, kUnits);
+  const ShapeWork work = shape_work(gemm_shape("bf16", 256, 128), 4, 0, kShapeUnits);
   EXPECT_EQ(work.flops.value, 262144);
   EXPECT_EQ(work.stored_bytes.value, 65536);
   EXPECT_EQ(work.bytes.value, 68608);
   EXPECT_EQ(work.waves, 0.02);
   // 512 tokens are four rows of tiles.
-  EXPECT_EQ(shape_work(gemm_shape("bf16", 256, 128), 512, 0, kUnits).waves, 0.08);
+  EXPECT_EQ(shape_work(gemm_shape("bf16", 256, 128), 512, 0, kShapeUnits).waves, 0.08);
 }
 
 TEST(ShapeWork, OfNarrowWeightsFollowsTheFormat) {
   // fp8: one byte a weight and input, two an output: 32,768 + 4 * (128 + 2 * 256).
-  EXPECT_EQ(shape_work(gemm_shape("fp8", 256, 128), 4, 0, kUnits).bytes.value, 32768 + 2560);
+  EXPECT_EQ(shape_work(gemm_shape("fp8", 256, 128), 4, 0, kShapeUnits).bytes.value, 32768 + 2560);
   // int4 in groups of 128 with a 16-bit scale: 4.125 bits a weight.
-  EXPECT_EQ(shape_work(gemm_shape("int4", 256, 128), 4, 0, kUnits).stored_bytes.value, 16896);
+  EXPECT_EQ(shape_work(gemm_shape("int4", 256, 128), 4, 0, kShapeUnits).stored_bytes.value, 16896);
 }
 
 TEST(ShapeWork, OfExpertsReadsThoseThatAreExpectedToBePicked) {
@@ -41,12 +41,12 @@ TEST(ShapeWork, OfExpertsReadsThoseThatAreExpectedToBePicked) {
                             .experts_per_token = 2,
                             .gated = true};
   const double expert = 3.0 * 128 * 256 * 2;
-  EXPECT_EQ(shape_work(shape, 1, 0, kUnits).stored_bytes.value, 2 * expert);
-  EXPECT_EQ(shape_work(shape, 2, 0, kUnits).stored_bytes.value, 3 * expert);
-  EXPECT_EQ(shape_work(shape, 1.5, 0, kUnits).stored_bytes.value, 2.5 * expert);
+  EXPECT_EQ(shape_work(shape, 1, 0, kShapeUnits).stored_bytes.value, 2 * expert);
+  EXPECT_EQ(shape_work(shape, 2, 0, kShapeUnits).stored_bytes.value, 3 * expert);
+  EXPECT_EQ(shape_work(shape, 1.5, 0, kShapeUnits).stored_bytes.value, 2.5 * expert);
   // 2 pairs of 2 * 3 * 128 * 256 FLOPs, and 2 * (2 * 256 + 3 * 128) * 2 bytes of activations.
-  EXPECT_EQ(shape_work(shape, 1, 0, kUnits).flops.value, 393216);
-  EXPECT_EQ(shape_work(shape, 1, 0, kUnits).bytes.value, 2 * expert + 3584);
+  EXPECT_EQ(shape_work(shape, 1, 0, kShapeUnits).flops.value, 393216);
+  EXPECT_EQ(shape_work(shape, 1, 0, kShapeUnits).bytes.value, 2 * expert + 3584);
 }
 
 OperatorShape attention_shape(OperatorFamily family) {
@@ -57,22 +57,22 @@ TEST(ShapeWork, OfPrefillIsCausalOverThePrefix) {
   // 3 new tokens behind 5: 3 * 5 + 6 = 21 pairs of 4 * 64 * 8 FLOPs. A cached token is
   // 2 * (64 + 64) * 2 = 512 bytes, a query with its output 8 * 128 * 2 = 2,048.
   const auto shape = attention_shape(OperatorFamily::prefill_attention);
-  const ShapeWork work = shape_work(shape, 3, 5, kUnits);
+  const ShapeWork work = shape_work(shape, 3, 5, kShapeUnits);
   EXPECT_EQ(work.flops.value, 21 * 2048);
   EXPECT_EQ(work.stored_bytes.value, 5 * 512);
   EXPECT_EQ(work.bytes.value, 5 * 512 + 3 * (512 + 2048));
   EXPECT_EQ(work.waves, 0.08);  // 8 heads, one tile of queries each
-  EXPECT_EQ(shape_work(shape, 256, 0, kUnits).waves, 0.16);
+  EXPECT_EQ(shape_work(shape, 256, 0, kShapeUnits).waves, 0.16);
 }
 
 TEST(ShapeWork, OfDecodeIsTheCacheOfAllSequences) {
   const auto shape = attention_shape(OperatorFamily::decode_attention);
-  const ShapeWork work = shape_work(shape, 10, 100, kUnits);
+  const ShapeWork work = shape_work(shape, 10, 100, kShapeUnits);
   EXPECT_EQ(work.flops.value, 1000 * 2048);
   EXPECT_EQ(work.stored_bytes.value, 1000 * 512);
   EXPECT_EQ(work.bytes.value, 1000 * 512 + 10 * 2048);
   EXPECT_EQ(work.waves, 0);  // 20 pairs fit 100 units
-  EXPECT_EQ(shape_work(shape, 150, 100, kUnits).waves, 2);
+  EXPECT_EQ(shape_work(shape, 150, 100, kShapeUnits).waves, 2);
 }
 
 TEST(ShapeWork, OfLatentDecodeReadsOneRowForAllHeads) {
@@ -83,14 +83,14 @@ TEST(ShapeWork, OfLatentDecodeReadsOneRowForAllHeads) {
                             .head_dim = 576,
                             .value_dim = 512,
                             .latent = true};
-  const ShapeWork work = shape_work(shape, 1, 1000, kUnits);
+  const ShapeWork work = shape_work(shape, 1, 1000, kShapeUnits);
   EXPECT_EQ(work.stored_bytes.value, 1000 * 1152);
   EXPECT_EQ(work.flops.value, 1000.0 * 2 * 128 * (576 + 512));
 }
 
 TEST(ShapeWork, OfMemoryBoundOperatorsAndCollectivesIsTheirBytes) {
   for (const OperatorFamily family : {OperatorFamily::memory_bound, OperatorFamily::collective}) {
-    const ShapeWork work = shape_work({.family = family}, 12345, 0, kUnits);
+    const ShapeWork work = shape_work({.family = family}, 12345, 0, kShapeUnits);
     EXPECT_EQ(work.bytes.value, 12345);
     EXPECT_EQ(work.stored_bytes.value, 0);
     EXPECT_EQ(work.flops.value, 0);
@@ -113,7 +113,7 @@ TEST(ShapeWork, NeverShrinksAsSizesGrow) {
     for (const double y : prefixes) {
       ShapeWork last;
       for (double x = 0.5; x < 70000; x *= 1.07) {
-        const ShapeWork now = shape_work(shape, x, y, kUnits);
+        const ShapeWork now = shape_work(shape, x, y, kShapeUnits);
         EXPECT_GE(now.flops, last.flops);
         EXPECT_GE(now.bytes, last.bytes);
         EXPECT_GE(now.stored_bytes, last.stored_bytes);

@@ -22,7 +22,8 @@ Engine engine_with(const EngineOverrides& overrides, const std::string& preset =
   return resolve_engine(preset, overrides, test::llama_3_1_8b(), test::h100(), parallel);
 }
 
-std::string message_of(const EngineOverrides& overrides, const std::string& preset = "vllm-0.19") {
+std::string feature_error(const EngineOverrides& overrides,
+                          const std::string& preset = "vllm-0.19") {
   try {
     engine_with(overrides, preset);
   } catch (const UsageError& error) {
@@ -99,67 +100,68 @@ TEST(Speculation, GraphsAreCapturedForTheDraftsToo) {
 }
 
 TEST(Speculation, SaysWhatIsMissingOrContradicts) {
-  EXPECT_THAT(message_of({.num_speculative_tokens = 2}), HasSubstr("acceptance_rate"));
-  EXPECT_THAT(message_of({.num_speculative_tokens = 1'000'000'000'000, .acceptance_rate = 0.5}),
+  EXPECT_THAT(feature_error({.num_speculative_tokens = 2}), HasSubstr("acceptance_rate"));
+  EXPECT_THAT(feature_error({.num_speculative_tokens = 1'000'000'000'000, .acceptance_rate = 0.5}),
               HasSubstr("expected 1 to 1000"));
-  EXPECT_THAT(message_of({.num_speculative_tokens = 2, .acceptance_rate = 1.5}),
+  EXPECT_THAT(feature_error({.num_speculative_tokens = 2, .acceptance_rate = 1.5}),
               HasSubstr("from 0 to 1"));
-  EXPECT_THAT(
-      message_of({.num_speculative_tokens = 2, .acceptance_by_position = std::vector<double>{0.5}}),
-      HasSubstr("expected 2 non-increasing shares"));
-  EXPECT_THAT(message_of({.num_speculative_tokens = 2,
-                          .acceptance_by_position = std::vector<double>{0.5, 0.6}}),
+  EXPECT_THAT(feature_error({.num_speculative_tokens = 2,
+                             .acceptance_by_position = std::vector<double>{0.5}}),
+              HasSubstr("expected 2 non-increasing shares"));
+  EXPECT_THAT(feature_error({.num_speculative_tokens = 2,
+                             .acceptance_by_position = std::vector<double>{0.5, 0.6}}),
               HasSubstr("non-increasing shares"));
-  EXPECT_THAT(message_of({.num_speculative_tokens = 2,
-                          .speculative_method = DraftMethod::draft_model,
-                          .acceptance_rate = 0.5}),
+  EXPECT_THAT(feature_error({.num_speculative_tokens = 2,
+                             .speculative_method = DraftMethod::draft_model,
+                             .acceptance_rate = 0.5}),
               HasSubstr("draft_pass_time"));
-  EXPECT_THAT(
-      message_of({.async_scheduling = true, .num_speculative_tokens = 2, .acceptance_rate = 0.5}),
-      HasSubstr("async_scheduling"));
-  EXPECT_THAT(message_of({.num_speculative_tokens = 2, .acceptance_rate = 0.5}, "static"),
+  EXPECT_THAT(feature_error(
+                  {.async_scheduling = true, .num_speculative_tokens = 2, .acceptance_rate = 0.5}),
+              HasSubstr("async_scheduling"));
+  EXPECT_THAT(feature_error({.num_speculative_tokens = 2, .acceptance_rate = 0.5}, "static"),
               HasSubstr("any engine but static and naive"));
-  EXPECT_THAT(
-      message_of({.enable_mixed_chunk = true, .num_speculative_tokens = 2, .acceptance_rate = 0.5},
-                 "sglang"),
-      HasSubstr("enable_mixed_chunk"));
+  EXPECT_THAT(feature_error(
+                  {.enable_mixed_chunk = true, .num_speculative_tokens = 2, .acceptance_rate = 0.5},
+                  "sglang"),
+              HasSubstr("enable_mixed_chunk"));
 }
 
 TEST(Speculation, WhatDescribesDraftsNeedsDrafts) {
-  EXPECT_EQ(message_of({.speculative_method = DraftMethod::eagle}),
+  EXPECT_EQ(feature_error({.speculative_method = DraftMethod::eagle}),
             "speculative_method: requires num_speculative_tokens");
-  EXPECT_EQ(message_of({.acceptance_rate = 0.5}),
+  EXPECT_EQ(feature_error({.acceptance_rate = 0.5}),
             "acceptance_rate: requires num_speculative_tokens");
-  EXPECT_EQ(message_of({.acceptance_by_position = std::vector<double>{0.5}}),
+  EXPECT_EQ(feature_error({.acceptance_by_position = std::vector<double>{0.5}}),
             "acceptance_by_position: requires num_speculative_tokens");
-  EXPECT_EQ(message_of({.draft_pass_time = Seconds{0.001}}),
+  EXPECT_EQ(feature_error({.draft_pass_time = Seconds{0.001}}),
             "draft_pass_time: requires num_speculative_tokens");
 }
 
 TEST(KvOffloading, ItsLinkNeedsMemoryToLinkTo) {
-  EXPECT_EQ(message_of({.kv_offloading_bandwidth = BytesPerSecond{25e9}}),
+  EXPECT_EQ(feature_error({.kv_offloading_bandwidth = BytesPerSecond{25e9}}),
             "kv_offloading_bandwidth: requires kv_offloading_size");
-  EXPECT_EQ(message_of({.kv_offloading_latency = Seconds{1e-4}}),
+  EXPECT_EQ(feature_error({.kv_offloading_latency = Seconds{1e-4}}),
             "kv_offloading_latency: requires kv_offloading_size");
 }
 
 TEST(EngineFeatures, TimesAndRatesBeyondAnyMachineAreRefusedByName) {
   EXPECT_THAT(
-      message_of(
+      feature_error(
           {.num_speculative_tokens = 1, .acceptance_rate = 0.5, .draft_pass_time = Seconds{1e300}}),
       HasSubstr("draft_pass_time: 1e+300 seconds given, expected 0 to 3600"));
-  EXPECT_THAT(message_of({.lora_step_time = Seconds{3601}}), HasSubstr("lora_step_time: 3601"));
-  EXPECT_THAT(message_of({.lora_adapter_time = Seconds{-1}}), HasSubstr("lora_adapter_time: -1"));
-  EXPECT_THAT(message_of({.kv_offloading_size = Bytes{1e9},
-                          .kv_offloading_bandwidth = BytesPerSecond{25e9},
-                          .kv_offloading_latency = Seconds{1e300}}),
+  EXPECT_THAT(feature_error({.lora_step_time = Seconds{3601}}), HasSubstr("lora_step_time: 3601"));
+  EXPECT_THAT(feature_error({.lora_adapter_time = Seconds{-1}}),
+              HasSubstr("lora_adapter_time: -1"));
+  EXPECT_THAT(feature_error({.kv_offloading_size = Bytes{1e9},
+                             .kv_offloading_bandwidth = BytesPerSecond{25e9},
+                             .kv_offloading_latency = Seconds{1e300}}),
               HasSubstr("kv_offloading_latency: 1e+300"));
-  EXPECT_THAT(message_of({.kv_offloading_size = Bytes{1e9},
-                          .kv_offloading_bandwidth = BytesPerSecond{1e-300}}),
+  EXPECT_THAT(feature_error({.kv_offloading_size = Bytes{1e9},
+                             .kv_offloading_bandwidth = BytesPerSecond{1e-300}}),
               HasSubstr("kv_offloading_bandwidth: 1e-300 bytes/s given, expected at least 1e+06"));
-  EXPECT_EQ(message_of({.lora_step_time = Seconds{3600},
-                        .kv_offloading_size = Bytes{1e9},
-                        .kv_offloading_bandwidth = kSlowestLink}),
+  EXPECT_EQ(feature_error({.lora_step_time = Seconds{3600},
+                           .kv_offloading_size = Bytes{1e9},
+                           .kv_offloading_bandwidth = kSlowestLink}),
             "no error");
 }
 
@@ -188,9 +190,9 @@ TEST(KvOffloading, UsesTheHostLinkOfTheGpu) {
 }
 
 TEST(KvOffloading, NeedsPrefixCaching) {
-  EXPECT_THAT(message_of({.enable_prefix_caching = false,
-                          .kv_offloading_size = Bytes{1e9},
-                          .kv_offloading_bandwidth = BytesPerSecond{25e9}}),
+  EXPECT_THAT(feature_error({.enable_prefix_caching = false,
+                             .kv_offloading_size = Bytes{1e9},
+                             .kv_offloading_bandwidth = BytesPerSecond{25e9}}),
               HasSubstr("prefix caching"));
 }
 

@@ -84,7 +84,7 @@ struct Writer {
 };
 
 /// A llama of 2 layers, width 256, 4 heads of 64 and 2 KV heads, FFN 512, vocabulary 1024.
-Writer small_llama() {
+Writer small_gguf() {
   Writer w;
   w.string("general.architecture", "llama");
   w.string("general.name", "Small Llama");
@@ -125,7 +125,7 @@ void expect_no_model(const std::string& path, const std::string& what) {
 
 TEST(Gguf, KeysAndTensorsAreRead) {
   const test::TemporaryFolder folder;
-  const GgufFile file = read_gguf(folder.write("small.gguf", small_llama().bytes()));
+  const GgufFile file = read_gguf(folder.write("small.gguf", small_gguf().bytes()));
   EXPECT_EQ(file.version, 3);
   EXPECT_EQ(file.architecture, "llama");
   EXPECT_EQ(std::get<std::int64_t>(file.values.at("llama.block_count")), 2);
@@ -141,7 +141,7 @@ TEST(Gguf, KeysAndTensorsAreRead) {
 
 TEST(Gguf, VersionTwoReadsTheSame) {
   const test::TemporaryFolder folder;
-  Writer w = small_llama();
+  Writer w = small_gguf();
   w.version = 2;
   EXPECT_EQ(read_gguf(folder.write("v2.gguf", w.bytes())).tensors.size(), 21U);
 }
@@ -149,7 +149,7 @@ TEST(Gguf, VersionTwoReadsTheSame) {
 TEST(Gguf, AShapeComesFromKeysAndTensors) {
   const test::TemporaryFolder folder;
   const Transformer model =
-      to_transformer(read_gguf(folder.write("small.gguf", small_llama().bytes())));
+      to_transformer(read_gguf(folder.write("small.gguf", small_gguf().bytes())));
   EXPECT_EQ(model.name, "Small Llama");
   EXPECT_EQ(model.hidden, 256);
   EXPECT_EQ(model.vocabulary, 1024);
@@ -171,7 +171,7 @@ TEST(Gguf, AShapeComesFromKeysAndTensors) {
 TEST(Gguf, StorageFormatsAndBytesAreExact) {
   const test::TemporaryFolder folder;
   const Transformer model =
-      to_transformer(read_gguf(folder.write("small.gguf", small_llama().bytes())));
+      to_transformer(read_gguf(folder.write("small.gguf", small_gguf().bytes())));
   // Attention: 256 * (256 + 128 + 256) elements at 4.5 bits and 256 * 128 at 16.
   const WeightFormat& mixer = model.layers[0].mixer_format;
   EXPECT_EQ(mixer.name, "q4_k");
@@ -253,7 +253,7 @@ TEST(Gguf, ExpertsBiasesSinksAndWindowsOfGptOss) {
 
 TEST(Gguf, SplitFilesAreReadTogether) {
   const test::TemporaryFolder folder;
-  Writer first = small_llama();
+  Writer first = small_gguf();
   first.value("split.count", 2, raw(std::uint16_t{2}));
   Writer second;
   second.tensor("rope_freqs.weight", {32}, kF32);
@@ -273,7 +273,7 @@ TEST(Gguf, FilesThatAreNotGgufAreRefused) {
   expect_refused(folder.path() + "/absent.gguf", "cannot be read");
   expect_refused(folder.write("empty.gguf", ""), "incomplete, or not GGUF");
   expect_refused(folder.write("other.gguf", "PK\x03\x04 something else entirely"), "not a GGUF");
-  Writer old = small_llama();
+  Writer old = small_gguf();
   old.version = 1;
   expect_refused(folder.write("old.gguf", old.bytes()), "GGUF version 1");
   old.version = 0x03000000;
@@ -282,7 +282,7 @@ TEST(Gguf, FilesThatAreNotGgufAreRefused) {
 
 TEST(Gguf, EveryTruncationIsRefusedInOneLine) {
   const test::TemporaryFolder folder;
-  const std::string whole = small_llama().bytes();
+  const std::string whole = small_gguf().bytes();
   // Within the header every length; within the data a few.
   for (std::size_t length = 0; length + 1 < whole.size(); length += length < 2000 ? 7 : 100'000) {
     const std::string path = folder.write("cut.gguf", whole.substr(0, length));
@@ -345,7 +345,7 @@ TEST(Gguf, ImpossibleTensorsAreRefused) {
 
 TEST(Gguf, RepeatedKeysAreRefused) {
   const test::TemporaryFolder folder;
-  Writer w = small_llama();
+  Writer w = small_gguf();
   w.number("llama.block_count", 3);
   expect_refused(folder.write("twice.gguf", w.bytes()), "'llama.block_count' is duplicated");
 }
@@ -367,14 +367,14 @@ TEST(Gguf, MissingKeysAndTensorsAreNamed) {
   w.number("llama.context_length", 4096);
   w.number("llama.block_count", 1'000'000);
   expect_no_model(folder.write("m.gguf", w.bytes()), "is too large");
-  Writer few = small_llama();
+  Writer few = small_gguf();
   few.tensor("blk.7.attn_q.weight", {256, 256}, kF16);
   expect_no_model(folder.write("m.gguf", few.bytes()), "does not belong to any layer below 2");
 }
 
 TEST(Gguf, KeysThatContradictTheTensorsAreRefused) {
   const test::TemporaryFolder folder;
-  Writer w = small_llama();
+  Writer w = small_gguf();
   // Twice the stated number of FFN elements in layer 1.
   w.tensor("blk.1.ffn_extra.weight", {512, 768}, kF16);
   expect_no_model(folder.write("m.gguf", w.bytes()), "layer 1 stores");

@@ -96,7 +96,7 @@ std::string error_of(const std::string& text) {
 }
 
 /// The error from reading a changed profile, or "" if it is accepted. `change` gets `measured`.
-std::string error_after(const std::function<void(Json&)>& change) {
+std::string error_after_change(const std::function<void(Json&)>& change) {
   Json profile = Json::parse(kProfile);
   change(profile["measured"]);
   return error_of(profile.dump());
@@ -138,7 +138,7 @@ TEST(MeasuredReader, ReadsWhatAProfileSays) {
 
 TEST(MeasuredReader, NamesTheKeyThatIsMissingOrUnknown) {
   for (const char* key : {"device", "date", "tool", "protocol", "curves"}) {
-    EXPECT_EQ(error_after([&](Json& m) { m.erase(key); }),
+    EXPECT_EQ(error_after_change([&](Json& m) { m.erase(key); }),
               std::string("hardware profile one.json: measured.") + key + ": is missing");
   }
   const Json whole = Json::parse(kProfile)["measured"];
@@ -149,24 +149,24 @@ TEST(MeasuredReader, NamesTheKeyThatIsMissingOrUnknown) {
                                            "graph_saving_s", "writes_cache"};
       if (optional.contains(key)) continue;
       const std::string name = key;
-      EXPECT_EQ(error_after([&](Json& m) { m["curves"][i].erase(name); }),
+      EXPECT_EQ(error_after_change([&](Json& m) { m["curves"][i].erase(name); }),
                 "hardware profile one.json: measured.curves[" + std::to_string(i) + "]." + name +
                     ": is missing");
     }
   }
-  EXPECT_THAT(error_after([](Json& m) { m["curves"][0]["output"] = 1; }),
+  EXPECT_THAT(error_after_change([](Json& m) { m["curves"][0]["output"] = 1; }),
               HasSubstr("measured.curves[0].output: is not a key of a hardware profile, did you "
                         "mean 'outputs'?"));
-  EXPECT_THAT(error_after([](Json& m) { m["curves"][0]["heads"] = 1; }), HasSubstr("heads"));
-  EXPECT_THAT(error_after([](Json& m) { m["curves"][0]["terms"]["floor"] = 1; }),
+  EXPECT_THAT(error_after_change([](Json& m) { m["curves"][0]["heads"] = 1; }), HasSubstr("heads"));
+  EXPECT_THAT(error_after_change([](Json& m) { m["curves"][0]["terms"]["floor"] = 1; }),
               HasSubstr("measured.curves[0].terms.floor"));
-  EXPECT_THAT(error_after([](Json& m) { m["copy_bandwidth"] = 1; }),
+  EXPECT_THAT(error_after_change([](Json& m) { m["copy_bandwidth"] = 1; }),
               HasSubstr("did you mean 'copy_bandwidth_bytes_per_s'?"));
 }
 
 TEST(MeasuredReader, RejectsShapesThatCannotBe) {
   const auto with = [](std::size_t curve, const char* key, Json value) {
-    return error_after([&](Json& m) { m["curves"][curve][key] = value; });
+    return error_after_change([&](Json& m) { m["curves"][curve][key] = value; });
   };
   EXPECT_THAT(with(0, "family", "gem"), HasSubstr("did you mean 'gemm'?"));
   EXPECT_THAT(with(0, "family", 3), HasSubstr("measured.curves[0].family"));
@@ -187,13 +187,13 @@ TEST(MeasuredReader, RejectsShapesThatCannotBe) {
   EXPECT_THAT(with(0, "writes_cache", true), HasSubstr("measured.curves[0].writes_cache"));
   EXPECT_THAT(with(5, "exchange", "all_reduc"), HasSubstr("did you mean 'all_reduce'?"));
   EXPECT_THAT(with(5, "ranks", 0), HasSubstr("ranks"));
-  EXPECT_THAT(error_after([](Json& m) { m["curves"].push_back(m["curves"][0]); }),
+  EXPECT_THAT(error_after_change([](Json& m) { m["curves"].push_back(m["curves"][0]); }),
               HasSubstr("measured.curves[6]: is a duplicate curve of one operator and kernel"));
 }
 
 TEST(MeasuredReader, RejectsPointsThatCannotBe) {
   const auto with = [](Json points, std::size_t curve = 0) {
-    return error_after([&](Json& m) { m["curves"][curve]["points"] = points; });
+    return error_after_change([&](Json& m) { m["curves"][curve]["points"] = points; });
   };
   EXPECT_THAT(with(Json::array()), HasSubstr("measured.curves[0].points: must be a list"));
   EXPECT_THAT(with(3), HasSubstr("must be a list"));
@@ -211,7 +211,7 @@ TEST(MeasuredReader, RejectsPointsThatCannotBe) {
               HasSubstr("points[1]: sizes must ascend"));
   EXPECT_THAT(with(Json::parse("[[1, 9, 1, 0, 1], [1, 8, 1, 0, 1]]"), 2), HasSubstr("ascend"));
   EXPECT_THAT(with(Json::parse("[[1, 0, 1, 0, 1]]"), 3), HasSubstr("is not between"));  // no cache
-  EXPECT_THAT(error_after([](Json& m) {
+  EXPECT_THAT(error_after_change([](Json& m) {
                 for (auto& [key, value] : m["curves"][0]["terms"].items()) value = 0;
               }),
               HasSubstr("points[0]: the curve's terms give no time at this size"));
@@ -238,15 +238,16 @@ TEST(MeasuredReader, RefusesPointsFasterThanPhysicsWithTheirLine) {
 TEST(MeasuredReader, RejectsProvenanceThatIsNone) {
   for (const char* date : {"", "yesterday", "2026-01-02", "2026-01-02 03:04:05Z",
                            "2026-01-02T03:04:05+01:00", "2026-01-02T03:04:05Zx"}) {
-    EXPECT_THAT(error_after([&](Json& m) { m["date"] = date; }), HasSubstr("measured.date"));
+    EXPECT_THAT(error_after_change([&](Json& m) { m["date"] = date; }), HasSubstr("measured.date"));
   }
-  EXPECT_THAT(error_after([](Json& m) { m["versions"] = {1, 2}; }), HasSubstr("versions"));
-  EXPECT_THAT(error_after([](Json& m) { m["versions"]["driver"] = 580; }),
+  EXPECT_THAT(error_after_change([](Json& m) { m["versions"] = {1, 2}; }), HasSubstr("versions"));
+  EXPECT_THAT(error_after_change([](Json& m) { m["versions"]["driver"] = 580; }),
               HasSubstr("measured.versions.driver"));
-  EXPECT_THAT(error_after([](Json& m) { m["rejected"] = "none"; }), HasSubstr("rejected"));
-  EXPECT_THAT(error_after([](Json& m) { m["dropped_samples"] = -1; }), HasSubstr("dropped"));
-  EXPECT_THAT(error_after([](Json& m) { m["kernel_floor_s"] = 3; }), HasSubstr("kernel_floor_s"));
-  EXPECT_THAT(error_after([](Json& m) { m = Json::array(); }),
+  EXPECT_THAT(error_after_change([](Json& m) { m["rejected"] = "none"; }), HasSubstr("rejected"));
+  EXPECT_THAT(error_after_change([](Json& m) { m["dropped_samples"] = -1; }), HasSubstr("dropped"));
+  EXPECT_THAT(error_after_change([](Json& m) { m["kernel_floor_s"] = 3; }),
+              HasSubstr("kernel_floor_s"));
+  EXPECT_THAT(error_after_change([](Json& m) { m = Json::array(); }),
               HasSubstr("measured: must be an object"));
 }
 

@@ -40,7 +40,7 @@ Transformer parse_with(const std::string& key, const json& value) {
   return parse(config);
 }
 
-std::string error_of(const std::string& text) {
+std::string reader_error(const std::string& text) {
   try {
     parse_model(text, {}, "config.json");
   } catch (const Error& e) {
@@ -52,7 +52,7 @@ std::string error_of(const std::string& text) {
 std::string error_with(const std::string& key, const json& value) {
   json config = small_llama();
   config[key] = value;
-  return error_of(config.dump());
+  return reader_error(config.dump());
 }
 
 TEST(ModelReader, CountsASmallLlamaByHand) {
@@ -68,15 +68,15 @@ TEST(ModelReader, CountsASmallLlamaByHand) {
 }
 
 TEST(ModelReader, BrokenJsonNamesLineAndColumn) {
-  const std::string error = error_of("{\n  \"hidden_size\": 512,\n  \"vocab_size\": ]\n}");
+  const std::string error = reader_error("{\n  \"hidden_size\": 512,\n  \"vocab_size\": ]\n}");
   EXPECT_THAT(error, testing::StartsWith("config.json:3:17: not valid JSON"));
-  EXPECT_THAT(error_of(""), HasSubstr("config.json:1:1: not valid JSON"));
-  EXPECT_THAT(error_of("{\"a\": NaN,\n]"), HasSubstr("config.json:2:1"));
-  EXPECT_THAT(error_of("[1, 2]"), HasSubstr("expected a JSON object"));
-  EXPECT_THAT(error_of("{\"a\": 1e999}"), HasSubstr("not valid JSON"));
+  EXPECT_THAT(reader_error(""), HasSubstr("config.json:1:1: not valid JSON"));
+  EXPECT_THAT(reader_error("{\"a\": NaN,\n]"), HasSubstr("config.json:2:1"));
+  EXPECT_THAT(reader_error("[1, 2]"), HasSubstr("expected a JSON object"));
+  EXPECT_THAT(reader_error("{\"a\": 1e999}"), HasSubstr("not valid JSON"));
   const std::string deep = std::string(100'000, '[') + std::string(100'000, ']');
-  EXPECT_THAT(error_of("{\"a\": " + deep + "}"), HasSubstr("nested deeper than 64 levels"));
-  EXPECT_THAT(error_of("{\"a\": \"\xff\xfe\"}"), HasSubstr("not valid JSON"));
+  EXPECT_THAT(reader_error("{\"a\": " + deep + "}"), HasSubstr("nested deeper than 64 levels"));
+  EXPECT_THAT(reader_error("{\"a\": \"\xff\xfe\"}"), HasSubstr("not valid JSON"));
 }
 
 TEST(ModelReader, AcceptsPythonsNumbersCommentsAndAByteOrderMark) {
@@ -93,15 +93,15 @@ TEST(ModelReader, ANonFiniteSizeIsRefusedByName) {
   std::string text = small_llama().dump();
   text.replace(text.find("\"hidden_size\":512"), 17, "\"hidden_size\":Infinity");
   EXPECT_EQ(
-      error_of(text),
+      reader_error(text),
       "config.json: 'hidden_size' must be a whole number from 1 to 1000000, not \"Infinity\"");
 }
 
 TEST(ModelReader, AnUnknownArchitectureIsNamed) {
-  EXPECT_THAT(error_of(R"({"model_type": "foo", "architectures": ["FooForCausalLM"]})"),
+  EXPECT_THAT(reader_error(R"({"model_type": "foo", "architectures": ["FooForCausalLM"]})"),
               testing::StartsWith("config.json: architecture 'FooForCausalLM' (model_type 'foo') "
                                   "is unknown; known: llama, qwen2, "));
-  EXPECT_EQ(error_of("{}"), "config.json: has neither 'model_type' nor 'architectures'");
+  EXPECT_EQ(reader_error("{}"), "config.json: has neither 'model_type' nor 'architectures'");
 }
 
 TEST(ModelReader, EveryMissingSizeIsNamed) {
@@ -109,11 +109,11 @@ TEST(ModelReader, EveryMissingSizeIsNamed) {
                                 "num_attention_heads", "vocab_size"}) {
     json config = small_llama();
     config.erase(key);
-    const std::string error = error_of(config.dump());
+    const std::string error = reader_error(config.dump());
     EXPECT_THAT(error, HasSubstr("'" + std::string(key) + "'"));
     EXPECT_THAT(error, HasSubstr("is missing"));
     config[key] = nullptr;  // null counts as absent
-    EXPECT_EQ(error_of(config.dump()), error);
+    EXPECT_EQ(reader_error(config.dump()), error);
   }
 }
 
@@ -147,7 +147,7 @@ TEST(ModelReader, SizesThatMultiplyBeyondReasonAreRefused) {
   config["hidden_size"] = 1'000'000;
   config["intermediate_size"] = 100'000'000;
   config["num_hidden_layers"] = 10'000;
-  EXPECT_THAT(error_of(config.dump()), HasSubstr("more than any model"));
+  EXPECT_THAT(reader_error(config.dump()), HasSubstr("more than any model"));
 }
 
 /// The error of the small model with one more key; empty if it is read.
@@ -187,7 +187,7 @@ TEST(ModelReader, HeadsThatDoNotDivideAreRefused) {
   EXPECT_THAT(error_with("num_attention_heads", 6), HasSubstr("512 is not divisible by 6"));
   json config = small_llama();
   config["hidden_size"] = 500;
-  EXPECT_THAT(error_of(config.dump()), HasSubstr("'head_dim' is missing"));
+  EXPECT_THAT(reader_error(config.dump()), HasSubstr("'head_dim' is missing"));
   config["head_dim"] = 64;
   EXPECT_EQ(std::get<Attention>(parse(config).layers.front().mixer).head_dim, 64);
 }
@@ -273,9 +273,9 @@ TEST(ModelReader, NestedConfigsWinForSizesAndInheritTheRest) {
   EXPECT_EQ(model.activation, DType::fp16);
   EXPECT_EQ(model.model_type, "mistral3");
   outer["text_config"].erase("vocab_size");
-  EXPECT_THAT(error_of(outer.dump()), HasSubstr("config.json: text_config: 'vocab_size'"));
+  EXPECT_THAT(reader_error(outer.dump()), HasSubstr("config.json: text_config: 'vocab_size'"));
   outer["text_config"] = 3;
-  EXPECT_THAT(error_of(outer.dump()), HasSubstr("text_config: expected a JSON object"));
+  EXPECT_THAT(reader_error(outer.dump()), HasSubstr("text_config: expected a JSON object"));
 }
 
 TEST(ModelReader, Gemma3TakesClassDefaultsForWhatItsConfigLeavesOut) {
@@ -317,7 +317,7 @@ TEST(ModelReader, MistralsOwnParamsAreRead) {
   EXPECT_TRUE(std::holds_alternative<MoeFfn>(parse(experts).layers.front().ffn));
   json latent = params;
   latent["q_lora_rank"] = 64;
-  EXPECT_THAT(error_of(latent.dump()), HasSubstr("'q_lora_rank'"));
+  EXPECT_THAT(reader_error(latent.dump()), HasSubstr("'q_lora_rank'"));
 }
 
 TEST(ModelReader, ListsOfTheWrongLengthAreRefused) {
@@ -325,22 +325,22 @@ TEST(ModelReader, ListsOfTheWrongLengthAreRefused) {
   config["model_type"] = "gemma2";
   config["sliding_window"] = 1024;
   config["layer_types"] = {"full_attention"};
-  EXPECT_THAT(error_of(config.dump()), HasSubstr("'layer_types' has 1 entries for 4 layers"));
+  EXPECT_THAT(reader_error(config.dump()), HasSubstr("'layer_types' has 1 entries for 4 layers"));
   config["layer_types"] = "full_attention";
-  EXPECT_THAT(error_of(config.dump()), HasSubstr("'layer_types' must be a list"));
+  EXPECT_THAT(reader_error(config.dump()), HasSubstr("'layer_types' must be a list"));
 }
 
 TEST(ModelReader, HybridPatternsAreChecked) {
   json config = small_llama();
   config["model_type"] = "nemotron_h";
   config["hybrid_override_pattern"] = "*X";
-  EXPECT_THAT(error_of(config.dump()), HasSubstr("has 'X'"));
+  EXPECT_THAT(reader_error(config.dump()), HasSubstr("has 'X'"));
   config["hybrid_override_pattern"] = "*-";
   EXPECT_EQ(parse(config).layers.size(), 2u);
   config["hybrid_override_pattern"] = "M";
-  EXPECT_THAT(error_of(config.dump()), HasSubstr("'mamba_num_heads' is missing"));
+  EXPECT_THAT(reader_error(config.dump()), HasSubstr("'mamba_num_heads' is missing"));
   config.erase("hybrid_override_pattern");
-  EXPECT_THAT(error_of(config.dump()), HasSubstr("'layers_block_type' is missing"));
+  EXPECT_THAT(reader_error(config.dump()), HasSubstr("'layers_block_type' is missing"));
 }
 
 /// A folder for one test, removed afterwards.

@@ -33,7 +33,7 @@ std::string two_tensors() {
 }
 
 /// Expects that the file is rejected with one line that contains its name and `what`.
-void expect_refused(const std::string& path, const std::string& what) {
+void expect_unreadable(const std::string& path, const std::string& what) {
   EXPECT_THAT([&] { read_safetensors_header(path); },
               ThrowsMessage<Error>(AllOf(HasSubstr(path), HasSubstr(what), Not(HasSubstr("\n")))));
 }
@@ -68,33 +68,33 @@ TEST(Safetensors, ADtypeThatIsNotKnownIsSizedByItsOffsets) {
 
 TEST(Safetensors, FilesThatAreNotSafetensorsAreRefused) {
   const test::TemporaryFolder folder;
-  expect_refused(folder.path() + "/absent.safetensors", "cannot be read");
-  expect_refused(folder.write("short", "abc"), "too short");
-  expect_refused(folder.write("empty", ""), "too short");
-  expect_refused(folder.write("pointer", "version https://git-lfs.github.com/spec/v1\n"),
-                 "Git LFS pointer");
-  expect_refused(folder.write("noise", std::string(100, '\xff')), "header of");
-  expect_refused(folder.write("list", file_of("[1,2]", 0)), "not a JSON object");
-  expect_refused(folder.write("number", file_of("1", 0)), "not a JSON object");
-  expect_refused(folder.write("broken", file_of(R"({"a":)", 0)), "not valid JSON");
-  expect_refused(folder.write("deep", file_of(std::string(10'000, '['), 0)), "deeper");
+  expect_unreadable(folder.path() + "/absent.safetensors", "cannot be read");
+  expect_unreadable(folder.write("short", "abc"), "too short");
+  expect_unreadable(folder.write("empty", ""), "too short");
+  expect_unreadable(folder.write("pointer", "version https://git-lfs.github.com/spec/v1\n"),
+                    "Git LFS pointer");
+  expect_unreadable(folder.write("noise", std::string(100, '\xff')), "header of");
+  expect_unreadable(folder.write("list", file_of("[1,2]", 0)), "not a JSON object");
+  expect_unreadable(folder.write("number", file_of("1", 0)), "not a JSON object");
+  expect_unreadable(folder.write("broken", file_of(R"({"a":)", 0)), "not valid JSON");
+  expect_unreadable(folder.write("deep", file_of(std::string(10'000, '['), 0)), "deeper");
 }
 
 TEST(Safetensors, HeadersLongerThanTheFileOrTheLimitAreRefused) {
   const test::TemporaryFolder folder;
   std::string truncated = two_tensors();
   truncated.resize(40);
-  expect_refused(folder.write("truncated", truncated), "incomplete");
+  expect_unreadable(folder.write("truncated", truncated), "incomplete");
   std::string huge = file_of("{}", 0);
   huge[4] = 1;  // a length of 4 GiB and two bytes
-  expect_refused(folder.write("huge", huge), "header of 4294967298 bytes");
+  expect_unreadable(folder.write("huge", huge), "header of 4294967298 bytes");
 }
 
 TEST(Safetensors, EntriesThatContradictThemselvesAreRefused) {
   const test::TemporaryFolder folder;
   const auto refuse = [&](const std::string& entry, const std::string& what) {
     const std::string header = R"({"a":)" + entry + "}";
-    expect_refused(folder.write("m.safetensors", file_of(header, 16)), what);
+    expect_unreadable(folder.write("m.safetensors", file_of(header, 16)), what);
   };
   refuse(R"({"dtype":"F32","shape":[-1],"data_offsets":[0,4]})", "'shape'");
   refuse(R"({"dtype":"F32","shape":[1.5],"data_offsets":[0,4]})", "'shape'");
@@ -114,10 +114,10 @@ TEST(Safetensors, OverlappingOrRepeatedTensorsAreRefused) {
   const test::TemporaryFolder folder;
   const std::string a = R"("a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]})";
   const std::string b = R"("b":{"dtype":"F32","shape":[2],"data_offsets":[4,12]})";
-  expect_refused(folder.write("m", file_of("{" + a + "," + b + "}", 16)), "'b' overlaps 'a'");
+  expect_unreadable(folder.write("m", file_of("{" + a + "," + b + "}", 16)), "'b' overlaps 'a'");
   const std::string c = R"("c":{"dtype":"F32","shape":[2],"data_offsets":[8,16]})";
-  expect_refused(folder.write("m", file_of("{" + a + "," + c + "," + a + "}", 16)),
-                 "'a' is listed twice");
+  expect_unreadable(folder.write("m", file_of("{" + a + "," + c + "," + a + "}", 16)),
+                    "'a' is listed twice");
 }
 
 TEST(Safetensors, HostileNamesStayOnOneLine) {

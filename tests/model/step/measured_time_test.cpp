@@ -11,8 +11,8 @@
 namespace roofcast {
 namespace {
 
-constexpr int kUnits = 100;
-constexpr double kRounding = 1e-12;
+constexpr int kTimeUnits = 100;
+constexpr double kTimeRounding = 1e-12;
 
 TEST(MonotoneTable, IsBilinearBetweenNodesAndRaisesWhatFalls) {
   // x * y at nodes {1, 3} x {2, 4}, but 1 at (3, 4), which the 6 at (3, 2) overrules.
@@ -43,8 +43,8 @@ TEST(MonotoneTable, NeverFallsAlongEitherAxis) {
     const double x = 400 * any(random);
     const double y = 400 * any(random);
     const double more = 1 + any(random);
-    ASSERT_LE(table.at(x, y).value, table.at(x * more, y).value * (1 + kRounding));
-    ASSERT_LE(table.at(x, y).value, table.at(x, y * more).value * (1 + kRounding));
+    ASSERT_LE(table.at(x, y).value, table.at(x * more, y).value * (1 + kTimeRounding));
+    ASSERT_LE(table.at(x, y).value, table.at(x, y * more).value * (1 + kTimeRounding));
   }
 }
 
@@ -60,12 +60,12 @@ OperatorShape attention(OperatorFamily family) {
 MeasuredTimes times_of(MeasuredCurve curve, const AttentionSpan& span = {}) {
   CurveBlend blend{.shape = curve.shape};
   blend.parts.push_back({std::move(curve), 1.0});
-  return MeasuredTimes(std::move(blend), kUnits, span);
+  return MeasuredTimes(std::move(blend), kTimeUnits, span);
 }
 
 TEST(MeasuredTimes, AreThePointsWhereTheyRise) {
   const MeasuredCurve curve = test::made_curve(attention(OperatorFamily::decode_attention),
-                                               {1, 3, 64}, {100, 5000}, kUnits);
+                                               {1, 3, 64}, {100, 5000}, kTimeUnits);
   const MeasuredTimes times = times_of(curve);
   for (const MeasuredPoint& point : curve.points) {
     EXPECT_EQ(times.at(point.x, point.y), point.time);
@@ -79,7 +79,7 @@ TEST(MeasuredTimes, FollowTheCurveWithinOnePercent) {
   for (const OperatorFamily family :
        {OperatorFamily::decode_attention, OperatorFamily::prefill_attention}) {
     MeasuredCurve curve = test::made_curve(attention(family), {1, 16, 64, 256, 2048},
-                                           {128, 1024, 8192, 65536}, kUnits);
+                                           {128, 1024, 8192, 65536}, kTimeUnits);
     for (MeasuredPoint& point : curve.points) {  // a ratio that rises from 1 to 1.5
       point.time = point.time * (1.5 - 0.5 / (point.x + point.y / 128));
     }
@@ -87,7 +87,7 @@ TEST(MeasuredTimes, FollowTheCurveWithinOnePercent) {
     for (int i = 0; i < 5000; ++i) {
       const double x = std::exp(std::log(4096.0) * any(random));
       const double y = std::exp(std::log(1e5) * any(random));
-      const double exact = answer(curve, x, y, kUnits).time.value;
+      const double exact = answer(curve, x, y, kTimeUnits).time.value;
       ASSERT_NEAR(times.at(x, y).value, exact, 0.01 * exact) << x << " " << y;
     }
   }
@@ -104,7 +104,7 @@ TEST(MeasuredTimes, NeverFallHoweverThePointsJump) {
     }
     const std::vector<double> y =
         has_second_axis(family) ? std::vector<double>{64, 500, 4096} : std::vector<double>{0};
-    MeasuredCurve curve = test::made_curve(shape, {1, 3, 8, 9, 64, 65, 300}, y, kUnits);
+    MeasuredCurve curve = test::made_curve(shape, {1, 3, 8, 9, 64, 65, 300}, y, kTimeUnits);
     for (MeasuredPoint& point : curve.points) point.time = point.time * (0.3 + 2 * any(random));
     for (const AttentionSpan& span :
          {AttentionSpan{}, AttentionSpan{.kind = AttentionSpan::Kind::sliding, .tokens = 200}}) {
@@ -114,8 +114,10 @@ TEST(MeasuredTimes, NeverFallHoweverThePointsJump) {
         const double at_y = has_second_axis(family) ? std::exp(13 * any(random)) : 0;
         const double more = 1 + any(random);
         const double now = times.at(at_x, at_y).value;
-        ASSERT_LE(now, times.at(at_x * more, at_y).value * (1 + kRounding)) << at_x << " " << at_y;
-        ASSERT_LE(now, times.at(at_x, at_y * more).value * (1 + kRounding)) << at_x << " " << at_y;
+        ASSERT_LE(now, times.at(at_x * more, at_y).value * (1 + kTimeRounding))
+            << at_x << " " << at_y;
+        ASSERT_LE(now, times.at(at_x, at_y * more).value * (1 + kTimeRounding))
+            << at_x << " " << at_y;
       }
     }
   }
@@ -147,7 +149,7 @@ TEST(MeasuredTimes, ABatchOfPromptsTakesWhatWasTimedOfTheSumOfItsPrompts) {
 
 TEST(MeasuredTimes, AWindowThatIsNotReachedChangesNothing) {
   const MeasuredCurve curve = test::made_curve(attention(OperatorFamily::prefill_attention),
-                                               {16, 128, 1024, 8192}, {0, 1024, 8192}, kUnits);
+                                               {16, 128, 1024, 8192}, {0, 1024, 8192}, kTimeUnits);
   const MeasuredTimes full = times_of(curve);
   const MeasuredTimes windowed =
       times_of(curve, {.kind = AttentionSpan::Kind::sliding, .tokens = 4096});
@@ -163,7 +165,7 @@ TEST(MeasuredTimes, AWindowMakesALongPromptGrowByItsTokens) {
   // 536,887,296), at 2 * 256 * 32 FLOPs a pair and twice the round GPU's 100 TFLOP/s: 10.82 ms; and
   // 32768 * (8 + 32) * 256 * 2 = 671 MB at half a TB/s: 1.34 ms; and the floor.
   const MeasuredCurve curve = test::made_curve(attention(OperatorFamily::prefill_attention),
-                                               {16, 128, 1024, 8192, 32768}, {0, 8192}, kUnits);
+                                               {16, 128, 1024, 8192, 32768}, {0, 8192}, kTimeUnits);
   const MeasuredTimes windowed =
       times_of(curve, {.kind = AttentionSpan::Kind::sliding, .tokens = 1024});
   const double pairs = 33030656.0 * 2 * 256 * 32 * 2 / 100e12;
