@@ -3,12 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <string_view>
 #include <utility>
 
 #include "base/error.hpp"
 #include "base/numbers.hpp"
 #include "calibrate/device_choice.hpp"
 #include "model/architecture/requantise.hpp"
+#include "model/engines/knobs.hpp"
 #include "model/step/step_estimate.hpp"
 #include "planner/deploy.hpp"
 #include "planner/scenario_run.hpp"
@@ -55,6 +58,27 @@ DType number_format(const Scenario& scenario, const Transformer& model) {
   throw UsageError(
       fmt::format("`quantization`: '{}' cannot be run; weights must be fp32, fp16 or bf16",
                   *scenario.weight_format));
+}
+
+/// Settings that bear on a measured run beside those that only schedule.
+constexpr std::array<std::string_view, 6> kActing = {"max_model_len",  "max_num_seqs",
+                                                     "block_size",     "max_num_batched_tokens",
+                                                     "kv_cache_dtype", "enable_chunked_prefill"};
+
+/// Of those that only schedule, what the small engine does not do.
+constexpr std::array<std::string_view, 2> kAbsent = {"enable_prefix_caching", "stream_interval"};
+
+/// The memory is this machine's and the kernels are launched one by one: other settings of engines
+/// change nothing here. Throws UsageError naming the first that is given.
+void refuse_idle_knobs(const EngineOverrides& given) {
+  for (const EngineKnob& knob : engine_knobs()) {
+    const bool acts =
+        (knob.only_schedules && std::ranges::find(kAbsent, knob.key) == kAbsent.end()) ||
+        std::ranges::find(kActing, knob.key) != kActing.end();
+    if (acts || !knob.get(given)) continue;
+    throw UsageError(
+        fmt::format("`{}`: has no effect here, it is not part of what measure runs", knob.key));
+  }
 }
 
 /// Length of the longest request, prompt and output.
@@ -223,6 +247,7 @@ void check_served(const Measurement& m) {
 /// Resolves model, profile and engine, and the layers that run.
 void resolve_question(Measurement& m) {
   const Scenario& scenario = m.task.scenario;
+  refuse_idle_knobs(scenario.overrides);
   DeploymentOptions options = deployment_options(scenario, PoolScenario{});
   options.weight_format.reset();  // number_format() decides
   options.engine = scenario.engine.empty() ? kOwnEngine : scenario.engine;

@@ -24,15 +24,6 @@
 namespace roofcast {
 namespace {
 
-/// The spread of a time and where it comes from: "±8 % fitted", "±15 % fitted, datasheet" if part
-/// of the products or of attention is answered by a default.
-std::string source_text(const SourceAnswer& source) {
-  const bool partly = source.provenance != Provenance::datasheet &&
-                      (source.products_by_default || source.attention_by_default);
-  return fmt::format("±{} {}{}", as_percent(source.relative_uncertainty, 0),
-                     name_of(source.provenance), partly ? ", datasheet" : "");
-}
-
 /// None between a time from this GPU's own figures and one from defaults: the difference would be
 /// that of the sources.
 std::string change(Seconds before, const SourceAnswer& from, Seconds after,
@@ -57,9 +48,9 @@ Table variant_table(const std::vector<FormatAnswer>& variants) {
   for (const FormatAnswer& variant : variants) {
     const FormatAnswer& first = variants.front();
     table.rows.push_back(
-        {variant.name, as_time(variant.prefill), source_text(variant.prefill_source),
+        {variant.name, as_time(variant.prefill), source_words(variant.prefill_source),
          change(first.prefill, first.prefill_source, variant.prefill, variant.prefill_source),
-         as_time(variant.decode_step), source_text(variant.decode_source),
+         as_time(variant.decode_step), source_words(variant.decode_source),
          change(first.decode_step, first.decode_source, variant.decode_step, variant.decode_source),
          as_gib(variant.weight_bytes), as_gib(variant.cache_bytes)});
   }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/numbers.hpp"
+#include "base/wording.hpp"
 #include "cli/options/deployment_options.hpp"
 #include "cli/options/flag_options.hpp"
 #include "cli/spelling.hpp"
@@ -161,9 +162,15 @@ Section flattened_section(const StaircaseAnswer& answer) {
     cells.emplace_back(row.fits ? "fits" : "does not fit");
     section.table.rows.push_back(std::move(cells));
   }
-  section.lines.push_back(fmt::format(
-      "{} sequences of {} tokens fit in memory at once.", with_separators(times.max_batch),
-      with_separators(answer.inputs.prompt_tokens + answer.inputs.generated_tokens)));
+  const std::string tokens =
+      with_separators(answer.inputs.prompt_tokens + answer.inputs.generated_tokens);
+  section.lines.push_back(
+      times.max_batch == 0
+          ? fmt::format("Does not fit: not even one sequence of {} tokens has room in memory; the "
+                        "times are those of a GPU with more of it.",
+                        tokens)
+          : fmt::format("{} of {} tokens fit in memory at once.",
+                        counted(times.max_batch, "sequence"), tokens));
   if (drafts) {
     section.lines.push_back(
         draft_pass
@@ -208,9 +215,9 @@ int run_staircase(CommandContext& context) {
   const auto common = parse(context, usage);
   if (!common) return kExitDone;
 
-  print(staircase_document(staircase(staircase_question(question, deployment))), common->output,
-        context.out);
-  return kExitDone;
+  const StaircaseAnswer answer = staircase(staircase_question(question, deployment));
+  print(staircase_document(answer), common->output, context.out);
+  return answer.times && answer.times->max_batch == 0 ? kExitNo : kExitDone;
 }
 
 }  // namespace roofcast

@@ -31,9 +31,8 @@ struct PoolRun {
   /// simulate_sampled.
   double step_uncertainty = 0;
   /// Utilisation of each GPU while a step is in progress, 0 to 1 (StepUse). Filled in by
-  /// simulate_sampled.
-  double mfu = 0;
-  double mbu = 0;
+  /// simulate_sampled; unset for measured runs.
+  std::optional<double> mfu{}, mbu{};
 };
 
 /// A simulation with all its inputs.

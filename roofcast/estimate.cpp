@@ -68,7 +68,7 @@ void check_length(const Deployment& deployment, std::int64_t input, std::int64_t
   const std::int64_t longest = deployment.engine.max_model_len;
   if (longest == 0 || input + output <= longest) return;
   throw Error(
-      fmt::format("input_tokens: {} and {} output tokens are longer than max_model_len, {} tokens",
+      fmt::format("`input_len`: {} and {} output tokens are longer than `max_model_len`, {} tokens",
                   input, output, longest));
 }
 
@@ -179,6 +179,13 @@ Seconds step_time(const std::vector<OperatorAnswer>& operators, Seconds host) {
 }
 
 }  // namespace
+
+std::string source_words(const SourceAnswer& source) {
+  const bool partly = source.provenance != Provenance::datasheet &&
+                      (source.products_by_default || source.attention_by_default);
+  return fmt::format("±{} {}{}", as_percent(source.relative_uncertainty, 0),
+                     name_of(source.provenance), partly ? ", datasheet" : "");
+}
 
 EstimateAnswer estimate(const EstimateQuestion& asked) {
   EstimateQuestion question = asked;

@@ -88,6 +88,10 @@ struct SourceAnswer {
   }
 };
 
+/// The spread of a time and where it comes from: "±8 % fitted", "±15 % fitted, datasheet" if part
+/// of the products or of attention is answered by a default.
+std::string source_words(const SourceAnswer& source);
+
 /// A step as a whole, on one GPU.
 struct StepAnswer {
   Seconds time{};

@@ -48,6 +48,12 @@ std::vector<Entry> text_and_model() {
        "The part of a layer in which a token looks back at the tokens before it and takes over "
        "what matters for it.",
        "roofcast estimate --ops (prefill_attention, decode_attention)"},
+      {"head",
+       {"heads", "attention head", "attention heads"},
+       "One of the parts of attention that look back side by side, each with keys and values of "
+       "its "
+       "own or shared with other heads.",
+       "roofcast models NAME (heads, kv_heads)"},
       {"keys and values",
        {"K and V", "K/V", "key and value", "KV"},
        "Two lists of numbers that each token leaves behind in each layer: the key, by which later "
@@ -191,7 +197,7 @@ std::vector<Entry> phases_and_limits() {
        {"engine busy", "busy", "utilisation"},
        "The share of time in which anything at all runs on the GPU; it says nothing about how much "
        "of the GPU that work uses.",
-       "nvidia-smi and DCGM_FI_DEV_GPU_UTIL; roofcast simulate (engine busy)"},
+       "nvidia-smi and DCGM_FI_DEV_GPU_UTIL; roofcast simulate (step in progress)"},
   };
 }
 
@@ -235,6 +241,37 @@ std::vector<Entry> serving() {
        {},
        "Share of the KV cache that is allocated to sequences but holds no keys and values.",
        "roofcast simulate (KV empty)"},
+      {"PagedAttention",
+       {},
+       "vLLM's way to keep the KV cache: in blocks of a few tokens that need not lie side by side, "
+       "so that no room is reserved for text that is never written.",
+       "roofcast learn paging; Kwon et al., SOSP 2023"},
+      {"reservation",
+       {"reserved"},
+       "How an engine without blocks sets memory aside for a sequence: for the longest one allowed "
+       "(max), the next power of two (pow2) or, in theory, exactly what it will need (oracle).",
+       "--kv-reservation"},
+      {"KV use",
+       {},
+       "Share of the KV cache that is allocated to sequences.",
+       "roofcast simulate (KV use); vLLM reports vllm:kv_cache_usage_perc."},
+      {"KV stranded",
+       {},
+       "Share of the KV cache that is free, but in pieces too small for the next sequence.",
+       "roofcast simulate (KV stranded)"},
+      {"chunked prefill",
+       {},
+       "Computing a long prompt in pieces over several steps, so that the answers of others go on "
+       "meanwhile.",
+       "--enable-chunked-prefill, --max-num-batched-tokens"},
+      {"CUDA graph",
+       {"CUDA graphs"},
+       "Kernels of a step recorded once and started together, which spares the CPU starting each.",
+       "--enforce-eager, --cuda-graph-max-bs"},
+      {"expert",
+       {"experts", "mixture of experts", "MoE"},
+       "One of several feed-forward parts of a layer, of which each token uses only a few.",
+       "roofcast models NAME, --enable-expert-parallel"},
       {"fragmentation",
        {},
        "Memory that is set aside but holds nothing: the unused end of a reservation or of a block.",
@@ -308,6 +345,27 @@ std::vector<Entry> promises() {
        {"p50", "p95", "p99"},
        "The p95 of a latency is the time within which 95 % of the requests are served.",
        "roofcast simulate, every latency"},
+      {"queue",
+       {"queueing"},
+       "Requests that have arrived and wait for the engine to take them in.",
+       "roofcast simulate (queue); vLLM reports vllm:num_requests_waiting."},
+      {"saturation",
+       {"saturated"},
+       "More load than the engine can serve: the queue grows as long as the load lasts.",
+       "roofcast simulate, roofcast capacity"},
+      {"interval",
+       {"intervals"},
+       "Two numbers between which the true one lies with a stated probability, here 80 %.",
+       "roofcast simulate (80 %)"},
+      {"median",
+       {},
+       "The middle of all values: half are smaller, half are larger; the same as p50.",
+       "roofcast measure"},
+      {"provenance",
+       {"fitted", "datasheet"},
+       "Where a time comes from: measured on such a machine, interpolated between measurements, "
+       "fitted to runs of servers, or derived from a datasheet's peaks; the first is the surest.",
+       "roofcast estimate (the column beside a time)"},
       {"SLO",
        {"SLOs", "service level objective"},
        "Service level objective: the promise that is made to users, such as a p95 of TTFT of at "

@@ -127,7 +127,12 @@ struct LessonFormat {
   std::string name{};
   Seconds prefill{};
   double prefill_uncertainty = 0;  // one standard deviation, as a share
+  std::string prefill_source{};    // "±8 % fitted"
   Seconds decode_step{};
+  std::string decode_source{};
+  /// Whether its times rest on figures of the same kind as the first format's. If not, a ratio of
+  /// the two would be one of the sources.
+  bool comparable = true;
   Bytes weights{};
 };
 
@@ -288,7 +293,12 @@ void members(Visitor& visit, LessonFormat& format) {
   visit("prefill_s", format.prefill, "of the prompt");
   visit("prefill_relative_uncertainty", format.prefill_uncertainty,
         "of prefill_s: one standard deviation, as a share");
+  visit("prefill_source", format.prefill_source, "spread and kind of the figures behind prefill_s");
   visit("decode_step_s", format.decode_step, "mean decode step of one sequence");
+  visit("decode_source", format.decode_source,
+        "spread and kind of the figures behind decode_step_s");
+  visit("comparable", format.comparable,
+        "whether its times rest on the same kind of figures as the first format's");
   visit("weight_bytes_per_gpu", format.weights, "weights of the fullest GPU");
 }
 

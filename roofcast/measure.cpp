@@ -294,7 +294,7 @@ Run measure_row(const Measurement& m, const std::string& command_line, bool keep
   if (const auto staircase = staircase_of(m)) {
     const auto add_loop = [&](const std::string& name, const auto& p25, const auto& p50,
                               const auto& p75) {
-      for (const std::size_t i : shown_tokens(p50.size())) {
+      for (std::size_t i = 0; i < p50.size(); ++i) {
         const std::string token = fmt::format("token_{:06}", i + 1);
         add(name, p25[i].value, token + "_p25");
         add(name, p50[i].value, token);

@@ -284,7 +284,8 @@ SimulationAnswer answer_of(const SimulationRun& run) {
   static_cast<EngineUse&>(answer.engine) = result.use;
   if (answer.inputs.deployment) answer.engine.kv_blocks = run.pools.front().plan.kv_blocks;
   for (const PoolRun& pool : run.pools) {
-    answer.utilisation.push_back({.pool = pool.name, .mfu = pool.mfu, .mbu = pool.mbu});
+    if (!pool.mfu || !pool.mbu) continue;
+    answer.utilisation.push_back({.pool = pool.name, .mfu = *pool.mfu, .mbu = *pool.mbu});
   }
   answer.stages = result.stages;
   answer.replicas = result.replicas;

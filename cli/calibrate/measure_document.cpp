@@ -65,10 +65,14 @@ Section latency_section(const MeasureAnswer& answer) {
   add("TTFT", answer.ttft);
   add("TPOT", answer.tpot);
   add("E2E", answer.e2e);
-  std::vector<std::string> lines{fmt::format(
-      "{} requests served in {} steps, {} output tokens/s; idle time between arrivals is skipped",
-      with_separators(answer.completed), with_separators(answer.steps),
-      fixed(answer.output_tokens_per_s, 1))};
+  std::vector<std::string> lines{
+      fmt::format("{} served in {}, {} output tokens/s; idle time between arrivals is skipped",
+                  counted(answer.completed, "request"), counted(answer.steps, "step"),
+                  fixed(answer.output_tokens_per_s, 1))};
+  if (answer.repeats > 1) {
+    lines.emplace_back(
+        "Of the run whose steps took the median time; the medians above are of all.");
+  }
   if (answer.rejected > 0) {
     lines.push_back(with_separators(answer.rejected) +
                     " rejected: longer than the engine or its cache allows");

@@ -180,9 +180,14 @@ int run_sampling(CommandContext& context) {
   const auto common = parse(context, usage);
   if (!common) return kExitDone;
   const SamplingAnswer answer = sampling(question);
-  const Figure figure = sampling_figure(answer);
+  Figure figure = sampling_figure(answer);
+  figure.series.erase(
+      figure.series.begin());  // bars of what is set, beside the model's own numbers
   write({.machine = to_json(answer),
-         .sections = {{.heading = figure.title, .lines = {figure.caption}, .table = figure.table}}},
+         .sections = {{.heading = figure.title,
+                       .lines = {figure.caption},
+                       .table = common->output == OutputFormat::table ? table_with_bars(figure)
+                                                                      : figure.table}}},
         common->output, context.out);
   return kExitDone;
 }

@@ -12,28 +12,6 @@
 namespace roofcast::kernels::cpu {
 namespace {
 
-AttentionView view_of(const DecodeAttention& attention) {
-  const PagedCache& cache = attention.cache;
-  const std::int64_t row = std::int64_t{attention.query_heads} * cache.head_dim;
-  return {.element = attention.element,
-          .cache_element = cache.element,
-          .query = attention.query,
-          .output = attention.output,
-          .keys = cache.keys,
-          .values = cache.values,
-          .page_table = cache.page_table,
-          .query_stride = attention.query_stride == 0 ? row : attention.query_stride,
-          .pages_per_sequence = cache.pages_per_sequence,
-          .page_shift = std::countr_zero(static_cast<unsigned>(cache.page_size)),
-          .query_heads = attention.query_heads,
-          .kv_heads = cache.kv_heads,
-          .key_dim = cache.head_dim,
-          .value_dim = cache.head_dim,
-          .score_scale = attention.scale * cache.key_scale,
-          .value_scale = cache.value_scale,
-          .window = attention.window};
-}
-
 AttentionView view_of(const LatentDecode& attention) {
   const int key_dim = attention.latent + attention.rotary;
   return {.element = attention.element,
@@ -198,7 +176,7 @@ bool supported(const LatentDecode& attention) {
 
 void decode_attention(const DecodeAttention& attention, ThreadPool& pool, Isa isa) {
   check(attention);
-  run({.view = view_of(attention),
+  run({.view = paged_view(attention),
        .functions = attention_functions(isa),
        .length = attention.length,
        .sequences = attention.sequences,

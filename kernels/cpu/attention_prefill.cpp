@@ -1,35 +1,12 @@
 // Prefill: threads share blocks of kMaxBlockQueries rows (new tokens times the heads of a group) of
 // one sequence and KV head; each block processes all tokens that it attends to.
 #include <algorithm>
-#include <bit>
 
 #include "kernels/cpu/attention.hpp"
 #include "kernels/cpu/attention_rows.hpp"
 
 namespace roofcast::kernels::cpu {
 namespace {
-
-AttentionView view_of(const PrefillAttention& attention) {
-  const PagedCache& cache = attention.cache;
-  const std::int64_t row = std::int64_t{attention.query_heads} * cache.head_dim;
-  return {.element = attention.element,
-          .cache_element = cache.element,
-          .query = attention.query,
-          .output = attention.output,
-          .keys = cache.keys,
-          .values = cache.values,
-          .page_table = cache.page_table,
-          .query_stride = attention.query_stride == 0 ? row : attention.query_stride,
-          .pages_per_sequence = cache.pages_per_sequence,
-          .page_shift = std::countr_zero(static_cast<unsigned>(cache.page_size)),
-          .query_heads = attention.query_heads,
-          .kv_heads = cache.kv_heads,
-          .key_dim = cache.head_dim,
-          .value_dim = cache.head_dim,
-          .score_scale = attention.scale * cache.key_scale,
-          .value_scale = cache.value_scale,
-          .window = attention.window};
-}
 
 std::int64_t rows_of(const PrefillAttention& attention, const AttentionView& view,
                      std::int64_t sequence) {
@@ -67,7 +44,7 @@ bool supported(const PrefillAttention& attention) {
 
 void prefill_attention(const PrefillAttention& attention, ThreadPool& pool, Isa isa) {
   check(attention);
-  const AttentionView view = view_of(attention);
+  const AttentionView view = paged_view(attention);
   const AttentionFunctions functions = attention_functions(isa);
   std::int64_t blocks = 0;
   for (int s = 0; s < attention.sequences; ++s) {

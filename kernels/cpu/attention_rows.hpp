@@ -10,6 +10,7 @@
 // no sum.
 #pragma once
 
+#include <bit>
 #include <cstdint>
 
 #include "kernels/cpu/attention.hpp"
@@ -45,6 +46,30 @@ struct AttentionView {
 
   std::int64_t group() const { return query_heads / kv_heads; }
 };
+
+/// The view of prefill and of decode over a paged cache.
+template <class Attention>
+AttentionView paged_view(const Attention& attention) {
+  const PagedCache& cache = attention.cache;
+  const std::int64_t row = std::int64_t{attention.query_heads} * cache.head_dim;
+  return {.element = attention.element,
+          .cache_element = cache.element,
+          .query = attention.query,
+          .output = attention.output,
+          .keys = cache.keys,
+          .values = cache.values,
+          .page_table = cache.page_table,
+          .query_stride = attention.query_stride == 0 ? row : attention.query_stride,
+          .pages_per_sequence = cache.pages_per_sequence,
+          .page_shift = std::countr_zero(static_cast<unsigned>(cache.page_size)),
+          .query_heads = attention.query_heads,
+          .kv_heads = cache.kv_heads,
+          .key_dim = cache.head_dim,
+          .value_dim = cache.head_dim,
+          .score_scale = attention.scale * cache.key_scale,
+          .value_scale = cache.value_scale,
+          .window = attention.window};
+}
 
 /// Query rows of one sequence. Each KV head in the block has the same rows: row r is token r /
 /// group and head r % group of that KV head's group.

@@ -119,14 +119,20 @@ Figure formats(const LessonAnswer& answer) {
                 .y = {.title = with_unit("decode step", unit), .low = 0},
                 .horizontal = true,
                 .table = {.title = "",
-                          .columns = {{"Format", false}, {"Weights"}, {"Decode step"}, {"Prefill"}},
+                          .columns = {{"Format", false},
+                                      {"Weights"},
+                                      {"Decode step"},
+                                      {"", false},
+                                      {"Prefill"},
+                                      {"", false}},
                           .rows = {}}};
   FigureSeries series{.name = "decode step", .mark = Mark::bars};
   for (std::size_t i = 0; i < rows.size(); ++i) {
     figure.x.names.push_back(rows[i].name);
     series.points.push_back({.x = static_cast<double>(i), .y = unit.of(rows[i].decode_step.value)});
     figure.table.rows.push_back({rows[i].name, as_gib(rows[i].weights),
-                                 as_time(rows[i].decode_step), as_time(rows[i].prefill)});
+                                 as_time(rows[i].decode_step), rows[i].decode_source,
+                                 as_time(rows[i].prefill), rows[i].prefill_source});
   }
   figure.series.push_back(std::move(series));
   return figure;

@@ -46,8 +46,8 @@ void add_kv_blocks(std::vector<MetricRow>& rows, const std::vector<PoolRun>& poo
 void add_utilisation(std::vector<MetricRow>& rows, const std::vector<PoolRun>& pools) {
   for (const PoolRun& pool : pools) {
     const std::string statistic = pools.size() == 1 ? "value" : "pool " + pool.name;
-    rows.push_back({"mfu", statistic, pool.mfu});
-    rows.push_back({"mbu", statistic, pool.mbu});
+    if (pool.mfu) rows.push_back({"mfu", statistic, *pool.mfu});
+    if (pool.mbu) rows.push_back({"mbu", statistic, *pool.mbu});
   }
 }
 

@@ -222,11 +222,16 @@ void add_estimate(LessonFacts& facts) {
   facts.numbers.bandwidth = facts.deployment.gpu.memory_bandwidth;
   facts.numbers.peak =
       FlopsPerSecond{found.ridge.value * facts.deployment.gpu.memory_bandwidth.value};
+  const FormatAnswer& first = found.variants.front();
   for (const FormatAnswer& one : found.variants) {
     facts.numbers.formats.push_back({.name = one.name,
                                      .prefill = one.prefill,
                                      .prefill_uncertainty = one.prefill_source.relative_uncertainty,
+                                     .prefill_source = source_words(one.prefill_source),
                                      .decode_step = one.decode_step,
+                                     .decode_source = source_words(one.decode_source),
+                                     .comparable = one.decode_source.is_like(first.decode_source) &&
+                                                   one.prefill_source.is_like(first.prefill_source),
                                      .weights = one.weight_bytes});
   }
 }
