@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <map>
+#include <set>
 #include <tuple>
 #include <utility>
 
@@ -15,8 +16,19 @@ namespace {
 constexpr std::array kDimensions = {LedgerBy::all, LedgerBy::group, LedgerBy::engine, LedgerBy::gpu,
                                     LedgerBy::model};
 
-const std::string& key_of(const ComparedCase& compared, LedgerBy by) {
-  static const std::string everything;
+/// "sglang-0.5.9, 8, -"
+std::string joined_values(const ComparedCase& compared, const std::vector<std::string>& by) {
+  std::string text;
+  for (const std::string& key : by) {
+    const auto found = compared.keys.find(key);
+    const bool has = found != compared.keys.end() && !found->second.empty();
+    text += (text.empty() ? "" : ", ") + (has ? found->second : "-");
+  }
+  return text;
+}
+
+std::string key_of(const ComparedCase& compared, LedgerBy by,
+                   const std::vector<std::string>& keys) {
   switch (by) {
     case LedgerBy::group:
       return compared.group;
@@ -26,10 +38,12 @@ const std::string& key_of(const ComparedCase& compared, LedgerBy by) {
       return compared.gpu;
     case LedgerBy::model:
       return compared.model;
+    case LedgerBy::keys:
+      return joined_values(compared, keys);
     case LedgerBy::all:
       break;
   }
-  return everything;
+  return "";
 }
 
 /// Errors of one line, in the order in which they were added.
@@ -53,10 +67,10 @@ using Metric = std::pair<std::string, std::string>;  // name, statistic
 /// Tallies by key, which keep the order in which the keys were added.
 class Lines {
  public:
-  explicit Lines(LedgerBy by) : by_(by) {}
+  Lines(LedgerBy by, const std::vector<std::string>& by_keys) : by_(by), by_keys_(&by_keys) {}
 
   void add(const ComparedCase& compared, std::vector<Metric>& metrics) {
-    const std::string& key = key_of(compared, by_);
+    const std::string key = key_of(compared, by_, *by_keys_);
     if (by_ != LedgerBy::all && key.empty()) return;
     for (const ComparedFigure& figure : compared.figures) {
       const std::optional<double> error = relative_error(figure);
@@ -91,6 +105,7 @@ class Lines {
   }
 
   LedgerBy by_;
+  const std::vector<std::string>* by_keys_;
   std::vector<std::string> keys_;
   std::map<std::pair<std::string, Metric>, Tally> tallies_;
 };
@@ -127,20 +142,33 @@ const char* name_of(LedgerBy by) {
     case LedgerBy::gpu:
       return "gpu";
     case LedgerBy::model:
+      return "model";
+    case LedgerBy::keys:
       break;
   }
-  return "model";
+  return "keys";
 }
 
-std::vector<LedgerLine> ledger_of(const std::vector<ComparedCase>& cases) {
+std::vector<LedgerLine> ledger_of(const std::vector<ComparedCase>& cases,
+                                  const std::vector<std::string>& by) {
   std::vector<LedgerLine> ledger;
   std::vector<Metric> metrics;
-  for (const LedgerBy by : kDimensions) {
-    Lines lines(by);
+  std::vector<LedgerBy> dimensions(kDimensions.begin(), kDimensions.end());
+  if (!by.empty()) dimensions.push_back(LedgerBy::keys);
+  for (const LedgerBy dimension : dimensions) {
+    Lines lines(dimension, by);
     for (const ComparedCase& compared : cases) lines.add(compared, metrics);
     lines.append_to(ledger, metrics);
   }
   return ledger;
+}
+
+std::vector<std::string> ledger_keys(const std::vector<ComparedCase>& cases) {
+  std::set<std::string> keys;
+  for (const ComparedCase& compared : cases) {
+    for (const auto& [key, value] : compared.keys) keys.insert(key);
+  }
+  return {keys.begin(), keys.end()};
 }
 
 std::vector<ExceededLimit> exceeded_limits(const std::vector<LedgerLine>& ledger,

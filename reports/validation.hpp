@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -32,7 +33,9 @@ bool is_covered(const ComparedFigure& figure);
 /// One measured run and its prediction.
 struct ComparedCase {
   std::string name{};
-  std::string group{};  // the user's own label; may be empty
+  std::string group{};                          // the user's own label; may be empty
+  std::map<std::string, std::string> labels{};  // further ones, by name
+  std::map<std::string, std::string> keys{};    // what a ledger may group by, labels among them
   std::string engine{};
   std::string gpu{};
   std::string model{};
@@ -51,9 +54,9 @@ struct ErrorSummary {
 };
 
 /// How the cases of a ledger line are grouped.
-enum class LedgerBy { all, group, engine, gpu, model };
+enum class LedgerBy { all, group, engine, gpu, model, keys };
 
-/// "all", "group", "engine", "gpu", "model".
+/// "all", "group", "engine", "gpu", "model", "keys".
 const char* name_of(LedgerBy by);
 
 struct LedgerLine {
@@ -65,8 +68,14 @@ struct LedgerLine {
 };
 
 /// Lines for all cases, then by group, engine, GPU and model; keys and metrics in order of first
-/// appearance. Figures without a relative error and groups without a name are left out.
-std::vector<LedgerLine> ledger_of(const std::vector<ComparedCase>& cases);
+/// appearance. With `by` also for each combination of the values of these keys of
+/// ComparedCase::keys, in that order and joined by ", " ("-" where a case lacks one). Figures
+/// without a relative error and groups without a name are left out.
+std::vector<LedgerLine> ledger_of(const std::vector<ComparedCase>& cases,
+                                  const std::vector<std::string>& by = {});
+
+/// Every key that some case has, in alphabetical order.
+std::vector<std::string> ledger_keys(const std::vector<ComparedCase>& cases);
 
 /// A limit on the mean absolute error. A limit that names a metric, or a statistic of it, takes
 /// precedence over a general one.

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -18,21 +19,28 @@
 #include "reports/store.hpp"
 #include "reports/validation.hpp"
 #include "roofcast/envelope.hpp"
+#include "validate/decisions.hpp"
 #include "validate/run_validation.hpp"
 #include "validate/validation_inputs.hpp"
+#include "validate/version_drift.hpp"
 
 namespace roofcast {
 
 struct ValidationQuestion {
   ValidationFiles files{};           // what is compared
   std::vector<ErrorLimit> limits{};  // on mean absolute errors; none: errors are only reported
-  int threads = 0;                   // 0: one per core; does not affect the answer
+  std::vector<std::string> by{};  // further keys of the ledger (case_keys.hpp): {"version", "tp"}
+  /// Dollars per GPU and hour by GPU's name, instead of the profile's, for decisions.
+  std::map<std::string, double> prices{};
+  int threads = 0;  // 0: one per core; does not affect the answer
 };
 
 struct ValidationInputs {
   std::vector<std::string> files{};  // as given
   std::string name{};                // of the manifest, if it is the only file
   std::vector<ErrorLimit> limits{};
+  std::vector<std::string> by{};           // as given
+  std::map<std::string, double> prices{};  // in use, by profile
 };
 
 struct CaseAnswer {
@@ -51,7 +59,10 @@ struct ValidationAnswer {
   std::vector<CaseAnswer> cases{};   // in the order of the files
   std::int64_t answered = 0;         // cases with a prediction
   std::int64_t unanswered = 0;       // cases without
-  std::vector<LedgerLine> ledger{};  // over all cases, then by group, engine, GPU and model
+  std::vector<LedgerLine> ledger{};  // over all cases, then by group, engine, GPU, model and keys
+  std::vector<DecisionSummary> choices{};  // what choices by predictions are worth, summed up
+  std::vector<Decision> decisions{};       // one by one
+  std::vector<VersionDrift> versions{};    // how far versions of an engine differ
   std::vector<ExceededLimit> exceeded{};
   std::vector<ErrorLimit> unjudged{};  // limits that no figure is about
   /// Whether every file could be read. Not in the JSON; true when read back.
@@ -67,7 +78,8 @@ struct ValidationOutcome {
 
 /// `progress` gets (cases, total); if it returns false the result is nullopt. A case that cannot be
 /// predicted has its reason in the answer. Throws Error for a single file that cannot be read, and
-/// for invalid or idle overrides.
+/// for invalid or idle overrides; UsageError for a key of `by` that no case has and for a price of
+/// an unknown GPU.
 std::optional<ValidationAnswer> validate(const ValidationQuestion& question,
                                          const Progress& progress = {});
 

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <cstdint>
 #include <istream>
 #include <optional>
 #include <string_view>
@@ -18,6 +20,7 @@
 #include "base/io/line_reader.hpp"
 #include "base/io/shown.hpp"
 #include "base/quantity.hpp"
+#include "validate/manifest_formula.hpp"
 
 namespace roofcast {
 namespace {
@@ -140,20 +143,73 @@ bool is_same(const json& value, const json& wanted) {
   return part_of_text(value) == part_of_text(wanted);
 }
 
-bool is_asked_for(const json& value, const json& wanted) {
+bool is_among(const json& value, const json& wanted) {
   if (!wanted.is_array()) return is_same(value, wanted);
   return std::any_of(wanted.begin(), wanted.end(),
                      [&](const json& one) { return is_same(value, one); });
 }
 
-bool passes(const PatternRow& row, const json& where) {
-  for (const auto& item : where.items()) {
-    if (!is_asked_for(lookup(row, item.key()), item.value())) return false;
+std::optional<double> cell_number(const json& value) {
+  if (value.is_number()) return value.get<double>();
+  return value.is_string() ? to_number<double>(value.get<std::string>()) : std::nullopt;
+}
+
+/// Negative if `value` comes before `bound`, 0 if they are equal.
+int order_of(const json& value, const json& bound) {
+  const auto a = cell_number(value);
+  const auto b = cell_number(bound);
+  if (a && b) return *a < *b ? -1 : (*a > *b ? 1 : 0);
+  return part_of_text(value).compare(part_of_text(bound));
+}
+
+bool is_within(const json& value, const json& range, const PatternRow& row) {
+  const bool empty = part_of_text(value).empty();
+  for (const auto& [word, bound] : range.items()) {
+    bool holds = false;
+    if (word == "not") {
+      holds = !is_among(value, bound);
+    } else if (word == "from") {
+      holds = !empty && order_of(value, bound) >= 0;
+    } else if (word == "to") {
+      holds = !empty && order_of(value, bound) <= 0;
+    } else if (word == "above") {
+      holds = !empty && order_of(value, bound) > 0;
+    } else if (word == "before") {
+      holds = !empty && order_of(value, bound) < 0;
+    } else {
+      constexpr std::size_t kShown = 40;
+      throw Error(fmt::format("{}: where: unknown '{}', expected from, to, above, before or not",
+                              row.place, shown(word, kShown)));
+    }
+    if (!holds) return false;
   }
   return true;
 }
 
 // ---- filling in
+
+std::optional<double> number_of_column(const PatternRow& row, const std::string& column) {
+  const json& value = lookup(row, column);
+  if (value.is_null() || value == "") return std::nullopt;
+  const auto number = cell_number(value);
+  if (number) return number;
+  constexpr std::size_t kShown = 40;
+  throw Error(fmt::format("{}: {} is '{}', expected a number", row.place, column,
+                          shown(part_of_text(value), kShown)));
+}
+
+/// A column's value, or that of a formula ("= 2 * column"), whole if it is a whole number.
+json referenced_value(const std::string& reference, const PatternRow& row) {
+  if (!reference.starts_with('=')) return lookup(row, reference);
+  const auto column = [&](const std::string& name) { return number_of_column(row, name); };
+  const auto value = formula_value(std::string_view(reference).substr(1), column, row.place);
+  if (!value) return nullptr;
+  constexpr double kLargestWhole = 9007199254740992;  // 2^53: beyond, not every integer is a double
+  if (*value == std::floor(*value) && std::abs(*value) <= kLargestWhole) {
+    return static_cast<std::int64_t>(*value);
+  }
+  return *value;
+}
 
 /// Appends the text up to the next "${", moves `at` past its "}" and returns the column; nullopt at
 /// the end of the text.
@@ -177,7 +233,7 @@ json filled_text(const std::string& text, const PatternRow& row) {
   std::string result;
   std::size_t at = 0;
   while (const auto column = next_column(text, at, result, row)) {
-    const json& value = lookup(row, *column);
+    const json value = referenced_value(*column, row);
     constexpr std::size_t kBraces = 3;  // characters of "${" and "}"
     if (text.size() != column->size() + kBraces) {
       result += part_of_text(value);
@@ -191,22 +247,44 @@ json filled_text(const std::string& text, const PatternRow& row) {
   return result;
 }
 
+/// All from the row's own columns; one that is empty is null.
+void add_columns(const json& columns, PatternRow& row) {
+  json added = json::object();
+  for (const auto& [name, value] : columns.items()) added[name] = filled_in(value, row);
+  row.values.update(added);
+}
+
 }  // namespace
 
 std::vector<PatternRow> read_pattern_rows(const JsonObject& rows,
                                           const std::filesystem::path& folder) {
   const auto file = rows.text("file");
   if (!file || file->empty()) rows.fail_missing("file", "a file of rows, .csv or .json");
+  const json* columns = rows.find("columns");
+  if (columns != nullptr && !columns->is_object()) rows.fail("columns", "names and what they hold");
   const json* where = rows.find("where");
   if (where != nullptr && !where->is_object()) rows.fail("where", "columns and their values");
   const std::string path = (folder / *file).lexically_normal().string();
   const bool is_json = path.ends_with(".json") || path.ends_with(".json.gz");
   std::vector<PatternRow> found = is_json ? read_json_rows(path) : read_csv_rows(path);
+  if (columns != nullptr) {
+    for (PatternRow& row : found) add_columns(*columns, row);
+  }
   if (where != nullptr) {
     std::erase_if(found, [&](const PatternRow& row) { return !passes(row, *where); });
   }
   if (found.empty()) throw Error(path + ": has no row that the manifest selects");
   return found;
+}
+
+bool passes(const PatternRow& row, const json& where) {
+  for (const auto& [column, wanted] : where.items()) {
+    const json& value = lookup(row, column);
+    if (!(wanted.is_object() ? is_within(value, wanted, row) : is_among(value, wanted))) {
+      return false;
+    }
+  }
+  return true;
 }
 
 json filled_in(const json& pattern, const PatternRow& row) {

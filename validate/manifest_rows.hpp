@@ -20,16 +20,25 @@ struct PatternRow {
   std::string place;  // "runs.csv, line 12", for messages
 };
 
-/// Reads the rows of the file in {"file", "where"}, relative to `folder`: CSV with a header line
-/// (.csv, .csv.gz) or a JSON array of objects (.json, .json.gz). Keeps rows in which every key of
-/// `where` has the given value (or one of a list). Throws Error naming file and line.
+/// Reads the rows of the file in {"file", "columns", "where"}, relative to `folder`: CSV with a
+/// header line (.csv, .csv.gz) or a JSON array of objects (.json, .json.gz). Adds the columns of
+/// `columns`, whose values are filled in from the file's own: {"input": "${isl}", "requests":
+/// "${= 10 * conc}"} renames one and computes another. Keeps rows that pass `where`. Throws Error
+/// naming file and line, and if no row is left.
 std::vector<PatternRow> read_pattern_rows(const JsonObject& rows,
                                           const std::filesystem::path& folder);
 
-/// `pattern` with "${column}" replaced by the row's values, in objects and lists at any depth. A
-/// text that consists only of "${column}" becomes the row's value, a number if it parses as one; an
-/// empty value (or null) removes its key. Dots address nested values: "${stages.0.ttft_mean}". For
-/// an unknown column throws Error naming the row and the columns it has.
+/// Whether every column of `where` has the given value, one of a list, or lies within {"from",
+/// "to", "above", "before", "not"}: from and to are included, above and before are not; `not` is a
+/// value or a list. Numbers compare as numbers, all else as text (dates as 2026-01-31); an empty
+/// value lies in no range. Throws Error naming the row for an unknown column or word.
+bool passes(const PatternRow& row, const nlohmann::json& where);
+
+/// `pattern` with "${column}" replaced by the row's values, in objects and lists at any depth, and
+/// "${= formula}" by what it comes to (manifest_formula.hpp). A text that consists only of one of
+/// them becomes that value, a number if it parses as one; an empty value (or null, or a formula
+/// that uses one) removes its key. Dots address nested values: "${stages.0.ttft_mean}". For an
+/// unknown column throws Error naming the row and the columns it has.
 nlohmann::json filled_in(const nlohmann::json& pattern, const PatternRow& row);
 
 }  // namespace roofcast

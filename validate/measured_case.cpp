@@ -99,6 +99,7 @@ const std::vector<std::string>& comparable_metrics() {
                                                  "kv_tokens",
                                                  "kv_bytes",
                                                  "max_concurrency",
+                                                 "max_sequences",
                                                  "step_s"};
   return names;
 }

@@ -116,8 +116,8 @@ void set_capacity_intervals(Prediction& prediction, const SimulationRun& run) {
   const double uncertainty = run.pools.front().plan.relative_uncertainty;
   for (std::size_t i = 0; i < prediction.intervals.size(); ++i) {
     const MetricRow& row = prediction.run.metrics[i];
-    const bool is_capacity =
-        row.name == "kv_blocks" || row.name == "kv_tokens" || row.name == "max_concurrency";
+    const bool is_capacity = row.name == "kv_blocks" || row.name == "kv_tokens" ||
+                             row.name == "max_concurrency" || row.name == "max_sequences";
     if (is_capacity) prediction.intervals[i] = interval_around(row.value, uncertainty);
   }
 }
@@ -227,7 +227,8 @@ Prediction predict_memory(const ValidationCase& question) {
   prediction.run.metrics = {{"kv_blocks", "value", static_cast<double>(plan.kv_blocks)},
                             {"kv_tokens", "value", static_cast<double>(plan.kv_tokens)},
                             {"kv_bytes", "value", plan.kv_budget.value},
-                            {"max_concurrency", "value", plan.max_concurrency}};
+                            {"max_concurrency", "value", plan.max_concurrency},
+                            {"max_sequences", "value", std::floor(plan.max_concurrency)}};
   for (const MetricRow& row : prediction.run.metrics) {
     prediction.intervals.push_back(interval_around(row.value, plan.relative_uncertainty));
   }
@@ -283,6 +284,7 @@ std::vector<MetricRow> figures_of(const SimulationRun& run) {
   const MemoryPlan& plan = run.pools.front().plan;
   rows.push_back({"kv_tokens", "value", static_cast<double>(plan.kv_tokens)});
   rows.push_back({"max_concurrency", "value", plan.max_concurrency});
+  rows.push_back({"max_sequences", "value", std::floor(plan.max_concurrency)});
   return rows;
 }
 

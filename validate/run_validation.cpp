@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "planner/evaluate_all.hpp"
+#include "validate/case_keys.hpp"
 
 namespace roofcast {
 namespace {
@@ -38,6 +39,8 @@ ValidatedCase validated(const ValidationCase& question, const Progress& go_on) {
   ComparedCase& compared = result.compared;
   compared = {.name = question.name,
               .group = question.group,
+              .labels = question.labels,
+              .keys = keys_of(question),
               .engine = question.scenario.engine,
               .gpu = question.scenario.gpu,
               .model = question.scenario.model,

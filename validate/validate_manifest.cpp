@@ -31,10 +31,12 @@ using nlohmann::json;
 
 constexpr std::int64_t kSchemaVersion = 1;
 constexpr std::array kTopKeys = {"$schema", "schema_version", "name", "defaults", "cases"};
-constexpr std::array kCaseKeys = {"name", "group",    "source", "ask",  "scenario",
-                                  "step", "measured", "rows",   "stage"};
+constexpr std::array kCaseKeys = {"name", "group",    "labels", "source", "ask",  "scenario",
+                                  "step", "measured", "rows",   "rules",  "stage"};
+constexpr std::array kRuleKeys = {"where", "name",     "group", "labels",  "source",
+                                  "ask",   "scenario", "step",  "measured"};
 constexpr std::array kFileKeys = {"file", "format", "run"};
-constexpr std::array kRowsKeys = {"file", "where"};
+constexpr std::array kRowsKeys = {"file", "columns", "where"};
 constexpr std::array kStepKeys = {"prefills", "decode_sequences", "decode_context_tokens"};
 constexpr std::array kPrefillKeys = {"new_tokens", "context_tokens", "emits_token"};
 
@@ -245,6 +247,18 @@ void read_figures(const JsonObject& object, const CasePlace& place, ValidationCa
   result.figures = result.measured.metrics;
 }
 
+std::map<std::string, std::string> read_labels(const JsonObject& object) {
+  std::map<std::string, std::string> labels;
+  const json* given = object.find("labels");
+  if (given == nullptr) return labels;
+  if (!given->is_object()) object.fail("labels", "an object of texts");
+  for (const auto& [key, value] : given->items()) {
+    if (value.is_structured()) object.fail("labels", "a text, number or boolean for each label");
+    labels[key] = value.is_string() ? value.get<std::string>() : json_text(value);
+  }
+  return labels;
+}
+
 /// For another tool's result: whether `given` and the file together determine the deployment.
 void judge_deployment(const json* given, ValidationCase& result) {
   if (result.measured.format.empty()) return;
@@ -259,6 +273,7 @@ void read_question(const JsonObject& object, const CasePlace& place, ValidationC
   result.name = object.text("name").value_or(result.name);
   result.group = object.text("group").value_or("");
   result.source = object.text("source").value_or("");
+  result.labels = read_labels(object);
   result.ask = read_ask(object);
   read_figures(object, place, result);
   const json* scenario = object.find("scenario");
@@ -285,6 +300,7 @@ ValidationCase read_case(const json& described, const CasePlace& place) {
   result.name = place.path + (place.row.empty() ? "" : ", " + place.row);
   result.place = place.where() + ": " + place.path;
   const JsonObject object(described, place.where(), place.path, kCaseKeys);
+  if (object.find("rules") != nullptr) object.fail("rules", "no such key without \"rows\"");
   try {
     read_question(object, place, result);
   } catch (const Error& error) {
@@ -295,17 +311,42 @@ ValidationCase read_case(const json& described, const CasePlace& place) {
 
 // ---- the file
 
+/// The pattern of one row's case: every rule whose `where` the row passes is merged into it, in
+/// their order.
+json with_rules(json pattern, const json& rules, const PatternRow& row) {
+  for (const json& rule : rules) {
+    if (!passes(row, rule["where"])) continue;
+    json patch = rule;
+    patch.erase("where");
+    pattern.merge_patch(patch);
+  }
+  return pattern;
+}
+
+json read_rules(const JsonObject& object) {
+  for (const JsonObject& rule : object.objects("rules", kRuleKeys)) {
+    const json* where = rule.find("where");
+    if (where == nullptr || !where->is_object()) {
+      rule.fail_missing("where", "columns and their values");
+    }
+  }
+  const json* rules = object.find("rules");
+  return rules == nullptr ? json::array() : *rules;
+}
+
 /// Adds a case for each row of the case's pattern.
 void add_rows(const json& described, const CasePlace& place, std::vector<ValidationCase>& cases) {
   const JsonObject object(described, place.file, place.path, kCaseKeys);
   json pattern = described;
   pattern.erase("rows");
+  pattern.erase("rules");
+  const json rules = read_rules(object);
   for (const PatternRow& row : read_pattern_rows(*object.object("rows", kRowsKeys), place.folder)) {
     CasePlace of_row = place;
     of_row.row = row.place;
     ValidationCase unfilled{.name = place.path + ", " + row.place, .place = of_row.where()};
     try {
-      cases.push_back(read_case(filled_in(pattern, row), of_row));
+      cases.push_back(read_case(filled_in(with_rules(pattern, rules, row), row), of_row));
     } catch (const Error& error) {
       unfilled.problem = error.what();
       cases.push_back(std::move(unfilled));

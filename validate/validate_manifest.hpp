@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -32,6 +33,7 @@ struct StepQuestion {
 struct ValidationCase {
   std::string name{};
   std::string group{};
+  std::map<std::string, std::string> labels{};  // of the manifest's own, by which ledgers group
   std::string source{};
   std::string place{};  // "manifest.json: cases[3], runs.csv, line 12", for messages
   ValidationAsk ask = ValidationAsk::simulate;

@@ -72,7 +72,8 @@ json load_of(const MeasuredRun& run, const json& scenario, const WorkloadOptions
 /// Figures from a server's start-up memory log, which do not depend on load.
 bool is_about_memory(const std::vector<MetricRow>& figures) {
   const auto is_capacity = [](const MetricRow& row) {
-    return row.name.starts_with("kv_") || row.name == "max_concurrency";
+    return row.name.starts_with("kv_") || row.name == "max_concurrency" ||
+           row.name == "max_sequences";
   };
   return !figures.empty() && std::all_of(figures.begin(), figures.end(), is_capacity);
 }

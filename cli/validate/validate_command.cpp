@@ -2,12 +2,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <ostream>
 
 #include "base/error.hpp"
 #include "base/io/output_file.hpp"
 #include "base/suggest.hpp"
+#include "base/text.hpp"
 #include "base/wording.hpp"
 #include "cli/options/deployment_options.hpp"
 #include "cli/options/workload_options.hpp"
@@ -29,6 +31,10 @@ struct ValidateOptions {
   bool store = true;
   std::string store_path = "roofcast.db";
   bool ledger = false;
+  bool decisions = false;
+  bool versions = false;
+  std::vector<std::string> by;
+  std::vector<std::string> prices;
   std::string plot_path;
   std::vector<std::string> thresholds;
 };
@@ -85,6 +91,15 @@ Usage validate_usage(ValidateOptions& target) {
                               "benchmark results, or folders of these")(
       "ledger", po::bool_switch(&target.ledger),
       "summarise by engine, GPU, model and group instead of listing every case")(
+      "by", po::value(&target.by)->composing()->value_name("KEY,..."),
+      "with --ledger: also by values of these labels or keys of the scenario (version, dtype, tp, "
+      "load, conc, engine_options.max_num_seqs)")(
+      "decisions", po::bool_switch(&target.decisions),
+      "what choosing the deployment that is predicted to be best gives away")(
+      "price", po::value(&target.prices)->composing()->value_name("GPU=X,..."),
+      "$ per GPU and hour, instead of the profile's, for --decisions")(
+      "versions", po::bool_switch(&target.versions),
+      "how far versions of an engine differ, from the labels `date`")(
       "plot", po::value(&target.plot_path)->value_name("FILE.svg"),
       "write a figure of predicted against measured values, one panel per metric")(
       "threshold",
@@ -125,6 +140,22 @@ ErrorLimit parse_error_limit(const std::string& text) {
                       is_percent ? share.substr(0, share.size() - 1) : share, "--threshold") /
       (is_percent ? 100 : 1);
   return limit;
+}
+
+/// "h100=2.5,mi355x=3"
+std::map<std::string, double> parse_prices(const std::vector<std::string>& texts) {
+  std::map<std::string, double> prices;
+  for (const std::string& text : texts) {
+    for (const std::string_view part : split(text, ',')) {
+      const std::size_t equals = part.rfind('=');
+      if (equals == std::string_view::npos) {
+        throw UsageError(fmt::format("--price: '{}' given, expected GPU=NUMBER", part));
+      }
+      prices[std::string(part.substr(0, equals))] =
+          parse_positive_number(std::string(part.substr(equals + 1)), "--price");
+    }
+  }
+  return prices;
 }
 
 void check_plot_path(const ValidateOptions& options) {
@@ -168,6 +199,10 @@ int run_validate(CommandContext& context) {
   for (const std::string& text : options.thresholds) {
     question.limits.push_back(parse_error_limit(text));
   }
+  for (const std::string& text : options.by) {
+    for (const std::string_view key : split(text, ',')) question.by.emplace_back(key);
+  }
+  question.prices = parse_prices(options.prices);
   ValidationManifest manifest = read_inputs(question.files);
   for (const std::string& line : manifest.remarks) context.err << with_flags(line) << "\n";
   // Opened before the work: an unwritable file should not cost a validation.
@@ -187,7 +222,10 @@ int run_validate(CommandContext& context) {
   }
   const ValidationAnswer& answer = outcome->answer;
   if (!options.plot_path.empty()) draw(options.plot_path, answer);
-  print(validation_document(answer, options.ledger), common->output, context.out);
+  const ValidationParts parts{.ledger = options.ledger || !question.by.empty(),
+                              .decisions = options.decisions,
+                              .versions = options.versions};
+  print(validation_document(answer, parts), common->output, context.out);
   if (is_yes(answer)) return kExitDone;
   return is_judged(answer) ? kExitNo : kExitFailed;
 }

@@ -49,7 +49,8 @@ Table case_table(const ValidationAnswer& answer) {
   return table;
 }
 
-const char* title_of(LedgerBy by) {
+/// `keys`: those of LedgerBy::keys.
+std::string title_of(LedgerBy by, const std::vector<std::string>& keys) {
   switch (by) {
     case LedgerBy::all:
       return "All cases";
@@ -60,9 +61,11 @@ const char* title_of(LedgerBy by) {
     case LedgerBy::gpu:
       return "By GPU";
     case LedgerBy::model:
+      return "By model";
+    case LedgerBy::keys:
       break;
   }
-  return "By model";
+  return fmt::format("By {}", fmt::join(keys, ", "));
 }
 
 bool has_several_keys(const std::vector<LedgerLine>& lines) {
@@ -70,8 +73,8 @@ bool has_several_keys(const std::vector<LedgerLine>& lines) {
                      [&](const LedgerLine& line) { return line.key != lines.front().key; });
 }
 
-Table ledger_table(const std::vector<LedgerLine>& lines) {
-  Table table{.title = title_of(lines.front().by),
+Table ledger_table(const std::vector<LedgerLine>& lines, const std::string& title) {
+  Table table{.title = title,
               .columns = {{"Metric", false},
                           {"Figures"},
                           {"Bias"},
@@ -103,11 +106,104 @@ void add_ledger(Document& document, const ValidationAnswer& answer) {
     const auto end = std::find_if(begin, answer.ledger.end(),
                                   [&](const LedgerLine& line) { return line.by != begin->by; });
     const std::vector<LedgerLine> lines(begin, end);
-    if (begin->by == LedgerBy::all || has_several_keys(lines)) {
-      document.sections.push_back({.heading = "", .lines = {}, .table = ledger_table(lines)});
+    const bool asked = begin->by == LedgerBy::all || begin->by == LedgerBy::keys;
+    if (asked || has_several_keys(lines)) {
+      const std::string title = title_of(begin->by, answer.inputs.by);
+      document.sections.push_back(
+          {.heading = "", .lines = {}, .table = ledger_table(lines, title)});
     }
     begin = end;
   }
+}
+
+const char* words_of(ChoiceOf choice) {
+  switch (choice) {
+    case ChoiceOf::layout:
+      return "layout, by tokens per GPU";
+    case ChoiceOf::gpu:
+      return "GPU and layout, by tokens per GPU";
+    case ChoiceOf::gpu_per_dollar:
+      break;
+  }
+  return "GPU and layout, by tokens per dollar";
+}
+
+/// What choices are worth: a summary, then every question that gave something away.
+void add_decisions(Document& document, const ValidationAnswer& answer) {
+  Table table{.title = "Choices by predictions",
+              .columns = {{"Choice of", false},
+                          {"On", false},
+                          {"Questions"},
+                          {"Regret"},
+                          {"Largest"},
+                          {"Limit unmet"},
+                          {"Promises broken"},
+                          {"Pairs > 5 %"},
+                          {"Ordered right"},
+                          {"Kendall"}},
+              .rows = {}};
+  for (const DecisionSummary& line : answer.choices) {
+    table.rows.push_back(
+        {words_of(line.choice) + std::string(line.saturated ? ", saturated" : ""),
+         line.gpu.empty() ? "all" : line.gpu, with_separators(line.questions),
+         as_percent(line.regret), as_percent(line.largest_regret), with_separators(line.unmet),
+         fmt::format("{} of {}", line.broken, line.promised), with_separators(line.pairs),
+         line.ordered ? as_percent(*line.ordered) : "-",
+         line.kendall ? fixed(*line.kendall, 2) : "-"});
+  }
+  Table regrets{.title = "Questions that gave something away",
+                .columns = {{"Question", false},
+                            {"TPOT limit"},
+                            {"Chosen", false},
+                            {"Best", false},
+                            {"Regret"},
+                            {"Promise", false}},
+                .rows = {}};
+  for (const Decision& one : answer.decisions) {
+    if (one.regret <= 0 && !one.broken) continue;
+    const std::string per = one.choice == ChoiceOf::gpu_per_dollar ? ", per dollar" : "";
+    regrets.rows.push_back({one.question + (one.gpu.empty() ? per : " on " + one.gpu),
+                            one.tpot_limit ? as_time(Seconds{*one.tpot_limit}) : "-", one.chosen,
+                            one.best, as_percent(one.regret),
+                            one.broken ? "broken" : (one.promised ? "kept" : "none")});
+  }
+  if (table.rows.empty()) {
+    document.sections.push_back(
+        {.heading = "",
+         .lines = {"No choices: no model and load was measured on two deployments."},
+         .table = {}});
+    return;
+  }
+  document.sections.push_back({.heading = "", .lines = {}, .table = std::move(table)});
+  if (regrets.rows.empty()) return;
+  document.sections.push_back({.heading = "", .lines = {}, .table = std::move(regrets)});
+}
+
+void add_versions(Document& document, const ValidationAnswer& answer) {
+  Table table{.title = "Versions: TPOT on the slowest over that on the fastest date",
+              .columns = {{"Vendor", false},
+                          {"GPU", false},
+                          {"Engine", false},
+                          {"Half-year", false},
+                          {"Settings"},
+                          {"Median"},
+                          {"Largest"},
+                          {"Predicted"},
+                          {"Of", false}},
+              .rows = {}};
+  for (const VersionDrift& line : answer.versions) {
+    table.rows.push_back({line.vendor, line.gpu.empty() ? "all" : line.gpu, line.engine,
+                          line.half_year, with_separators(line.settings), fixed(line.median, 2),
+                          fixed(line.largest, 2), fixed(line.predicted, 2), line.setting});
+  }
+  if (table.rows.empty()) {
+    document.sections.push_back(
+        {.heading = "",
+         .lines = {"No setting was measured on two dates (label `date`) within half a year."},
+         .table = {}});
+    return;
+  }
+  document.sections.push_back({.heading = "", .lines = {}, .table = std::move(table)});
 }
 
 void add_unanswered(Document& document, const ValidationAnswer& answer) {
@@ -194,12 +290,14 @@ std::vector<std::string> verdict(const ValidationAnswer& answer) {
 
 }  // namespace
 
-Document validation_document(const ValidationAnswer& answer, bool sum_up) {
+Document validation_document(const ValidationAnswer& answer, const ValidationParts& parts) {
   Document document{.machine = to_json(answer), .sections = {}};
   document.sections.push_back({.heading = heading_of(answer), .lines = {}, .table = {}});
-  if (sum_up) {
-    add_ledger(document, answer);
-  } else if (answer.answered > 0) {
+  if (parts.ledger) add_ledger(document, answer);
+  if (parts.decisions) add_decisions(document, answer);
+  if (parts.versions) add_versions(document, answer);
+  const bool lists_cases = !parts.ledger && !parts.decisions && !parts.versions;
+  if (lists_cases && answer.answered > 0) {
     document.sections.back().table = case_table(answer);
   }
   add_remarks(document, answer);

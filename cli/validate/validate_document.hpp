@@ -1,4 +1,4 @@
-// What `roofcast validate` prints: case by case, or summed up.
+// What `roofcast validate` prints: case by case, or parts of what they come to.
 #pragma once
 
 #include "reports/document.hpp"
@@ -6,8 +6,15 @@
 
 namespace roofcast {
 
-/// For machines every case and the ledger; for people the ledger if `sum_up`, otherwise every case,
-/// then what was not answered and what is past its limit.
-Document validation_document(const ValidationAnswer& answer, bool sum_up);
+/// What people see: all false lists every case.
+struct ValidationParts {
+  bool ledger = false;     // errors summed up
+  bool decisions = false;  // what choices by predictions are worth
+  bool versions = false;   // how far versions of an engine differ
+};
+
+/// For machines all of it; for people the parts, then what was not answered and what is past its
+/// limit.
+Document validation_document(const ValidationAnswer& answer, const ValidationParts& parts);
 
 }  // namespace roofcast

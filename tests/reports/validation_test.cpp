@@ -66,6 +66,25 @@ TEST(Validation, TheLedgerTellsGpusApartInTheOrderTheyCome) {
   EXPECT_EQ(gpus[1].errors.figures, 1);
 }
 
+TEST(Validation, TheLedgerGroupsByCombinationsOfKeys) {
+  std::vector<ComparedCase> cases = {case_of("h100", {figure(10, 12)}),
+                                     case_of("h100", {figure(10, 11)}),
+                                     case_of("h100", {figure(10, 14)})};
+  cases[0].keys = {{"version", "sglang-0.5.9"}, {"tp", "8"}};
+  cases[1].keys = {{"version", "sglang-0.5.9"}};
+  cases[2].keys = {{"version", "sglang-0.5.9"}, {"tp", "8"}};
+  std::vector<LedgerLine> lines;
+  for (const LedgerLine& line : ledger_of(cases, {"version", "tp"})) {
+    if (line.by == LedgerBy::keys) lines.push_back(line);
+  }
+  ASSERT_EQ(lines.size(), 2U);
+  EXPECT_EQ(lines[0].key, "sglang-0.5.9, 8");
+  EXPECT_EQ(lines[0].errors.figures, 2);
+  EXPECT_NEAR(lines[0].errors.mape, 0.3, 1e-12);  // 20 and 40 %
+  EXPECT_EQ(lines[1].key, "sglang-0.5.9, -");
+  EXPECT_EQ(ledger_keys(cases), (std::vector<std::string>{"tp", "version"}));
+}
+
 TEST(Validation, CasesWithoutAGroupAreNoGroup) {
   for (const LedgerLine& line : ledger_of({case_of("h100", {figure(10, 11)})})) {
     EXPECT_NE(line.by, LedgerBy::group);

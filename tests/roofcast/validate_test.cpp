@@ -1,5 +1,6 @@
 #include "roofcast/validate.hpp"
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -77,6 +78,47 @@ TEST_F(Validate, IsJudgedOnlyIfEveryCaseAndLimitHasAFigure) {
   EXPECT_EQ(answer.exceeded.size(), 1U);
   EXPECT_FALSE(is_judged(answer));  // one case has no answer
   EXPECT_FALSE(is_yes(answer));
+}
+
+TEST_F(Validate, GroupsByLabelsAndKeysOfTheScenario) {
+  question.by = {"dtype", "workload.output_len"};
+  const ValidationAnswer answer = read_back(validate(question).value());
+  EXPECT_EQ(answer.inputs.by, question.by);
+  const auto line = std::find_if(answer.ledger.begin(), answer.ledger.end(),
+                                 [](const LedgerLine& one) { return one.by == LedgerBy::keys; });
+  ASSERT_NE(line, answer.ledger.end());
+  EXPECT_EQ(line->key, "-, 8");
+  question.by = {"dtyp"};
+  EXPECT_THAT(complaint([&] { validate(question); }),
+              HasSubstr("no case has a key 'dtyp', did you mean 'dtype'"));
+}
+
+TEST_F(Validate, ChoicesUseThePricesThatAreGiven) {
+  const auto served_on = [](const char* gpu, double tpot_s) {
+    Json scenario = scenario_of("llama-3.1-8b");
+    scenario["gpu"] = gpu;
+    scenario["workload"] = {
+        {"type", "synthetic"}, {"num_prompts", 8}, {"input_len", 64}, {"output_len", 16}};
+    scenario["max_concurrency"] = 4;
+    return Json{{"scenario", scenario},
+                {"measured", {{"tpot_s", {{"mean", tpot_s}}}, {"ttft_s", {{"mean", 0.02}}}}}};
+  };
+  std::ofstream(question.files.files.front()) << Json{
+      {"schema_version", 1}, {"cases", {served_on("h100", 0.008), served_on("l40s", 0.025)}}};
+  question.prices = {{"l40s", 0.5}};
+  const ValidationAnswer answer = read_back(validate(question).value());
+  EXPECT_DOUBLE_EQ(answer.inputs.prices.at("nvidia-l40s"), 0.5);
+  EXPECT_DOUBLE_EQ(answer.inputs.prices.at("nvidia-h100-sxm"), 4.5);  // the profile's
+  ASSERT_EQ(answer.decisions.size(), 7U);                             // no GPU has two layouts
+  EXPECT_EQ(answer.decisions[0].choice, ChoiceOf::gpu_per_dollar);
+  // At 10 ms only the H100 was measured to meet the limit; at 100 ms 4 x 16 tokens in 0.02 +
+  // 15 x 0.025 s for 0.5 $ are more than in 0.02 + 15 x 0.008 s for 4.5 $.
+  EXPECT_THAT(answer.decisions[0].best, HasSubstr("nvidia-h100-sxm"));
+  EXPECT_THAT(answer.decisions[6].best, HasSubstr("nvidia-l40s"));
+  ASSERT_EQ(answer.choices.size(), 1U);
+  EXPECT_EQ(answer.choices[0].questions, 7);
+  question.prices = {{"no-such-gpu", 1}};
+  EXPECT_THAT(complaint([&] { validate(question); }), HasSubstr("no-such-gpu"));
 }
 
 TEST_F(Validate, StoresBothSidesOfAnsweredCases) {

@@ -4,11 +4,14 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <regex>
 
 #include "base/error.hpp"
+#include "simulator/workload/synthetic.hpp"
 #include "tests/support/run_command.hpp"
+#include "validate/case_keys.hpp"
 #include "validate/measured_case.hpp"
 
 namespace roofcast::test {
@@ -94,6 +97,118 @@ TEST_F(Manifest, DefaultsAreMergedUnderEveryCase) {
   EXPECT_EQ(cases[0].group, "g");
   EXPECT_EQ(cases[1].scenario.gpu, "h200");
   EXPECT_EQ(cases[1].scenario.seed, 0U);  // null takes the default out (RFC 7396)
+}
+
+TEST_F(Manifest, RowsCanBeComputedAndRenamed) {
+  write("runs.csv", "isl,conc,tp_size,ms\n1000,24,2,50\n1000,,4,50\n");
+  const auto cases = cases_of(R"({"rows": {"file": "runs.csv", "columns": {"tp": "${tp_size}",
+                                           "requests": "${= 10 * conc}"}},
+      "name": "x${= conc + 1} tp${tp}",
+      "scenario": {"model": "llama-3.1-8b", "gpu": "h100", "parallel": {"tensor": "${tp}"},
+                   "workload": {"type": "synthetic", "input_len": "${= isl / 2}",
+                                "num_prompts": "${requests}"}},
+      "measured": {"ttft_s": {"mean": "${= ms / 1000}"}}})");
+  ASSERT_EQ(cases.size(), 2U);
+  ASSERT_EQ(cases[0].problem, "");
+  EXPECT_EQ(cases[0].name, "x25 tp2");
+  EXPECT_EQ(cases[0].scenario.parallel.tensor, 2);
+  EXPECT_DOUBLE_EQ(cases[0].measured.metrics.at(0).value, 0.05);
+  const auto& load = std::get<SyntheticWorkload>(cases[0].scenario.workload);
+  EXPECT_EQ(load.num_prompts, 240);
+  EXPECT_EQ(load.input.a, 500);
+  EXPECT_EQ(cases[1].name, "x tp4");  // an empty column leaves nothing, also of what is computed
+  EXPECT_NE(std::get<SyntheticWorkload>(cases[1].scenario.workload).num_prompts, 240);
+}
+
+TEST_F(Manifest, RowsAreChosenByValueListAndRange) {
+  write("runs.csv",
+        "date,conc\n2025-12-31,4\n2026-01-21,16\n2026-03-01,64\n2026-05-01,128\n,256\n");
+  const auto concs = [](const std::string& where) {
+    std::string found;
+    for (const ValidationCase& one : cases_of(R"({"rows": {"file": "runs.csv", "where": )" + where +
+                                              R"(}, "name": "x${conc}", "scenario": )" + kScenario +
+                                              R"(, "measured": {"kv_blocks": 5}})")) {
+      found += one.name + " ";
+    }
+    return found;
+  };
+  EXPECT_EQ(concs(R"({"conc": 16})"), "x16 ");
+  EXPECT_EQ(concs(R"({"conc": ["4", 64]})"), "x4 x64 ");
+  EXPECT_EQ(concs(R"({"date": {"from": "2026-01-21", "before": "2026-05-01"}})"), "x16 x64 ");
+  EXPECT_EQ(concs(R"({"conc": {"above": 16, "to": 128}})"),
+            "x64 x128 ");                                            // as numbers, not as text
+  EXPECT_EQ(concs(R"({"date": {"to": "2026-01-21"}})"), "x4 x16 ");  // nothing is in no range
+  EXPECT_EQ(concs(R"({"conc": {"not": [4, 16, 64]}})"), "x128 x256 ");
+  EXPECT_THAT(refusal(R"({"schema_version": 1, "cases": [{"rows": {"file": "runs.csv",
+                          "where": {"conc": {"until": 3}}}}]})"),
+              HasSubstr("runs.csv, line 2: where: unknown 'until', expected from"));
+}
+
+TEST_F(Manifest, RulesAddToTheRowsThatTheyFitInTheirOrder) {
+  write("runs.csv", "gpu,date,tp\nh200,2025-12-01,8\nb200,2026-02-01,4\nb200,2025-12-01,8\n");
+  const auto cases = cases_of(
+      R"({"rows": {"file": "runs.csv"}, "labels": {"year": "2025", "date": "${date}"},
+          "rules": [
+            {"where": {"gpu": "b200"}, "scenario": {"engine_options": {"max_num_seqs": 128}}},
+            {"where": {"date": {"from": "2026-01-01"}}, "labels": {"year": 2026}, "group": "new",
+             "scenario": {"engine_options": {"max_num_seqs": "${= 8 * tp}"}}}],
+          "scenario": {"model": "llama-3.1-8b", "gpu": "${gpu}", "workload": {"type": "synthetic"}},
+          "measured": {"kv_blocks": 5}})");
+  ASSERT_EQ(cases.size(), 3U);
+  for (const ValidationCase& one : cases) ASSERT_EQ(one.problem, "");
+  EXPECT_EQ(cases[0].scenario.overrides.max_num_seqs, std::nullopt);
+  EXPECT_EQ(cases[1].scenario.overrides.max_num_seqs, 32);  // the later rule
+  EXPECT_EQ(cases[2].scenario.overrides.max_num_seqs, 128);
+  EXPECT_EQ(cases[0].labels.at("year"), "2025");
+  EXPECT_EQ(cases[1].labels.at("year"), "2026");
+  EXPECT_EQ(cases[1].labels.at("date"), "2026-02-01");
+  EXPECT_EQ(cases[1].group, "new");
+}
+
+TEST_F(Manifest, RulesNeedRowsAndAWhere) {
+  EXPECT_THAT(refusal(R"({"schema_version": 1, "cases": [{"rules": []}]})"),
+              HasSubstr("cases[0].rules"));
+  write("runs.csv", "a\n1\n");
+  EXPECT_THAT(refusal(R"({"schema_version": 1, "cases": [{"rows": {"file": "runs.csv"},
+                          "rules": [{"group": "g"}]}]})"),
+              HasSubstr("cases[0].rules[0].where is missing"));
+  EXPECT_THAT(refusal(R"({"schema_version": 1, "cases": [{"rows": {"file": "runs.csv"},
+                          "rules": [{"where": {}, "rows": {}}]}]})"),
+              HasSubstr("rows"));
+}
+
+TEST_F(Manifest, ALabelIsAText) {
+  const auto label = [](const std::string& labels) {
+    return cases_of(R"({"labels": )" + labels + R"(, "scenario": )" + kScenario +
+                    R"(, "measured": {"kv_blocks": 5}})")
+        .at(0);
+  };
+  EXPECT_EQ(label(R"({"a": 2, "b": true})").labels.at("b"), "true");
+  EXPECT_THAT(label(R"({"a": [1]})").problem, HasSubstr("labels"));
+  EXPECT_THAT(label(R"("a")").problem, HasSubstr("labels"));
+}
+
+TEST_F(Manifest, KeysOfACaseAreItsLabelsShortNamesAndTheScenario) {
+  const auto cases = cases_of(
+      R"({"labels": {"family": "Llama", "tp": "mine"},
+          "scenario": {"model": "llama-3.1-8b", "gpu": "h100", "engine": "sglang-0.5.9",
+                       "quantization": "fp8", "parallel": {"tensor": 2, "data": 4},
+                       "engine_options": {"max_num_seqs": 64}, "max_concurrency": 16,
+                       "workload": {"type": "synthetic", "input_len": 100, "output_len": 200}},
+          "measured": {"kv_blocks": 5}})");
+  ASSERT_EQ(cases.at(0).problem, "");
+  const std::map<std::string, std::string> keys = keys_of(cases[0]);
+  EXPECT_EQ(keys.at("family"), "Llama");
+  EXPECT_EQ(keys.at("tp"), "mine");  // a label counts before all else
+  EXPECT_EQ(keys.at("dp"), "4");
+  EXPECT_EQ(keys.at("gpus"), "8");
+  EXPECT_EQ(keys.at("version"), "sglang-0.5.9");
+  EXPECT_EQ(keys.at("engine_name"), "sglang");
+  EXPECT_EQ(keys.at("dtype"), "fp8");
+  EXPECT_EQ(keys.at("load"), "100/200");
+  EXPECT_EQ(keys.at("conc"), "16");
+  EXPECT_EQ(keys.at("engine_options.max_num_seqs"), "64");
+  EXPECT_EQ(keys.at("parallel.tensor"), "2");
 }
 
 TEST_F(Manifest, EveryRowOfATableIsACase) {

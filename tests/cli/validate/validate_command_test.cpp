@@ -147,6 +147,15 @@ TEST_F(Validate, TheLedgerStandsInsteadOfTheCases) {
   EXPECT_THAT(result.out, Not(HasSubstr("served")));
 }
 
+TEST_F(Validate, PartsStandBesideEachOtherAndKeysMakeALedger) {
+  const std::string by_keys = validate("--by version,tp").out;
+  EXPECT_THAT(by_keys, HasSubstr("By version, tp"));
+  const std::string parts = validate("--decisions --versions").out;
+  EXPECT_THAT(parts, HasSubstr("No choices: no model and load was measured on two deployments."));
+  EXPECT_THAT(parts, HasSubstr("No setting was measured on two dates"));
+  EXPECT_EQ(validate("--price h100").exit_code, 2);
+}
+
 TEST_F(Validate, IsTheSameEveryTime) {
   EXPECT_EQ(validate("-o json").out, validate("-o json").out);
 }
