@@ -17,8 +17,7 @@ namespace roofcast {
 std::vector<double> expert_shares(std::int64_t experts, std::int64_t picks, double exponent);
 
 /// Picks that the busiest of the expert ranks computes over those of the mean one, at least 1.
-/// Experts lie on ranks by chance: the expected largest of as many normally distributed loads (Blom
-/// 1958, as mean and variance of a draw without replacement give them). With `balanced` (EPLB of
+/// Experts lie on ranks by chance: the mean of many placements. With `balanced` (EPLB of
 /// vLLM and SGLang) redundant copies go to the experts with the most picks per copy, one by one,
 /// and copies to ranks so that the heaviest goes to the emptiest with room (deepseek-ai/EPLB,
 /// replicate_experts and balanced_packing).

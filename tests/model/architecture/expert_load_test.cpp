@@ -57,7 +57,7 @@ TEST(BusiestRank, IsTheMeanOneWhereNothingIsUneven) {
             1.0);  // no whole experts
 }
 
-// Against 4,000 placements drawn by chance. The normal approximation is within a tenth.
+// Against 4,000 other placements, within 3 %.
 TEST(BusiestRank, IsThatOfRandomPlacements) {
   std::mt19937 random(7);
   for (const int ranks : {4, 8, 32}) {
@@ -74,7 +74,7 @@ TEST(BusiestRank, IsThatOfRandomPlacements) {
       mean += largest * ranks / kDraws;
     }
     const double load = busiest_rank_load(experts_of(256, 8), over(ranks), 1.2, false);
-    EXPECT_NEAR(load / mean, 1.0, 0.1) << ranks << " ranks: " << mean;
+    EXPECT_NEAR(load / mean, 1.0, 0.03) << ranks << " ranks: " << mean;
   }
 }
 
