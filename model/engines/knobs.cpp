@@ -227,7 +227,7 @@ std::vector<EngineKnob> memory_knobs() {
       unshown<&O::decode_context_parallel_size, &Engine::context_ranks>(
           {.flag = "decode-context-parallel-size",
            .key = "decode_context_parallel_size",
-           .group = scheduler,
+           .group = features,
            .kind = count,
            .range = {.min = 1, .max = kMaxDegree},
            .owner = vllm_scheduler,

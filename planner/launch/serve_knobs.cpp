@@ -247,34 +247,34 @@ void read_draft_model(ServeWords& words, const std::string& text, const std::str
   words.draft_model = text;
 }
 
+/// SGLang's n-gram drafts come in trees of their own, which are not modelled.
 Text write_draft_algorithm(const ServeWords& words) {
-  const EngineOverrides& knobs = words.overrides;
-  if (knobs.num_speculative_tokens.value_or(0) == 0) return std::nullopt;
-  switch (knobs.speculative_method.value_or(DraftMethod::ngram)) {
-    case DraftMethod::eagle:
-      return "EAGLE";
-    case DraftMethod::mtp:
-      return "NEXTN";
-    case DraftMethod::draft_model:
-      return "STANDALONE";
-    case DraftMethod::ngram:
-      break;
-  }
-  return "NGRAM";
+  const auto& method = words.overrides.speculative_method;
+  if (method == DraftMethod::eagle) return "EAGLE";
+  if (method == DraftMethod::mtp) return "NEXTN";
+  return method == DraftMethod::draft_model ? Text("STANDALONE") : Text();
 }
 
-/// A chain's default, which SGLang wants beside the number of steps.
-Text write_draft_branches(const ServeWords& words) {
+/// The steps of a chain or tree, and what SGLang wants beside them.
+Text write_draft_steps(const ServeWords& words) {
   const EngineOverrides& knobs = words.overrides;
-  if (knobs.num_speculative_tokens.value_or(0) == 0) return std::nullopt;
-  return fmt::format("{}", knobs.speculative_eagle_topk.value_or(1));
+  const bool has_flags =
+      knobs.speculative_method.value_or(DraftMethod::eagle) != DraftMethod::ngram;
+  if (!has_flags || knobs.num_speculative_tokens.value_or(0) == 0) return std::nullopt;
+  return fmt::format("{}", *knobs.num_speculative_tokens);
+}
+
+Text write_draft_branches(const ServeWords& words) {
+  const auto& branches = words.overrides.speculative_eagle_topk;
+  if (branches) return fmt::format("{}", *branches);
+  return write_draft_steps(words) ? Text("1") : Text();
 }
 
 Text write_draft_tree(const ServeWords& words) {
-  const EngineOverrides& knobs = words.overrides;
-  if (knobs.num_speculative_tokens.value_or(0) == 0) return std::nullopt;
-  return fmt::format(
-      "{}", knobs.speculative_num_draft_tokens.value_or(*knobs.num_speculative_tokens + 1));
+  const auto& tokens = words.overrides.speculative_num_draft_tokens;
+  if (tokens) return fmt::format("{}", *tokens);
+  if (!write_draft_steps(words)) return std::nullopt;
+  return fmt::format("{}", *words.overrides.num_speculative_tokens + 1);
 }
 
 /// vLLM's --eplb-config; what else it holds says how often and how experts are moved.
@@ -482,14 +482,17 @@ const ServeKnob kWindowTokens = number_knob<&O::swa_full_tokens_ratio>("swa_full
 const ServeKnob kStateMemory = number_knob<&O::mamba_full_memory_ratio>("mamba_full_memory_ratio");
 const ServeKnob kMixedChunk = switch_knob<&O::enable_mixed_chunk>("enable_mixed_chunk");
 const ServeKnob kDrafts{"num_speculative_tokens", read_drafts, write_drafts};
-const ServeKnob kDraftAlgorithm{"speculative_method", read_draft_algorithm, write_draft_algorithm};
+// SGLang says in four flags what vLLM says in one.
+const ServeKnob kDraftAlgorithm{"num_speculative_tokens", read_draft_algorithm,
+                                write_draft_algorithm};
 const ServeKnob kDraftModel{"draft_weight_bytes", read_draft_model,
                             [](const W&) { return Text(); }};
-const ServeKnob kDraftSteps = count_knob<&O::num_speculative_tokens>("num_speculative_tokens");
-const ServeKnob kDraftBranches{"speculative_eagle_topk",
+const ServeKnob kDraftSteps{"num_speculative_tokens",
+                            count_knob<&O::num_speculative_tokens>("").read, write_draft_steps};
+const ServeKnob kDraftBranches{"num_speculative_tokens",
                                count_knob<&O::speculative_eagle_topk>("").read,
                                write_draft_branches};
-const ServeKnob kDraftTree{"speculative_num_draft_tokens",
+const ServeKnob kDraftTree{"num_speculative_tokens",
                            count_knob<&O::speculative_num_draft_tokens>("").read, write_draft_tree};
 const ServeKnob kContextRanks =
     count_knob<&O::decode_context_parallel_size>("decode_context_parallel_size");

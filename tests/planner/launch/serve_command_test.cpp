@@ -131,12 +131,14 @@ TEST(ServeCommand, AdaptersAndOtherModelsMayChangePerformance) {
       "vllm serve m --enable-lora --lora-modules a=x b=y --max-lora-rank 64 --max-cpu-loras 8 "
       "--lora-dtype auto --hf-config-path c --task embed --runner pooling --convert embed");
   EXPECT_THAT(vllm.ignored, IsEmpty());
-  EXPECT_EQ(vllm.not_modelled.size(), 9U);
+  EXPECT_EQ(vllm.not_modelled.size(), 7U);
+  EXPECT_EQ(vllm.deployment.overrides.max_lora_rank, 64);
   const ServeCommand sglang = read_serve_command(
       "sglang serve --model-path m --enable-lora --lora-paths a b --max-lora-rank 64 "
       "--lora-backend triton --is-embedding");
   EXPECT_THAT(sglang.ignored, IsEmpty());
-  EXPECT_EQ(sglang.not_modelled.size(), 5U);
+  EXPECT_EQ(sglang.not_modelled.size(), 4U);
+  EXPECT_EQ(sglang.deployment.overrides.max_lora_rank, 64);
 }
 
 TEST(ServeCommand, SpeculationIsReadFromJsonAndFromDottedKeys) {
