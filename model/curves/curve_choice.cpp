@@ -2,10 +2,13 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <string_view>
 #include <utility>
 
 #include "base/chord_log2.hpp"
+#include "model/curves/curve_source.hpp"
+#include "model/curves/kernel_tables.hpp"
 #include "model/curves/measured_curve.hpp"
 
 namespace roofcast {
@@ -14,6 +17,11 @@ namespace {
 
 // Neighbours used for a GEMM that was never timed: enough to surround a point in two dimensions.
 constexpr std::size_t kNeighbours = 4;
+
+// Octaves of N and K within which an engine's own products answer before those of another source:
+// the public tables hold every model's sizes, and a grid with a node at each octave.
+constexpr double kNear = 1.0;
+constexpr double kAnyDistance = std::numeric_limits<double>::infinity();
 
 /// Formats that the same kernels run at the same speed: 16-bit floats, and 4-bit integers in
 /// groups, with and without zero points.
@@ -89,10 +97,47 @@ struct Neighbour {
   const MeasuredCurve* curve = nullptr;
 };
 
+/// Curves of a profile, where an engine's own kernels come first.
+struct ProfileCurves {
+  static constexpr bool kOneOfAShape = false;
+  const Measured& measured;
+  std::string_view engine{};
+
+  const MeasuredCurve* find(const OperatorShape& shape) const {
+    return find_curve(measured, shape, engine);
+  }
+  const std::vector<MeasuredCurve>& like(const OperatorShape&) const { return measured.curves; }
+};
+
+/// Curves of one source of kernel tables, at most one for each shape.
+struct SourceCurves {
+  static constexpr bool kOneOfAShape = true;
+  const KernelTables& tables;
+  std::string_view source{};
+
+  const std::vector<MeasuredCurve>& like(const OperatorShape& shape) const {
+    static const std::vector<MeasuredCurve> none;
+    const std::vector<TableGroup>& groups = tables.groups();
+    const GroupKey key = group_key(shape);
+    for (std::size_t i = 0; i < groups.size(); ++i) {
+      if (groups[i].source == source && groups[i].key == key) return tables.curves(i);
+    }
+    return none;
+  }
+  const MeasuredCurve* find(const OperatorShape& shape) const {
+    const std::vector<MeasuredCurve>& all = like(shape);
+    const auto found = std::lower_bound(
+        all.begin(), all.end(), shape,
+        [](const MeasuredCurve& curve, const OperatorShape& s) { return curve.shape < s; });
+    return found != all.end() && found->shape == shape ? &*found : nullptr;
+  }
+};
+
 /// The nearest timed GEMMs in the shape's own format, nearest first, one source each.
-std::vector<Neighbour> neighbours_of(const Measured& measured, const OperatorShape& shape) {
+template <class Curves>
+std::vector<Neighbour> neighbours_of(const Curves& curves, const OperatorShape& shape) {
   std::vector<Neighbour> all;
-  for (const MeasuredCurve& curve : measured.curves) {
+  for (const MeasuredCurve& curve : curves.like(shape)) {
     if (curve.shape.family != shape.family || curve.shape.format != shape.format) continue;
     all.push_back({octaves_between(curve.shape, shape), &curve});
   }
@@ -101,10 +146,10 @@ std::vector<Neighbour> neighbours_of(const Measured& measured, const OperatorSha
   std::vector<Neighbour> nearest;
   for (const Neighbour& one : all) {
     if (nearest.size() == kNeighbours) break;
-    const MeasuredCurve* fastest = find_curve(measured, one.curve->shape);
+    const MeasuredCurve* chosen = curves.find(one.curve->shape);
     const bool listed = std::any_of(nearest.begin(), nearest.end(),
-                                    [&](const Neighbour& other) { return other.curve == fastest; });
-    if (!listed) nearest.push_back({one.octaves, fastest});
+                                    [&](const Neighbour& other) { return other.curve == chosen; });
+    if (!listed) nearest.push_back({one.octaves, chosen});
   }
   return nearest;
 }
@@ -119,27 +164,36 @@ CurveBlend blend_of(const std::vector<Neighbour>& neighbours, const OperatorShap
   return blend;
 }
 
-}  // namespace
-
-const MeasuredCurve* find_curve(const Measured& measured, const OperatorShape& shape) {
-  const MeasuredCurve* best = nullptr;
-  for (const MeasuredCurve& curve : measured.curves) {
-    if (curve.shape != shape) continue;
-    if (best == nullptr || relative_time(curve, *best) < 1.0) best = &curve;
+/// The curves of several prompts by the kernel that answers for one; of a source that has chosen its
+/// kernels, by whichever it takes.
+template <class Curves>
+std::vector<MeasuredCurve> batches_of(const Curves& curves, const MeasuredCurve& one) {
+  std::vector<MeasuredCurve> batches;
+  if (one.shape.family != OperatorFamily::prefill_attention) return batches;
+  for (const MeasuredCurve& curve : curves.like(one.shape)) {
+    OperatorShape shape = curve.shape;
+    shape.prompts = 1;
+    const bool batched = curve.shape.prompts > 1 && shape == one.shape;
+    if (batched && (Curves::kOneOfAShape || curve.kernel == one.kernel)) batches.push_back(curve);
   }
-  return best;
+  std::stable_sort(batches.begin(), batches.end(), [](const auto& a, const auto& b) {
+    return a.shape.prompts < b.shape.prompts;
+  });
+  return batches;
 }
 
-CurveBlend find_blend(const Measured& measured, const OperatorShape& shape) {
+/// Neighbours farther than `reach` octaves do not answer.
+template <class Curves>
+CurveBlend blend_from(const Curves& curves, const OperatorShape& shape, double reach) {
   for (const OperatorShape& kernel : kernels_of(shape)) {
-    if (const MeasuredCurve* own = find_curve(measured, kernel)) {
-      return {.parts = {{*own, 1.0}}, .shape = kernel};
+    if (const MeasuredCurve* own = curves.find(kernel)) {
+      return {.parts = {{*own, 1.0}}, .batches = batches_of(curves, *own), .shape = kernel};
     }
   }
   const std::vector<OperatorShape> others = stand_ins(shape);
   for (const OperatorShape& other : others) {
     for (const OperatorShape& kernel : kernels_of(other)) {
-      const MeasuredCurve* curve = find_curve(measured, kernel);
+      const MeasuredCurve* curve = curves.find(kernel);
       if (curve == nullptr) continue;
       CurveBlend blend{.parts = {{*curve, 1.0}}, .borrowed = true, .shape = shape};
       blend.shape.window = kernel.window;
@@ -149,15 +203,71 @@ CurveBlend find_blend(const Measured& measured, const OperatorShape& shape) {
     }
   }
   if (shape.family != OperatorFamily::gemm) return {.shape = shape};
-  auto neighbours = neighbours_of(measured, shape);
-  if (!neighbours.empty()) return blend_of(neighbours, shape);
+  auto neighbours = neighbours_of(curves, shape);
+  if (!neighbours.empty() && neighbours.front().octaves <= reach) {
+    return blend_of(neighbours, shape);
+  }
   for (const OperatorShape& other : others) {
-    neighbours = neighbours_of(measured, other);
-    if (neighbours.empty()) continue;
+    neighbours = neighbours_of(curves, other);
+    if (neighbours.empty() || neighbours.front().octaves > reach) continue;
     // No distance is 0: the same size would have been found above.
     CurveBlend blend = blend_of(neighbours, shape);
     blend.borrowed = true;
     return blend;
+  }
+  return {.shape = shape};
+}
+
+/// The sources that have curves of the family, nearest to the engine first.
+std::vector<std::string_view> sources_for(const KernelTables& tables, OperatorFamily family,
+                                          std::string_view engine) {
+  std::vector<std::string_view> sources;
+  for (const TableGroup& group : tables.groups()) {
+    if (group.key.family == family) sources.push_back(group.source);
+  }
+  std::sort(sources.begin(), sources.end());
+  sources.erase(std::unique(sources.begin(), sources.end()), sources.end());
+  std::stable_sort(sources.begin(), sources.end(), [&](std::string_view a, std::string_view b) {
+    return is_nearer_source(a, b, engine);
+  });
+  return sources;
+}
+
+}  // namespace
+
+const MeasuredCurve* find_curve(const Measured& measured, const OperatorShape& shape,
+                                std::string_view engine) {
+  std::vector<const MeasuredCurve*> all;
+  std::string_view nearest;  // of the engine's own sources
+  for (const MeasuredCurve& curve : measured.curves) {
+    if (curve.shape != shape) continue;
+    all.push_back(&curve);
+    const std::string_view source = source_of(curve.kernel);
+    if (engine.empty() || !is_of_engine(source, engine)) continue;
+    if (nearest.empty() || is_nearer_source(source, nearest, engine)) nearest = source;
+  }
+  const MeasuredCurve* best = nullptr;
+  for (const MeasuredCurve* curve : all) {
+    if (!nearest.empty() && source_of(curve->kernel) != nearest) continue;
+    if (best == nullptr || relative_time(*curve, *best) < 1.0) best = curve;
+  }
+  return best;
+}
+
+CurveBlend find_blend(const Measured& measured, const OperatorShape& shape,
+                      std::string_view engine) {
+  return blend_from(ProfileCurves{measured, engine}, shape, kAnyDistance);
+}
+
+CurveBlend find_blend(const KernelTables& tables, const OperatorShape& shape,
+                      std::string_view engine) {
+  const std::vector<std::string_view> sources = sources_for(tables, shape.family, engine);
+  for (const double reach : {kNear, kAnyDistance}) {
+    for (const std::string_view source : sources) {
+      CurveBlend blend = blend_from(SourceCurves{tables, source}, shape, reach);
+      if (!blend.parts.empty()) return blend;
+    }
+    if (shape.family != OperatorFamily::gemm) break;
   }
   return {.shape = shape};
 }

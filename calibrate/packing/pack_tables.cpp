@@ -1,0 +1,158 @@
+#include "calibrate/packing/pack_tables.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <utility>
+
+#include "base/chord_log2.hpp"
+#include "base/error.hpp"
+#include "base/statistics.hpp"
+#include "calibrate/packing/thinning.hpp"
+#include "model/curves/curve_source.hpp"
+#include "model/step/roofline.hpp"
+
+namespace roofcast {
+
+namespace {
+
+// Errors are stored rounded up to steps of at most an eighth: they are estimates themselves, and
+// few values take less room.
+constexpr double kErrorSteps = 8;
+
+double coarse_error(double error) {
+  if (error <= 0) return 0;
+  return chord_exp2(std::ceil(chord_log2(error) * kErrorSteps) / kErrorSteps);
+}
+
+/// The curve with the times that are stored. One that would beat physics for being rounded is
+/// rounded up.
+MeasuredCurve with_stored_times(MeasuredCurve curve, const Gpu& gpu) {
+  for (MeasuredPoint& point : curve.points) {
+    const Seconds timed = point.time;
+    point.time = stored_time(timed);
+    if (beats_physics(curve.shape, point, gpu)) point.time = stored_time(timed, true);
+    if (beats_physics(curve.shape, point, gpu)) {
+      throw Error(fmt::format("a {} curve of {} is faster than {} allows",
+                              name_of(curve.shape.family), curve.kernel, gpu.display_name));
+    }
+  }
+  return curve;
+}
+
+/// Curves of one source, by shape: of several kernels the one that answers.
+using SourceShapes = std::map<OperatorShape, MeasuredCurve>;
+
+std::map<std::string, SourceShapes> curves_by_source(const Measured& measured) {
+  std::map<std::string, std::map<OperatorShape, Measured>> all;
+  for (const MeasuredCurve& curve : measured.curves) {
+    all[std::string(source_of(curve.kernel))][curve.shape].curves.push_back(curve);
+  }
+  std::map<std::string, SourceShapes> chosen;
+  for (auto& [source, shapes] : all) {
+    for (auto& [shape, kernels] : shapes) {
+      chosen[source].emplace(shape, *find_curve(kernels, shape));
+    }
+  }
+  return chosen;
+}
+
+/// Adds how far off `kept` answers the points of `timed` that it does not have.
+void add_errors(const MeasuredCurve& timed, const MeasuredCurve& kept, int multiprocessors,
+                std::vector<double>& errors) {
+  auto next = kept.points.begin();
+  for (const MeasuredPoint& point : timed.points) {
+    if (next != kept.points.end() && next->x == point.x && next->y == point.y) {
+      ++next;
+      continue;
+    }
+    const Seconds guess = answer(kept, point.x, point.y, multiprocessors).time;
+    errors.push_back(std::abs(guess / point.time - 1.0));
+  }
+}
+
+std::vector<PackedGroup> packed_groups(const std::string& source, const SourceShapes& shapes,
+                                       const Gpu& gpu, double tolerance) {
+  std::map<GroupKey, PackedGroup> groups;
+  std::map<GroupKey, std::vector<double>> errors;
+  for (const auto& [shape, curve] : shapes) {
+    const GroupKey key = group_key(shape);
+    PackedGroup& packed = groups[key];
+    packed.group.source = source;
+    packed.group.key = key;
+    packed.group.timed += std::ssize(curve.points);
+    ThinnedCurve thin = thinned(with_stored_times(curve, gpu), tolerance, gpu.multiprocessors);
+    thin.curve.median_error = coarse_error(thin.curve.median_error);
+    thin.curve.p90_error = coarse_error(thin.curve.p90_error);
+    add_errors(curve, thin.curve, gpu.multiprocessors, errors[key]);
+    packed.curves.push_back(std::move(thin.curve));
+  }
+  std::vector<PackedGroup> list;
+  for (auto& [key, packed] : groups) {
+    std::vector<double>& all = errors[key];
+    std::sort(all.begin(), all.end());
+    if (!all.empty()) {
+      packed.group.median_error = quantile(all, 0.5);
+      packed.group.p90_error = quantile(all, 0.9);
+    }
+    list.push_back(std::move(packed));
+  }
+  return list;
+}
+
+std::string_view engine_name(std::string_view source) {
+  return source.substr(0, source.find(' '));
+}
+
+/// Of each engine or library the newest version, then the second of each, and so on.
+std::vector<std::string> by_need(const std::map<std::string, SourceShapes>& sources) {
+  std::map<std::string_view, std::vector<std::string>> engines;
+  for (const auto& [source, shapes] : sources) engines[engine_name(source)].push_back(source);
+  std::vector<std::pair<std::size_t, std::string>> ranked;
+  for (auto& [engine, versions] : engines) {
+    std::stable_sort(versions.begin(), versions.end(), [](const auto& a, const auto& b) {
+      return is_nearer_source(a, b, "");
+    });
+    for (std::size_t age = 0; age < versions.size(); ++age) ranked.emplace_back(age, versions[age]);
+  }
+  std::stable_sort(ranked.begin(), ranked.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::vector<std::string> list;
+  for (auto& [age, source] : ranked) list.push_back(std::move(source));
+  return list;
+}
+
+}  // namespace
+
+PackedTables pack_tables(const Gpu& gpu, const TableRecord& record, const PackingRules& rules) {
+  const auto sources = curves_by_source(*gpu.measured);
+  PackedTables tables;
+  TableRecord kept = record;
+  for (const std::string& source : by_need(sources)) {
+    const SourceShapes& shapes = sources.at(source);
+    std::vector<PackedGroup> own = packed_groups(source, shapes, gpu, rules.tolerance);
+    std::vector<PackedGroup> all = tables.groups;
+    all.insert(all.end(), own.begin(), own.end());
+    std::string bytes = write_kernel_tables(kept, all);
+    const std::size_t added = bytes.size() - tables.bytes.size();
+    const bool fits = bytes.size() <= rules.max_bytes;
+    tables.sources.push_back({.source = source, .bytes = added, .kept = fits});
+    if (fits) {
+      tables.groups = std::move(all);
+      tables.bytes = std::move(bytes);
+    } else {
+      kept.left_out.push_back(fmt::format("{}: {} curves, {} bytes: no room", source,
+                                          shapes.size(), added));
+    }
+  }
+  if (tables.groups.empty()) {
+    throw Error(fmt::format("kernel tables of {}: not one source fits into {} bytes", gpu.name,
+                            rules.max_bytes));
+  }
+  tables.bytes = write_kernel_tables(kept, tables.groups);
+  return tables;
+}
+
+}  // namespace roofcast
