@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <string_view>
 #include <utility>
 
 #include "base/chord_log2.hpp"
@@ -42,13 +43,33 @@ MeasuredCurve with_stored_times(MeasuredCurve curve, const Gpu& gpu) {
   return curve;
 }
 
+/// The kernel's name with the source to whose versions its version belongs: tables name the engine that
+/// timed NCCL, with NCCL's own version ("NCCL, TRTLLM 2.29.2").
+std::string with_own_source(const std::string& kernel) {
+  constexpr std::string_view kLibrary = "NCCL, ";
+  if (!kernel.starts_with(kLibrary)) return kernel;
+  return "NCCL, NCCL " + kernel.substr(kernel.rfind(' ') + 1);
+}
+
+/// Whether a curve is the fastest of several sources at each size ("TRTLLM 1.2.0 or TRTLLM 1.3.0"),
+/// which are kept apart here.
+bool joins_sources(const std::string& kernel) {
+  constexpr std::string_view kOr = " or ";
+  const std::size_t end = kernel.find(kOr);
+  if (end == std::string::npos) return false;
+  const std::string_view whole = kernel;
+  return source_of(whole.substr(0, end)) != source_of(whole.substr(whole.rfind(kOr) + kOr.size()));
+}
+
 /// Curves of one source, by shape: of several kernels the one that answers.
 using SourceShapes = std::map<OperatorShape, MeasuredCurve>;
 
 std::map<std::string, SourceShapes> curves_by_source(const Measured& measured) {
   std::map<std::string, std::map<OperatorShape, Measured>> all;
-  for (const MeasuredCurve& curve : measured.curves) {
-    all[std::string(source_of(curve.kernel))][curve.shape].curves.push_back(curve);
+  for (MeasuredCurve curve : measured.curves) {
+    if (joins_sources(curve.kernel)) continue;
+    curve.kernel = with_own_source(curve.kernel);
+    all[std::string(source_of(curve.kernel))][curve.shape].curves.push_back(std::move(curve));
   }
   std::map<std::string, SourceShapes> chosen;
   for (auto& [source, shapes] : all) {
