@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <map>
 #include <string_view>
@@ -61,15 +62,56 @@ bool joins_sources(const std::string& kernel) {
   return source_of(whole.substr(0, end)) != source_of(whole.substr(whole.rfind(kOr) + kOr.size()));
 }
 
+/// Timed kernels that the engine does not run on such a GPU.
+struct NotRun {
+  std::string_view source;  // how its name begins
+  std::string_view kernel;  // likewise
+  OperatorFamily family;
+  std::string_view format;
+  std::string_view capability;  // how the GPU's begins
+  std::string_view reason;
+};
+constexpr std::array kNotRun{
+    NotRun{"TRTLLM ", "", OperatorFamily::moe, "mxfp4", "1",
+           "from compute capability 10.0 on TensorRT-LLM runs W4A8_MXFP4_MXFP8, not these "
+           "(model_config, get_mxfp4_quant_algo)"},
+    NotRun{"vLLM ", "vllm_mxfp4_moe", OperatorFamily::moe, "mxfp4", "10.",
+           "on compute capability 10.x vLLM runs FlashInfer's TRTLLM-gen experts, not these "
+           "(quantization/mxfp4, get_mxfp4_backend)"},
+};
+
+/// Why the curve's kernel is not run on the GPU; empty: it is.
+std::string_view why_not_run(const MeasuredCurve& curve, const Gpu& gpu) {
+  for (const NotRun& rule : kNotRun) {
+    if (curve.shape.family == rule.family && curve.shape.format == rule.format &&
+        gpu.compute_capability.starts_with(rule.capability) &&
+        source_of(curve.kernel).starts_with(rule.source) && curve.kernel.starts_with(rule.kernel)) {
+      return rule.reason;
+    }
+  }
+  return {};
+}
+
 /// Curves of one source, by shape: of several kernels the one that answers.
 using SourceShapes = std::map<OperatorShape, MeasuredCurve>;
 
-std::map<std::string, SourceShapes> curves_by_source(const Measured& measured) {
+std::map<std::string, SourceShapes> curves_by_source(const Gpu& gpu,
+                                                     std::vector<std::string>& left_out) {
+  std::map<std::pair<std::string, std::string_view>, std::int64_t> not_run;
   std::map<std::string, std::map<OperatorShape, Measured>> all;
-  for (MeasuredCurve curve : measured.curves) {
+  for (MeasuredCurve curve : gpu.measured->curves) {
     if (joins_sources(curve.kernel)) continue;
     curve.kernel = with_own_source(curve.kernel);
+    if (const std::string_view reason = why_not_run(curve, gpu); !reason.empty()) {
+      ++not_run[{fmt::format("{}, {} {}", source_of(curve.kernel), curve.shape.format,
+                             name_of(curve.shape.family)),
+                 reason}];
+      continue;
+    }
     all[std::string(source_of(curve.kernel))][curve.shape].curves.push_back(std::move(curve));
+  }
+  for (const auto& [what, count] : not_run) {
+    left_out.push_back(fmt::format("{}: {} curves: {}", what.first, count, what.second));
   }
   std::map<std::string, SourceShapes> chosen;
   for (auto& [source, shapes] : all) {
@@ -148,9 +190,9 @@ std::vector<std::string> by_need(const std::map<std::string, SourceShapes>& sour
 }  // namespace
 
 PackedTables pack_tables(const Gpu& gpu, const TableRecord& record, const PackingRules& rules) {
-  const auto sources = curves_by_source(*gpu.measured);
-  PackedTables tables;
   TableRecord kept = record;
+  const auto sources = curves_by_source(gpu, kept.left_out);
+  PackedTables tables;
   for (const std::string& source : by_need(sources)) {
     const SourceShapes& shapes = sources.at(source);
     std::vector<PackedGroup> own = packed_groups(source, shapes, gpu, rules.tolerance);

@@ -154,6 +154,51 @@ std::vector<Neighbour> neighbours_of(const Curves& curves, const OperatorShape& 
   return nearest;
 }
 
+/// Sizes around one: the nearest timed ones on either side, equal if it was timed itself.
+struct Around {
+  std::int64_t low = 0;  // 0: none
+  std::int64_t high = 0;
+};
+
+void widen(Around& around, std::int64_t size, std::int64_t wanted) {
+  if (size <= wanted) around.low = std::max(around.low, size);
+  if (size >= wanted && (around.high == 0 || size < around.high)) around.high = size;
+}
+
+/// How far `wanted` is from low to high, in octaves.
+double share_between(const Around& around, std::int64_t wanted) {
+  if (around.low == around.high) return 0;
+  const auto at = [](std::int64_t size) { return chord_log2(static_cast<double>(size)); };
+  return (at(wanted) - at(around.low)) / (at(around.high) - at(around.low));
+}
+
+/// Where N and K lie within the grid of a source's products: the products at the corners of its cell,
+/// weighted bilinearly in log2 N and log2 K. No parts if a corner was not timed.
+CurveBlend blend_of_cell(const SourceCurves& curves, const OperatorShape& shape) {
+  CurveBlend blend{.shape = shape};
+  Around outputs;
+  Around inputs;
+  for (const MeasuredCurve& curve : curves.like(shape)) {
+    widen(outputs, curve.shape.outputs, shape.outputs);
+    widen(inputs, curve.shape.inputs, shape.inputs);
+  }
+  if (outputs.low == 0 || outputs.high == 0 || inputs.low == 0 || inputs.high == 0) return blend;
+  const double n = share_between(outputs, shape.outputs);
+  const double k = share_between(inputs, shape.inputs);
+  OperatorShape corner = shape;
+  for (const auto& [size, by_n] : {std::pair(outputs.low, 1 - n), std::pair(outputs.high, n)}) {
+    for (const auto& [inner, by_k] : {std::pair(inputs.low, 1 - k), std::pair(inputs.high, k)}) {
+      if (by_n * by_k == 0) continue;
+      corner.outputs = size;
+      corner.inputs = inner;
+      const MeasuredCurve* curve = curves.find(corner);
+      if (curve == nullptr) return {.shape = shape};
+      blend.parts.push_back({*curve, by_n * by_k});
+    }
+  }
+  return blend;
+}
+
 CurveBlend blend_of(const std::vector<Neighbour>& neighbours, const OperatorShape& shape) {
   CurveBlend blend{.octaves = neighbours.front().octaves, .shape = shape};
   double sum = 0;
@@ -203,6 +248,9 @@ CurveBlend blend_from(const Curves& curves, const OperatorShape& shape, double r
     }
   }
   if (shape.family != OperatorFamily::gemm) return {.shape = shape};
+  if constexpr (Curves::kOneOfAShape) {
+    if (CurveBlend cell = blend_of_cell(curves, shape); !cell.parts.empty()) return cell;
+  }
   auto neighbours = neighbours_of(curves, shape);
   if (!neighbours.empty() && neighbours.front().octaves <= reach) {
     return blend_of(neighbours, shape);
@@ -273,11 +321,13 @@ CurveBlend find_blend(const KernelTables& tables, const OperatorShape& shape,
 }
 
 CurveAnswer answer(const CurveBlend& blend, double x, double y, int multiprocessors) {
-  if (blend.octaves == 0 && !blend.borrowed) {
+  const bool in_cell = blend.parts.size() > 1 && blend.octaves == 0 && !blend.borrowed;
+  if (blend.octaves == 0 && !blend.borrowed && !in_cell) {
     return answer(blend.parts.front().curve, x, y, multiprocessors);
   }
   Seconds mean;
   double deviation = 0;
+  Provenance provenance = in_cell ? Provenance::interpolated : Provenance::extended;
   std::vector<Seconds> times;
   for (const CurveBlend::Part& part : blend.parts) {
     const CurveAnswer theirs = answer(part.curve, x, y, multiprocessors);
@@ -288,6 +338,7 @@ CurveAnswer answer(const CurveBlend& blend, double x, double y, int multiprocess
     times.push_back(base_time(here, x, y, multiprocessors) * ratio);
     mean += times.back() * part.weight;
     deviation = std::max(deviation, theirs.relative_uncertainty);
+    provenance = std::max(provenance, theirs.provenance);
   }
   double variance = 0;
   for (std::size_t i = 0; i < times.size(); ++i) {
@@ -296,7 +347,7 @@ CurveAnswer answer(const CurveBlend& blend, double x, double y, int multiprocess
   }
   deviation = std::hypot(deviation * std::sqrt(1.0 + 2.0 * blend.octaves), std::sqrt(variance));
   return {.time = mean,
-          .provenance = Provenance::extended,
+          .provenance = provenance,
           .relative_uncertainty = std::min(1.0, deviation)};
 }
 

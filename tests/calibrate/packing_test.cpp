@@ -162,6 +162,52 @@ TEST(Packing, OfSeveralKernelsTheOneThatAnswersIsKept) {
   EXPECT_EQ(packed.groups[0].curves[0].kernel, "faster, vLLM 0.24.0");
 }
 
+TEST(Packing, KernelsThatTheEngineDoesNotRunThereAreLeftOut) {
+  // TensorRT-LLM multiplies MXFP4 experts in MXFP8 on Blackwell, in 16 bits on Hopper.
+  MeasuredCurve curve{.shape = {.family = OperatorFamily::moe,
+                                .format = "mxfp4",
+                                .outputs = 2880,
+                                .inputs = 2880,
+                                .experts = 128,
+                                .experts_per_token = 4,
+                                .gated = true},
+                      .kernel = "moe_torch_flow, TRTLLM 1.3.0rc20",
+                      .terms = {.floor = Seconds{1e-3}}};
+  for (double x = 1; x <= 512; x *= 2) add(curve, x, 0, 500);
+  const auto packed = [&](const char* name) {
+    Gpu gpu = load_gpu(name).gpu;
+    gpu.measured.emplace();
+    gpu.measured->curves = {curve, constant_base(product(), "k, TRTLLM 1.3.0rc20")};
+    for (double x = 1; x <= 512; x *= 2) add(gpu.measured->curves[1], x, 0, 40);
+    return pack_tables(gpu, {});
+  };
+  EXPECT_EQ(packed("h200").groups.size(), 2u);
+  const PackedTables b200 = packed("b200");
+  ASSERT_EQ(b200.groups.size(), 1u);
+  EXPECT_EQ(b200.groups[0].group.key.family, OperatorFamily::gemm);
+  const auto tables = read_kernel_tables("b200", b200.bytes);
+  ASSERT_EQ(tables->record().left_out.size(), 1u);
+  EXPECT_THAT(tables->record().left_out[0], HasSubstr("TRTLLM 1.3.0rc20, mxfp4 moe: 1 curves"));
+}
+
+TEST(Packing, SourcesArePartedAndNcclIsItsOwn) {
+  Gpu gpu = timed({{"TRTLLM 1.2.0", 1}});
+  MeasuredCurve joined = gpu.measured->curves[0];
+  joined.kernel = "TRTLLM 1.2.0 or TRTLLM 1.3.0";
+  MeasuredCurve gather = constant_base({.family = OperatorFamily::collective,
+                                        .ranks = 8,
+                                        .exchange = Exchange::all_gather},
+                                       "NCCL, TRTLLM 2.29.2");
+  add(gather, 1e6, 0, 2);
+  gpu.measured->curves.push_back(joined);
+  gpu.measured->curves.push_back(gather);
+  const PackedTables packed = pack_tables(gpu, {});
+  ASSERT_EQ(packed.groups.size(), 2u);
+  std::vector<std::string> sources;
+  for (const PackedGroup& one : packed.groups) sources.push_back(one.group.source);
+  EXPECT_THAT(sources, testing::UnorderedElementsAre("NCCL 2.29.2", "TRTLLM 1.2.0"));
+}
+
 TEST(Packing, ErrorsOfWhatIsLeftOutAreStated) {
   const Gpu h200 = load_gpu("h200").gpu;
   Gpu gpu = h200;

@@ -88,6 +88,27 @@ TEST(KernelTables, NearNeighboursOfTheEngineComeBeforeAnotherSourcesOwnShape) {
   EXPECT_DOUBLE_EQ(all.us(product(64, 4096), "vllm-0.24"), 24);
 }
 
+TEST(KernelTables, AProductWithinTheGridIsInterpolatedBetweenItsCell) {
+  std::vector<MeasuredCurve> corners = {curve(product(64, 64), "vLLM 0.24.0", 1),
+                                        curve(product(64, 256), "vLLM 0.24.0", 2),
+                                        curve(product(256, 64), "vLLM 0.24.0", 3),
+                                        curve(product(256, 256), "vLLM 0.24.0", 6)};
+  const auto answer_for = [](const std::vector<MeasuredCurve>& curves, const OperatorShape& shape) {
+    const Tables all(curves);
+    return answer(find_blend(*all.tables, shape, "vllm"), 1, 0, 1);
+  };
+  // Halfway on both axes in octaves: the mean of the four; on one only: of two.
+  const CurveAnswer middle = answer_for(corners, product(128, 128));
+  EXPECT_DOUBLE_EQ(middle.time.value, 3e-6);
+  EXPECT_EQ(middle.provenance, Provenance::interpolated);
+  const CurveAnswer edge = answer_for(corners, product(64, 128));
+  EXPECT_DOUBLE_EQ(edge.time.value, 1.5e-6);
+  EXPECT_EQ(edge.provenance, Provenance::interpolated);
+  EXPECT_EQ(answer_for(corners, product(128, 512)).provenance, Provenance::extended);
+  corners.pop_back();  // a cell that lacks a corner: neighbours
+  EXPECT_EQ(answer_for(corners, product(128, 128)).provenance, Provenance::extended);
+}
+
 TEST(KernelTables, LibrariesComeBeforeOtherEngines) {
   const OperatorShape gather{
       .family = OperatorFamily::collective, .ranks = 4, .exchange = Exchange::all_gather};
