@@ -179,7 +179,8 @@ void add_measured(std::vector<Section>& sections, const MeasuredFacts& measured)
 Section tables_section(const KernelTableFacts& tables) {
   Section section{.heading = "Kernels of engines, timed on " + tables.device,
                   .lines = {"Error: timed points that are not kept, answered from those that are "
-                            "(median and 90th percentile)."}};
+                            "(median and 90th percentile)."},
+                  .table = {}};
   section.table = {.title = "",
                    .columns = {{"Source", false},
                                {"Operator", false},
