@@ -1,4 +1,4 @@
-// An approximate logarithm that gives the same bits on every machine.
+// An approximate logarithm, and its inverse, that give the same bits on every machine.
 #pragma once
 
 #include <cmath>
@@ -12,6 +12,12 @@ inline double chord_log2(double x) {
   int exponent = 0;
   const double mantissa = std::frexp(x, &exponent);  // in [0.5, 1)
   return exponent - 1 + (2 * mantissa - 1);
+}
+
+/// The x of which chord_log2(x) is `log`.
+inline double chord_exp2(double log) {
+  const double whole = std::floor(log);
+  return std::ldexp(1 + (log - whole), static_cast<int>(whole));
 }
 
 }  // namespace roofcast

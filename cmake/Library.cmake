@@ -7,7 +7,7 @@
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
-set(rooms libroofcast roofcast_validate roofcast_device_runs roofcast_runtime roofcast_kernel_tables roofcast_calibrate
+set(rooms libroofcast roofcast_validate roofcast_device_runs roofcast_runtime roofcast_kernel_tables roofcast_packing roofcast_calibrate
   roofcast_report_rows roofcast_importers roofcast_launch roofcast_planner roofcast_simulator_io roofcast_simulator
   roofcast_model_io roofcast_gpu_io roofcast_model roofcast_reports roofcast_text roofcast_base)
 set(archives)

@@ -17,7 +17,10 @@ namespace {
 void note_precision(std::vector<std::string>& notes, const SimulationRun& run, const PoolRun& pool,
                     const StepEstimate& steps) {
   const std::string whose = run.pools.size() > 1 ? "pool " + pool.name + ": " : "";
-  const char* source = pool.deployment.gpu.measured ? "from a calibrated profile" : "roofline";
+  const Gpu& gpu = pool.deployment.gpu;
+  const char* source = gpu.measured ? "from a calibrated profile"
+                       : gpu.tables ? "from measured kernels"
+                                    : "roofline";
   if (steps.total.value > 0) {  // else nothing was served
     notes.push_back(fmt::format("{}step times: {}, {} of the time; ±{} (one standard deviation)",
                                 whose, source, describe_provenance(steps),

@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
+#include <map>
+#include <utility>
 
 #include "base/numbers.hpp"
 
@@ -26,6 +29,7 @@ std::vector<OperatorAnswer> operators_of(const StepEstimate& step) {
                          .bytes = work.bytes,
                          .bound = part.bound,
                          .provenance = part.provenance,
+                         .tables = part.source.empty() ? std::nullopt : std::optional(part.source),
                          .relative_uncertainty = part.relative_uncertainty});
     if (work.bytes.value > 0) operators.back().intensity = work.flops / work.bytes;
   }
@@ -44,6 +48,17 @@ std::string describe_provenance(const std::vector<OperatorAnswer>& operators) {
     if (time.value <= 0) continue;
     text += fmt::format("{}{} {}", text.empty() ? "" : ", ", name_of(provenance),
                         as_percent(time / all, 0));
+  }
+  std::map<std::string, Seconds> tables;
+  for (const OperatorAnswer& part : operators) {
+    if (part.tables) tables[*part.tables] += part.time;
+  }
+  std::vector<std::pair<std::string, Seconds>> by_time(tables.begin(), tables.end());
+  std::ranges::stable_sort(by_time, [](const auto& a, const auto& b) { return a.second > b.second; });
+  const char* separator = "; kernel tables: ";
+  for (const auto& [source, time] : by_time) {
+    text += fmt::format("{}{} {}", separator, source, as_percent(time / all, 0));
+    separator = ", ";
   }
   return text;
 }

@@ -19,6 +19,7 @@ struct OperatorAnswer {
   std::optional<FlopsPerByte> intensity{};
   Bound bound = Bound::memory;
   Provenance provenance = Provenance::datasheet;
+  std::optional<std::string> tables{};
   double relative_uncertainty = 0;
 };
 
@@ -32,6 +33,7 @@ void members(Visitor& visit, OperatorAnswer& part) {
   visit("intensity_flops_per_byte", part.intensity, "flops / bytes; null if no bytes move");
   visit("bound", part.bound, "the binding limit");
   visit("rung", part.provenance, "source of its time, best first");
+  visit.if_set("kernel_tables", part.tables, "engine and version, or library, whose kernels were timed");
   visit("relative_uncertainty", part.relative_uncertainty,
         "one standard deviation of the time, as a share of it");
 }
@@ -39,7 +41,8 @@ void members(Visitor& visit, OperatorAnswer& part) {
 /// The operators in the order of the step.
 std::vector<OperatorAnswer> operators_of(const StepEstimate& step);
 
-/// Share of the operators' time by provenance: "fitted 83 %, datasheet 17 %".
+/// Share of the operators' time by provenance, and where it comes from kernel tables, whose:
+/// "measured 71 %, interpolated 22 %, fitted 7 %; kernel tables: vLLM 0.24.0 93 %".
 std::string describe_provenance(const std::vector<OperatorAnswer>& operators);
 std::string describe_provenance(const StepEstimate& step);
 

@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <string_view>
+#include <utility>
 
 #include "base/numbers.hpp"
+#include "model/curves/kernel_tables.hpp"
 #include "model/step/roofline.hpp"
 #include "roofcast/record_parts.hpp"
 
@@ -189,6 +191,27 @@ MeasuredFacts measured_facts(const Gpu& gpu) {
   return facts;
 }
 
+KernelTableFacts table_facts(const KernelTables& tables) {
+  KernelTableFacts facts{.name = tables.name(),
+                         .device = tables.record().device,
+                         .left_out = tables.record().left_out};
+  for (const TableGroup& group : tables.groups()) {
+    const GroupKey& key = group.key;
+    std::string of = key.name + key.format;
+    if (has_second_axis(key.family)) of = name_of(key.cache);
+    if (key.family == OperatorFamily::collective) of = name_of(key.exchange);
+    facts.groups.push_back({.source = group.source,
+                            .family = key.family,
+                            .of = std::move(of),
+                            .curves = group.curves,
+                            .points = group.points,
+                            .timed = group.timed,
+                            .median_error = group.median_error,
+                            .p90_error = group.p90_error});
+  }
+  return facts;
+}
+
 }  // namespace
 
 GpuListAnswer list_gpus() {
@@ -204,6 +227,7 @@ GpuAnswer describe_gpu(const GpuProfile& profile) {
                    .inputs = {.gpu = profile.gpu.name},
                    .gpu = facts_of(profile)};
   if (profile.gpu.measured) answer.measured = measured_facts(profile.gpu);
+  if (profile.gpu.tables) answer.tables = table_facts(*profile.gpu.tables);
   return answer;
 }
 

@@ -106,6 +106,25 @@ struct MeasuredFacts {
   std::vector<MeasuredCurveFacts> curves{};
 };
 
+/// The curves of one source and kind of operator in built-in kernel tables.
+struct TableGroupFacts {
+  std::string source{};
+  OperatorFamily family = OperatorFamily::gemm;
+  std::string of{};
+  std::int64_t curves = 0;
+  std::int64_t points = 0;
+  std::int64_t timed = 0;
+  double median_error = 0;
+  double p90_error = 0;
+};
+
+struct KernelTableFacts {
+  std::string name{};
+  std::string device{};
+  std::vector<TableGroupFacts> groups{};
+  std::vector<std::string> left_out{};
+};
+
 struct GpuInputs {
   std::string gpu{};
 };
@@ -115,6 +134,7 @@ struct GpuAnswer {
   GpuInputs inputs{};
   GpuFacts gpu{};
   std::optional<MeasuredFacts> measured{};
+  std::optional<KernelTableFacts> tables{};
 };
 
 /// `gpu` is a name in any usual spelling or the path of a profile. Throws Error if the name is
@@ -228,6 +248,27 @@ void members(Visitor& visit, MeasuredFacts& measured) {
 }
 
 template <class Visitor>
+void members(Visitor& visit, TableGroupFacts& group) {
+  visit("source", group.source, "engine and version, or library, whose kernels were timed");
+  visit("family", group.family, "operator family");
+  visit("of", group.of, "number format, or what it is called");
+  visit("curves", group.curves, "operator shapes");
+  visit("points", group.points, "kept");
+  visit("timed", group.timed, "in the tables, kept or not");
+  visit("median_error", group.median_error,
+        "of answering timed points that are not kept from those that are, relative");
+  visit("p90_error", group.p90_error, "90th percentile of the same error");
+}
+
+template <class Visitor>
+void members(Visitor& visit, KernelTableFacts& tables) {
+  visit("name", tables.name, "of the tables");
+  visit("device", tables.device, "as they name it");
+  visit("groups", tables.groups, "by source and kind of operator");
+  visit("left_out", tables.left_out, "sources for which there was no room, for readers");
+}
+
+template <class Visitor>
 void members(Visitor& visit, GpuInputs& inputs) {
   visit("gpu", inputs.gpu, "name of the profile");
 }
@@ -238,6 +279,7 @@ void members(Visitor& visit, GpuAnswer& answer) {
   visit("inputs", answer.inputs, "the requested profile");
   members(visit, answer.gpu);
   visit.if_set("measured", answer.measured, "measurements on such a device");
+  visit.if_set("kernel_tables", answer.tables, "kernels of engines, timed by others and built in");
 }
 
 }  // namespace roofcast

@@ -15,6 +15,7 @@
 #include "base/numbers.hpp"
 #include "base/text.hpp"
 #include "base/version.hpp"
+#include "calibrate/packing/pack_tables.hpp"
 #include "calibrate/tables/aiconfigurator.hpp"
 #include "calibrate/tables/import_profile.hpp"
 #include "calibrate/tables/llmservingsim.hpp"
@@ -361,6 +362,22 @@ std::vector<std::string> check_devices(const ImportedRows& rows, const Gpu& gpu)
   return warnings;
 }
 
+/// Whether the answer goes to kernel tables like those that are built in, not to a profile.
+bool is_packed(const std::string& out) { return out.ends_with(".curves"); }
+
+std::string packed_text(const Gpu& gpu) {
+  return pack_tables(gpu, {.gpu = gpu.name,
+                           .device = gpu.measured->device,
+                           .tool = std::string("roofcast ") + kVersion})
+      .bytes;
+}
+
+std::string profile_text(const Gpu& gpu, const std::string& out) {
+  std::string text = write_gpu(gpu);
+  parse_profile(text, out);  // check that it can be read
+  return text;
+}
+
 std::vector<UnusedRows> unused_rows(const std::map<std::string, LeftOut>& by_reason) {
   std::vector<UnusedRows> list;
   for (const auto& [reason, left_out] : by_reason) list.push_back({left_out, reason});
@@ -466,9 +483,7 @@ TablesAnswer import_tables(const TablesQuestion& question) {
   std::vector<std::string> warnings = check_devices(rows, known);
   const Gpu gpu =
       import_profile(rows, known, {.date = utc_now(), .tool = std::string("roofcast ") + kVersion});
-  const std::string text = write_gpu(gpu);
-  parse_profile(text, inputs.out);  // check that it can be read
-  write_whole(inputs.out, text);
+  write_whole(inputs.out, is_packed(inputs.out) ? packed_text(gpu) : profile_text(gpu, inputs.out));
   TablesAnswer answer = answer_of(std::move(inputs), rows, gpu);
   answer.warnings = std::move(warnings);
   for (const UnknownTable& one : unknown) answer.warnings.push_back("passed over " + one.problem);

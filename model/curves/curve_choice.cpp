@@ -2,10 +2,13 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <string_view>
 #include <utility>
 
 #include "base/chord_log2.hpp"
+#include "model/curves/curve_source.hpp"
+#include "model/curves/kernel_tables.hpp"
 #include "model/curves/measured_curve.hpp"
 
 namespace roofcast {
@@ -14,6 +17,11 @@ namespace {
 
 // Neighbours used for a GEMM that was never timed: enough to surround a point in two dimensions.
 constexpr std::size_t kNeighbours = 4;
+
+// Octaves of N and K within which an engine's own products answer before those of another source:
+// the public tables hold every model's sizes, and a grid with a node at each octave.
+constexpr double kNear = 1.0;
+constexpr double kAnyDistance = std::numeric_limits<double>::infinity();
 
 /// Formats that the same kernels run at the same speed: 16-bit floats, and 4-bit integers in
 /// groups, with and without zero points.
@@ -89,10 +97,47 @@ struct Neighbour {
   const MeasuredCurve* curve = nullptr;
 };
 
+/// Curves of a profile, where an engine's own kernels come first.
+struct ProfileCurves {
+  static constexpr bool kOneOfAShape = false;
+  const Measured& measured;
+  std::string_view engine{};
+
+  const MeasuredCurve* find(const OperatorShape& shape) const {
+    return find_curve(measured, shape, engine);
+  }
+  const std::vector<MeasuredCurve>& like(const OperatorShape&) const { return measured.curves; }
+};
+
+/// Curves of one source of kernel tables, at most one for each shape.
+struct SourceCurves {
+  static constexpr bool kOneOfAShape = true;
+  const KernelTables& tables;
+  std::string_view source{};
+
+  const std::vector<MeasuredCurve>& like(const OperatorShape& shape) const {
+    static const std::vector<MeasuredCurve> none;
+    const std::vector<TableGroup>& groups = tables.groups();
+    const GroupKey key = group_key(shape);
+    for (std::size_t i = 0; i < groups.size(); ++i) {
+      if (groups[i].source == source && groups[i].key == key) return tables.curves(i);
+    }
+    return none;
+  }
+  const MeasuredCurve* find(const OperatorShape& shape) const {
+    const std::vector<MeasuredCurve>& all = like(shape);
+    const auto found = std::lower_bound(
+        all.begin(), all.end(), shape,
+        [](const MeasuredCurve& curve, const OperatorShape& s) { return curve.shape < s; });
+    return found != all.end() && found->shape == shape ? &*found : nullptr;
+  }
+};
+
 /// The nearest timed GEMMs in the shape's own format, nearest first, one source each.
-std::vector<Neighbour> neighbours_of(const Measured& measured, const OperatorShape& shape) {
+template <class Curves>
+std::vector<Neighbour> neighbours_of(const Curves& curves, const OperatorShape& shape) {
   std::vector<Neighbour> all;
-  for (const MeasuredCurve& curve : measured.curves) {
+  for (const MeasuredCurve& curve : curves.like(shape)) {
     if (curve.shape.family != shape.family || curve.shape.format != shape.format) continue;
     all.push_back({octaves_between(curve.shape, shape), &curve});
   }
@@ -101,12 +146,57 @@ std::vector<Neighbour> neighbours_of(const Measured& measured, const OperatorSha
   std::vector<Neighbour> nearest;
   for (const Neighbour& one : all) {
     if (nearest.size() == kNeighbours) break;
-    const MeasuredCurve* fastest = find_curve(measured, one.curve->shape);
+    const MeasuredCurve* chosen = curves.find(one.curve->shape);
     const bool listed = std::any_of(nearest.begin(), nearest.end(),
-                                    [&](const Neighbour& other) { return other.curve == fastest; });
-    if (!listed) nearest.push_back({one.octaves, fastest});
+                                    [&](const Neighbour& other) { return other.curve == chosen; });
+    if (!listed) nearest.push_back({one.octaves, chosen});
   }
   return nearest;
+}
+
+/// Sizes around one: the nearest timed ones on either side, equal if it was timed itself.
+struct Around {
+  std::int64_t low = 0;  // 0: none
+  std::int64_t high = 0;
+};
+
+void widen(Around& around, std::int64_t size, std::int64_t wanted) {
+  if (size <= wanted) around.low = std::max(around.low, size);
+  if (size >= wanted && (around.high == 0 || size < around.high)) around.high = size;
+}
+
+/// How far `wanted` is from low to high, in octaves.
+double share_between(const Around& around, std::int64_t wanted) {
+  if (around.low == around.high) return 0;
+  const auto at = [](std::int64_t size) { return chord_log2(static_cast<double>(size)); };
+  return (at(wanted) - at(around.low)) / (at(around.high) - at(around.low));
+}
+
+/// Where N and K lie within the grid of a source's products: the products at the corners of its cell,
+/// weighted bilinearly in log2 N and log2 K. No parts if a corner was not timed.
+CurveBlend blend_of_cell(const SourceCurves& curves, const OperatorShape& shape) {
+  CurveBlend blend{.shape = shape};
+  Around outputs;
+  Around inputs;
+  for (const MeasuredCurve& curve : curves.like(shape)) {
+    widen(outputs, curve.shape.outputs, shape.outputs);
+    widen(inputs, curve.shape.inputs, shape.inputs);
+  }
+  if (outputs.low == 0 || outputs.high == 0 || inputs.low == 0 || inputs.high == 0) return blend;
+  const double n = share_between(outputs, shape.outputs);
+  const double k = share_between(inputs, shape.inputs);
+  OperatorShape corner = shape;
+  for (const auto& [size, by_n] : {std::pair(outputs.low, 1 - n), std::pair(outputs.high, n)}) {
+    for (const auto& [inner, by_k] : {std::pair(inputs.low, 1 - k), std::pair(inputs.high, k)}) {
+      if (by_n * by_k == 0) continue;
+      corner.outputs = size;
+      corner.inputs = inner;
+      const MeasuredCurve* curve = curves.find(corner);
+      if (curve == nullptr) return {.shape = shape};
+      blend.parts.push_back({*curve, by_n * by_k});
+    }
+  }
+  return blend;
 }
 
 CurveBlend blend_of(const std::vector<Neighbour>& neighbours, const OperatorShape& shape) {
@@ -119,27 +209,36 @@ CurveBlend blend_of(const std::vector<Neighbour>& neighbours, const OperatorShap
   return blend;
 }
 
-}  // namespace
-
-const MeasuredCurve* find_curve(const Measured& measured, const OperatorShape& shape) {
-  const MeasuredCurve* best = nullptr;
-  for (const MeasuredCurve& curve : measured.curves) {
-    if (curve.shape != shape) continue;
-    if (best == nullptr || relative_time(curve, *best) < 1.0) best = &curve;
+/// The curves of several prompts by the kernel that answers for one; of a source that has chosen its
+/// kernels, by whichever it takes.
+template <class Curves>
+std::vector<MeasuredCurve> batches_of(const Curves& curves, const MeasuredCurve& one) {
+  std::vector<MeasuredCurve> batches;
+  if (one.shape.family != OperatorFamily::prefill_attention) return batches;
+  for (const MeasuredCurve& curve : curves.like(one.shape)) {
+    OperatorShape shape = curve.shape;
+    shape.prompts = 1;
+    const bool batched = curve.shape.prompts > 1 && shape == one.shape;
+    if (batched && (Curves::kOneOfAShape || curve.kernel == one.kernel)) batches.push_back(curve);
   }
-  return best;
+  std::stable_sort(batches.begin(), batches.end(), [](const auto& a, const auto& b) {
+    return a.shape.prompts < b.shape.prompts;
+  });
+  return batches;
 }
 
-CurveBlend find_blend(const Measured& measured, const OperatorShape& shape) {
+/// Neighbours farther than `reach` octaves do not answer.
+template <class Curves>
+CurveBlend blend_from(const Curves& curves, const OperatorShape& shape, double reach) {
   for (const OperatorShape& kernel : kernels_of(shape)) {
-    if (const MeasuredCurve* own = find_curve(measured, kernel)) {
-      return {.parts = {{*own, 1.0}}, .shape = kernel};
+    if (const MeasuredCurve* own = curves.find(kernel)) {
+      return {.parts = {{*own, 1.0}}, .batches = batches_of(curves, *own), .shape = kernel};
     }
   }
   const std::vector<OperatorShape> others = stand_ins(shape);
   for (const OperatorShape& other : others) {
     for (const OperatorShape& kernel : kernels_of(other)) {
-      const MeasuredCurve* curve = find_curve(measured, kernel);
+      const MeasuredCurve* curve = curves.find(kernel);
       if (curve == nullptr) continue;
       CurveBlend blend{.parts = {{*curve, 1.0}}, .borrowed = true, .shape = shape};
       blend.shape.window = kernel.window;
@@ -149,11 +248,16 @@ CurveBlend find_blend(const Measured& measured, const OperatorShape& shape) {
     }
   }
   if (shape.family != OperatorFamily::gemm) return {.shape = shape};
-  auto neighbours = neighbours_of(measured, shape);
-  if (!neighbours.empty()) return blend_of(neighbours, shape);
+  if constexpr (Curves::kOneOfAShape) {
+    if (CurveBlend cell = blend_of_cell(curves, shape); !cell.parts.empty()) return cell;
+  }
+  auto neighbours = neighbours_of(curves, shape);
+  if (!neighbours.empty() && neighbours.front().octaves <= reach) {
+    return blend_of(neighbours, shape);
+  }
   for (const OperatorShape& other : others) {
-    neighbours = neighbours_of(measured, other);
-    if (neighbours.empty()) continue;
+    neighbours = neighbours_of(curves, other);
+    if (neighbours.empty() || neighbours.front().octaves > reach) continue;
     // No distance is 0: the same size would have been found above.
     CurveBlend blend = blend_of(neighbours, shape);
     blend.borrowed = true;
@@ -162,12 +266,68 @@ CurveBlend find_blend(const Measured& measured, const OperatorShape& shape) {
   return {.shape = shape};
 }
 
+/// The sources that have curves of the family, nearest to the engine first.
+std::vector<std::string_view> sources_for(const KernelTables& tables, OperatorFamily family,
+                                          std::string_view engine) {
+  std::vector<std::string_view> sources;
+  for (const TableGroup& group : tables.groups()) {
+    if (group.key.family == family) sources.push_back(group.source);
+  }
+  std::sort(sources.begin(), sources.end());
+  sources.erase(std::unique(sources.begin(), sources.end()), sources.end());
+  std::stable_sort(sources.begin(), sources.end(), [&](std::string_view a, std::string_view b) {
+    return is_nearer_source(a, b, engine);
+  });
+  return sources;
+}
+
+}  // namespace
+
+const MeasuredCurve* find_curve(const Measured& measured, const OperatorShape& shape,
+                                std::string_view engine) {
+  std::vector<const MeasuredCurve*> all;
+  std::string_view nearest;  // of the engine's own sources
+  for (const MeasuredCurve& curve : measured.curves) {
+    if (curve.shape != shape) continue;
+    all.push_back(&curve);
+    const std::string_view source = source_of(curve.kernel);
+    if (engine.empty() || !is_of_engine(source, engine)) continue;
+    if (nearest.empty() || is_nearer_source(source, nearest, engine)) nearest = source;
+  }
+  const MeasuredCurve* best = nullptr;
+  for (const MeasuredCurve* curve : all) {
+    if (!nearest.empty() && source_of(curve->kernel) != nearest) continue;
+    if (best == nullptr || relative_time(*curve, *best) < 1.0) best = curve;
+  }
+  return best;
+}
+
+CurveBlend find_blend(const Measured& measured, const OperatorShape& shape,
+                      std::string_view engine) {
+  return blend_from(ProfileCurves{measured, engine}, shape, kAnyDistance);
+}
+
+CurveBlend find_blend(const KernelTables& tables, const OperatorShape& shape,
+                      std::string_view engine) {
+  const std::vector<std::string_view> sources = sources_for(tables, shape.family, engine);
+  for (const double reach : {kNear, kAnyDistance}) {
+    for (const std::string_view source : sources) {
+      CurveBlend blend = blend_from(SourceCurves{tables, source}, shape, reach);
+      if (!blend.parts.empty()) return blend;
+    }
+    if (shape.family != OperatorFamily::gemm) break;
+  }
+  return {.shape = shape};
+}
+
 CurveAnswer answer(const CurveBlend& blend, double x, double y, int multiprocessors) {
-  if (blend.octaves == 0 && !blend.borrowed) {
+  const bool in_cell = blend.parts.size() > 1 && blend.octaves == 0 && !blend.borrowed;
+  if (blend.octaves == 0 && !blend.borrowed && !in_cell) {
     return answer(blend.parts.front().curve, x, y, multiprocessors);
   }
   Seconds mean;
   double deviation = 0;
+  Provenance provenance = in_cell ? Provenance::interpolated : Provenance::extended;
   std::vector<Seconds> times;
   for (const CurveBlend::Part& part : blend.parts) {
     const CurveAnswer theirs = answer(part.curve, x, y, multiprocessors);
@@ -178,6 +338,7 @@ CurveAnswer answer(const CurveBlend& blend, double x, double y, int multiprocess
     times.push_back(base_time(here, x, y, multiprocessors) * ratio);
     mean += times.back() * part.weight;
     deviation = std::max(deviation, theirs.relative_uncertainty);
+    provenance = std::max(provenance, theirs.provenance);
   }
   double variance = 0;
   for (std::size_t i = 0; i < times.size(); ++i) {
@@ -186,7 +347,7 @@ CurveAnswer answer(const CurveBlend& blend, double x, double y, int multiprocess
   }
   deviation = std::hypot(deviation * std::sqrt(1.0 + 2.0 * blend.octaves), std::sqrt(variance));
   return {.time = mean,
-          .provenance = Provenance::extended,
+          .provenance = provenance,
           .relative_uncertainty = std::min(1.0, deviation)};
 }
 

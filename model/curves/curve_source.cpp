@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
-#include <map>
 #include <string>
 #include <vector>
 
@@ -63,6 +62,17 @@ bool is_nearer(const Version& a, const Version& b, const Version& asked) {
   return old_a ? a > b : a < b;
 }
 
+std::size_t place_of(const std::string& engine) {
+  return static_cast<std::size_t>(std::ranges::find(kEngines, engine) - kEngines.begin());
+}
+
+/// 0 for the engine asked for, 1 for what is no engine, then the others in their order.
+std::size_t rank_of(const std::string& source, const std::string& asked) {
+  const std::size_t place = place_of(source);
+  if (place == kEngines.size()) return 1;
+  return source == asked ? 0 : 2 + place;
+}
+
 }  // namespace
 
 std::string_view source_of(std::string_view kernel) {
@@ -70,27 +80,21 @@ std::string_view source_of(std::string_view kernel) {
   return comma == kEnd ? kernel : kernel.substr(comma + 2);
 }
 
-Measured curves_of_engine(const Measured& measured, std::string_view engine) {
+bool is_of_engine(std::string_view source, std::string_view engine) {
+  const std::string asked = parsed(engine, '-').engine;
+  return place_of(asked) < kEngines.size() && parsed(source, ' ').engine == asked;
+}
+
+bool is_nearer_source(std::string_view a, std::string_view b, std::string_view engine) {
   const NamedVersion asked = parsed(engine, '-');
-  if (std::find(kEngines.begin(), kEngines.end(), asked.engine) == kEngines.end()) return measured;
-  std::map<OperatorShape, Version> nearest;
-  for (const MeasuredCurve& curve : measured.curves) {
-    const NamedVersion source = parsed(source_of(curve.kernel), ' ');
-    if (source.engine != asked.engine) continue;
-    const auto [place, fresh] = nearest.try_emplace(curve.shape, source.version);
-    if (!fresh && is_nearer(source.version, place->second, asked.version)) {
-      place->second = source.version;
-    }
-  }
-  if (nearest.empty()) return measured;
-  Measured chosen = measured;
-  std::erase_if(chosen.curves, [&](const MeasuredCurve& curve) {
-    const auto own = nearest.find(curve.shape);
-    if (own == nearest.end()) return false;
-    const NamedVersion source = parsed(source_of(curve.kernel), ' ');
-    return source.engine != asked.engine || source.version != own->second;
-  });
-  return chosen;
+  const NamedVersion first = parsed(a, ' ');
+  const NamedVersion second = parsed(b, ' ');
+  const std::size_t rank_a = rank_of(first.engine, asked.engine);
+  const std::size_t rank_b = rank_of(second.engine, asked.engine);
+  if (rank_a != rank_b) return rank_a < rank_b;
+  if (first.engine != second.engine) return first.engine < second.engine;
+  const bool own = first.engine == asked.engine;
+  return is_nearer(first.version, second.version, own ? asked.version : Version{});
 }
 
 }  // namespace roofcast

@@ -3,18 +3,19 @@
 
 #include <string_view>
 
-#include "model/curves/measured_curve.hpp"
-
 namespace roofcast {
 
 /// The part of a curve's kernel that says who ran it: "vLLM 0.24.0" of "flash_attn, vLLM 0.24.0";
 /// the whole name if it has one part.
 std::string_view source_of(std::string_view kernel);
 
-/// The curves with which `engine` ("vllm-0.19") is timed. Of each shape that its own
-/// kernels were timed for, those of the version nearest to it: the newest that is not
-/// newer, else the oldest; without a version the newest. All curves of the other shapes, and for
-/// engines but vLLM, SGLang and TensorRT-LLM.
-Measured curves_of_engine(const Measured& measured, std::string_view engine);
+/// Whether a source's kernels are those of `engine` ("vllm-0.19"): vLLM, SGLang and TensorRT-LLM
+/// have kernels of their own, other engines run whatever was timed.
+bool is_of_engine(std::string_view source, std::string_view engine);
+
+/// Whether source `a` answers better than `b` for `engine`. Its own come first: the version nearest
+/// to the engine's, which is the newest that is not newer, else the oldest; without a version the
+/// newest. Then libraries, then vLLM, SGLang and TensorRT-LLM, the newest version first.
+bool is_nearer_source(std::string_view a, std::string_view b, std::string_view engine);
 
 }  // namespace roofcast

@@ -7,19 +7,9 @@
 
 namespace roofcast {
 
-MonotoneTable::MonotoneTable(std::vector<double> x, std::vector<double> y,
-                             const std::function<Seconds(double, double)>& time)
-    : x_(std::move(x)), y_(std::move(y)) {
+MonotoneTable::MonotoneTable(std::vector<double> x, std::vector<double> y)
+    : x_(std::move(x)), y_(std::move(y)), times_(x_.size() * y_.size()), timed_(x_.size()) {
   assert(!x_.empty() && !y_.empty());
-  times_.reserve(x_.size() * y_.size());
-  for (std::size_t i = 0; i < x_.size(); ++i) {
-    for (std::size_t j = 0; j < y_.size(); ++j) {
-      double seconds = time(x_[i], y_[j]).value;
-      if (i > 0) seconds = std::max(seconds, time_at(i - 1, j));
-      if (j > 0) seconds = std::max(seconds, time_at(i, j - 1));
-      times_.push_back(seconds);
-    }
-  }
 }
 
 // Simulated batches change little from step to step, so the last cell is usually right.
@@ -38,20 +28,14 @@ MonotoneTable::Place MonotoneTable::find(const std::vector<double>& nodes, doubl
   return {.cell = cell, .share = (value - nodes[cell]) / (nodes[cell + 1] - nodes[cell])};
 }
 
-Seconds MonotoneTable::at(double x, double y) const {
-  const Place along_x = find(x_, x, last_x_);
-  const Place along_y = find(y_, y, last_y_);
-  last_x_ = along_x.cell;
-  last_y_ = along_y.cell;
-  // At a last node the share is 0, so the node itself can replace the missing next one.
-  const std::size_t next_x = std::min(along_x.cell + 1, x_.size() - 1);
-  const std::size_t next_y = std::min(along_y.cell + 1, y_.size() - 1);
-  const auto between = [](double a, double b, double share) { return a + share * (b - a); };
+// At a last node the share is 0, so the node itself can replace the missing next one.
+Seconds MonotoneTable::between(const Place& along_x, const Place& along_y, std::size_t next_x,
+                               std::size_t next_y) const {
+  const auto mean = [](double a, double b, double share) { return a + share * (b - a); };
   const double lower =
-      between(time_at(along_x.cell, along_y.cell), time_at(along_x.cell, next_y), along_y.share);
-  const double upper =
-      between(time_at(next_x, along_y.cell), time_at(next_x, next_y), along_y.share);
-  return Seconds{between(lower, upper, along_x.share) * along_x.beyond * along_y.beyond};
+      mean(time_at(along_x.cell, along_y.cell), time_at(along_x.cell, next_y), along_y.share);
+  const double upper = mean(time_at(next_x, along_y.cell), time_at(next_x, next_y), along_y.share);
+  return Seconds{mean(lower, upper, along_x.share) * along_x.beyond * along_y.beyond};
 }
 
 std::vector<double> octave_nodes(double low, double high, int steps) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -12,6 +13,8 @@
 #include "model/curves/measured_curve.hpp"
 
 namespace roofcast {
+
+class KernelTables;
 
 /// A GPU's link to others or to the host, or a NIC, in one direction.
 struct Link {
@@ -103,6 +106,8 @@ struct Gpu {
   Efficiencies efficiencies;
   Floors floors;
   std::optional<Measured> measured;            // what was timed on such a device
+  /// Built-in tables of kernels, for what `measured` does not answer; null: none.
+  std::shared_ptr<const KernelTables> tables{};
   std::map<std::string, std::string> sources;  // profile key -> where the number comes from
 
   /// Rate at which `compute` runs: its own peak, or the fastest wider type's if the hardware lacks

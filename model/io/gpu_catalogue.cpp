@@ -6,12 +6,15 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <utility>
 
 #include "base/error.hpp"
 #include "base/fnv1a.hpp"
 #include "base/suggest.hpp"
 #include "base/text.hpp"
 #include "embedded_profiles.hpp"
+#include "model/curves/kernel_tables.hpp"
+#include "model/io/kernel_tables_file.hpp"
 #include "model/io/gpu_reader.hpp"
 
 namespace roofcast {
@@ -74,7 +77,10 @@ bool is_profile_path(const std::string& gpu) {
 }
 
 GpuProfile parse_profile(const std::string& profile, const std::string& where) {
-  return {.gpu = parse_gpu(profile, where), .hash = fnv1a_hex(profile)};
+  Gpu gpu = parse_gpu(profile, where);
+  const std::string tables =
+      gpu.tables ? std::string(stated_hash(built_in_table_bytes(gpu.tables->name()))) : "";
+  return {.gpu = std::move(gpu), .hash = fnv1a_hex(profile + tables)};
 }
 
 std::vector<std::string> gpu_names() {

@@ -11,6 +11,8 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "base/suggest.hpp"
+#include "model/io/kernel_tables_file.hpp"
 #include "model/io/measured_reader.hpp"
 #include "model/io/profile_section.hpp"
 
@@ -23,6 +25,7 @@ constexpr int kSchemaVersion = 1;
 
 constexpr const char* kNetworkLink = "network_link";
 constexpr const char* kNicsPerNode = "nics_per_node";
+constexpr const char* kTables = "kernel_tables";
 constexpr const char* kBusBandwidth = "bus_bandwidth_bytes_per_s";
 
 constexpr Range kMemory{1e8, 1e14, "bytes"};
@@ -154,6 +157,17 @@ Floors read_floors(const ProfileSection& top) {
   return result;
 }
 
+std::shared_ptr<const KernelTables> read_tables(const ProfileSection& top) {
+  if (!top.has(kTables)) return nullptr;
+  const std::string name = text(top, kTables);
+  auto tables = built_in_tables(name);
+  if (tables == nullptr) {
+    top.fail(kTables, fmt::format("there are no built-in kernel tables {}", top.shown_value(name)) +
+                          did_you_mean(name, kernel_table_names()));
+  }
+  return tables;
+}
+
 /// Whether `key`, with dots for nesting, exists in the profile.
 bool leads_somewhere(const Json& profile, const std::string& key) {
   const Json* at = &profile;
@@ -233,6 +247,7 @@ Gpu parse_gpu(const std::string& profile, const std::string& where) {
                    "efficiency",
                    "floors_s",
                    "measured",
+                   kTables,
                    "sources"});
   number(top, "schema_version", kVersion);
   Gpu gpu;
@@ -250,6 +265,7 @@ Gpu parse_gpu(const std::string& profile, const std::string& where) {
   gpu.efficiencies = read_efficiencies(top);
   gpu.floors = read_floors(top);
   if (top.has("measured")) gpu.measured = read_measured(subsection(top, "measured"), gpu);
+  gpu.tables = read_tables(top);
   gpu.sources = read_sources(top);
   return gpu;
 }

@@ -9,7 +9,8 @@
 
 namespace roofcast {
 
-/// A profile with the hash of its text (FNV-1a 64, hex), which is stored with a run.
+/// A profile with the hash of its text and kernel tables (FNV-1a 64, hex), which is stored with a
+/// run.
 struct GpuProfile {
   Gpu gpu;
   std::string hash;

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "model/curves/kernel_tables.hpp"
 #include "model/io/gpu_reader.hpp"
 #include "model/io/measured_keys.hpp"
 
@@ -242,6 +243,7 @@ std::string write_gpu(const Gpu& gpu) {
   Json efficiency = efficiency_json(gpu.efficiencies);
   if (!efficiency.empty()) json["efficiency"] = std::move(efficiency);
   if (gpu.measured) json["measured"] = measured_json(*gpu.measured);
+  if (gpu.tables) json["kernel_tables"] = gpu.tables->name();
   Json sources = Json::object();
   for (const auto& [key, source] : gpu.sources) {
     if (is_written(json, key)) sources[key] = source;

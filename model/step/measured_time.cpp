@@ -6,6 +6,8 @@
 #include <vector>
 
 #include "base/chord_log2.hpp"
+#include "model/curves/curve_source.hpp"
+#include "model/curves/kernel_tables.hpp"
 #include "model/step/step_work.hpp"
 
 namespace roofcast {
@@ -47,33 +49,14 @@ std::vector<double> nodes_around(const std::vector<double>& timed, double min, i
   return sorted_unique(std::move(nodes));
 }
 
-/// The curves of several prompts by the kernel that answers for one.
-std::vector<MeasuredCurve> batches_of(const Measured& measured, const CurveBlend& blend) {
-  std::vector<MeasuredCurve> batches;
-  if (blend.shape.family != OperatorFamily::prefill_attention || blend.borrowed) return batches;
-  const MeasuredCurve& one = blend.parts.front().curve;
-  for (const MeasuredCurve& curve : measured.curves) {
-    OperatorShape shape = curve.shape;
-    shape.prompts = 1;
-    if (curve.shape.prompts > 1 && shape == one.shape && curve.kernel == one.kernel) {
-      batches.push_back(curve);
-    }
-  }
-  std::sort(batches.begin(), batches.end(), [](const MeasuredCurve& a, const MeasuredCurve& b) {
-    return a.shape.prompts < b.shape.prompts;
-  });
-  return batches;
-}
-
 }  // namespace
 
 MeasuredTimes::MeasuredTimes(CurveBlend blend, int multiprocessors, const AttentionSpan& span)
     : blend_(std::move(blend)), multiprocessors_(multiprocessors), span_(span) {
   assert(!blend_.parts.empty());
   for (const CurveBlend::Part& part : blend_.parts) fixed_ += part.curve.terms.floor * part.weight;
-  table_.emplace(x_nodes(), y_nodes(),
-                 [this](double x, double y) { return curve_answer(x, y).time; });
-  fixed_ = std::min(fixed_, table_->min());
+  table_.emplace(x_nodes(), y_nodes());
+  fixed_ = std::min(fixed_, table_->min(node_time()));
   const MeasuredCurve& first = blend_.parts.front().curve;
   empty_tile_ = first.empty_tile;
   tail_token_ = first.tail_token;
@@ -147,7 +130,7 @@ CurveAnswer MeasuredTimes::sliding_answer(double x, double y) const {
 double MeasuredTimes::batch_ratio(double prompts, double x, double y) const {
   double before = 1;
   double ratio = 1;
-  for (const MeasuredCurve& batch : batches_) {
+  for (const MeasuredCurve& batch : blend_.batches) {
     const double count = batch.shape.prompts;
     const Seconds one_by_one = fixed_ + (at(x, y) - fixed_) * count;
     const double here = answer(batch, x, y, multiprocessors_).time / one_by_one;
@@ -162,12 +145,18 @@ double MeasuredTimes::batch_ratio(double prompts, double x, double y) const {
   return ratio;
 }
 
+std::string MeasuredTimes::source() const {
+  const std::string& kernel = blend_.parts.front().curve.kernel;
+  const std::string_view source = source_of(kernel);
+  return source.size() < kernel.size() ? std::string(source) : std::string();
+}
+
 Seconds MeasuredTimes::at(double x, double y) const {
   if (span_.kind == AttentionSpan::Kind::sliding &&
       blend_.shape.family == OperatorFamily::prefill_attention) {
     y = std::min(y, static_cast<double>(span_.tokens));
   }
-  return table_->at(x, y);
+  return table_->at(x, y, node_time());
 }
 
 Seconds MeasuredTimes::tail(const UnevenBatch& batch) const {
@@ -183,13 +172,12 @@ CurveAnswer MeasuredTimes::explain(double x, double y) const {
 }
 
 std::optional<MeasuredTimes> measured_times(const Gpu& gpu, const OperatorShape& shape,
-                                            const AttentionSpan& span) {
-  if (!gpu.measured) return std::nullopt;
-  CurveBlend blend = find_blend(*gpu.measured, shape);
+                                            const AttentionSpan& span, std::string_view engine) {
+  CurveBlend blend;
+  if (gpu.measured) blend = find_blend(*gpu.measured, shape, engine);
+  if (blend.parts.empty() && gpu.tables) blend = find_blend(*gpu.tables, shape, engine);
   if (blend.parts.empty()) return std::nullopt;
-  MeasuredTimes times(std::move(blend), gpu.multiprocessors, span);
-  times.batches_ = batches_of(*gpu.measured, times.blend_);
-  return times;
+  return MeasuredTimes(std::move(blend), gpu.multiprocessors, span);
 }
 
 }  // namespace roofcast

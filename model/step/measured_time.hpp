@@ -2,6 +2,8 @@
 #pragma once
 
 #include <optional>
+#include <string>
+#include <string_view>
 
 #include "model/curves/measured_curve.hpp"
 #include "model/curves/monotone_table.hpp"
@@ -35,6 +37,10 @@ class MeasuredTimes {
   /// In steps with prefill: the time of a tile of one head's queries that a sequence does not fill.
   Seconds empty_tile() const { return empty_tile_; }
 
+  /// The engine and version, or library, in whose kernel tables the times are: "vLLM 0.24.0"; empty:
+  /// the profile's own calibration.
+  std::string source() const;
+
   bool writes_cache() const { return writes_cache_; }
   /// The part of at() that a call saves in a captured graph.
   Seconds graph_saving() const { return graph_saving_; }
@@ -48,7 +54,7 @@ class MeasuredTimes {
   /// short prompts fill a device better together. 1 where no batches were timed. `prompts` need not
   /// be whole; x and y are of each prompt. Preconditions: prompts >= 1, x > 0.
   double batch_ratio(double prompts, double x, double y) const;
-  bool has_batches() const { return !batches_.empty(); }
+  bool has_batches() const { return !blend_.batches.empty(); }
 
   /// The part of at() that is paid once however many sequences a call computes.
   Seconds fixed() const { return fixed_; }
@@ -59,11 +65,11 @@ class MeasuredTimes {
   std::vector<double> x_nodes() const;
   std::vector<double> y_nodes() const;
 
-  friend std::optional<MeasuredTimes> measured_times(const Gpu& gpu, const OperatorShape& shape,
-                                                     const AttentionSpan& span);
+  auto node_time() const {
+    return [this](double x, double y) { return curve_answer(x, y).time; };
+  }
 
   CurveBlend blend_;
-  std::vector<MeasuredCurve> batches_{};  // of several prompts, ascending by their number
   int multiprocessors_ = 1;
   AttentionSpan span_{};
   Seconds fixed_{};
@@ -74,8 +80,10 @@ class MeasuredTimes {
   std::optional<MonotoneTable> table_;
 };
 
-/// The times measured for a shape on this GPU; nullopt if neither it nor a neighbour was timed.
+/// The times measured for a shape on this GPU, as `engine` ("vllm-0.24") runs it: of the profile's
+/// own curves, else of its built-in kernel tables; nullopt if neither it nor a neighbour was timed.
 std::optional<MeasuredTimes> measured_times(const Gpu& gpu, const OperatorShape& shape,
-                                            const AttentionSpan& span = {});
+                                            const AttentionSpan& span = {},
+                                            std::string_view engine = {});
 
 }  // namespace roofcast

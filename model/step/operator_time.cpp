@@ -66,13 +66,13 @@ bool may_fall(OperatorFamily family) {
 
 }  // namespace
 
-TimedOperator::TimedOperator(LinearOperator op, const Gpu& gpu)
+TimedOperator::TimedOperator(LinearOperator op, const Gpu& gpu, std::string_view engine)
     : op_(std::move(op)),
       efficiency_(efficiency_of(op_.work, gpu)),
-      measured_(measured_times(gpu, op_.shape)),
+      measured_(measured_times(gpu, op_.shape, {}, engine)),
       scratch_(op_.work) {
   if (!measured_ && op_.alone_each > 0) {
-    measured_ = measured_times(gpu, op_.alone_shape);
+    measured_ = measured_times(gpu, op_.alone_shape, {}, engine);
     if (measured_) {
       op_.shape = op_.alone_shape;
       op_.shape_each = op_.alone_each;
@@ -124,7 +124,10 @@ OperatorEstimate TimedOperator::explain(std::int64_t n, const Gpu& gpu) const {
   const Seconds total = time(n, gpu);  // also fills in the work
   if (measured_) {
     const Seconds fixed = measured_->fixed() * static_cast<double>(timed_calls());
-    return measured_estimate(measured_->explain(size_of(n), 0), total, fixed, scratch_, gpu);
+    OperatorEstimate result =
+        measured_estimate(measured_->explain(size_of(n), 0), total, fixed, scratch_, gpu);
+    result.source = measured_->source();
+    return result;
   }
   OperatorEstimate result = estimate(scratch_, gpu, efficiency_);
   result.time = total;
@@ -132,10 +135,11 @@ OperatorEstimate TimedOperator::explain(std::int64_t n, const Gpu& gpu) const {
   return result;
 }
 
-std::vector<TimedOperator> timed(std::vector<LinearOperator> operators, const Gpu& gpu) {
+std::vector<TimedOperator> timed(std::vector<LinearOperator> operators, const Gpu& gpu,
+                                 std::string_view engine) {
   std::vector<TimedOperator> list;
   list.reserve(operators.size());
-  for (LinearOperator& op : operators) list.emplace_back(std::move(op), gpu);
+  for (LinearOperator& op : operators) list.emplace_back(std::move(op), gpu, engine);
   return list;
 }
 

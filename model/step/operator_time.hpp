@@ -4,6 +4,8 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -22,7 +24,8 @@ namespace roofcast {
 /// its maximum is at a bend. Experts bend at every count until all are chosen.
 class TimedOperator {
  public:
-  TimedOperator(LinearOperator op, const Gpu& gpu);
+  /// `engine` ("vllm-0.24") chooses among the sources of measured times.
+  TimedOperator(LinearOperator op, const Gpu& gpu, std::string_view engine);
 
   Seconds time(std::int64_t n, const Gpu& gpu) const;
   OperatorEstimate explain(std::int64_t n, const Gpu& gpu) const;
@@ -46,17 +49,18 @@ class TimedOperator {
   mutable Work scratch_;                 // avoids copying its strings at each call
 };
 
-std::vector<TimedOperator> timed(std::vector<LinearOperator> operators, const Gpu& gpu);
+std::vector<TimedOperator> timed(std::vector<LinearOperator> operators, const Gpu& gpu,
+                                 std::string_view engine);
 
 /// An attention or recurrent operator: its work depends on more than one count.
 template <class Operator>
 class TimedMixer {
  public:
-  TimedMixer(Operator op, const Gpu& gpu)
+  TimedMixer(Operator op, const Gpu& gpu, std::string_view engine)
       : op_(std::move(op)),
-        decode_(op_.decode, decode_shape(op_), {}, gpu),
-        beside_(op_.decode, decode_shape_beside_prefill(op_), {}, gpu),
-        prefill_(op_.prefill, prefill_shape(op_), span_of(op_), gpu) {}
+        decode_(op_.decode, decode_shape(op_), {}, gpu, engine),
+        beside_(op_.decode, decode_shape_beside_prefill(op_), {}, gpu, engine),
+        prefill_(op_.prefill, prefill_shape(op_), span_of(op_), gpu, engine) {}
 
   Seconds decode_time(const StepBatch& batch, const Gpu& gpu) const {
     const Side& side = decode_side(batch);
@@ -106,15 +110,17 @@ class TimedMixer {
   /// One of the operator's kernels.
   struct Side {
     Side(const Work& work, const std::optional<OperatorShape>& shape, const AttentionSpan& span,
-         const Gpu& gpu)
+         const Gpu& gpu, std::string_view engine)
         : efficiency(efficiency_of(work, gpu)), scratch(work) {
-      if (shape) measured = measured_times(gpu, *shape, span);
+      if (shape) measured = measured_times(gpu, *shape, span, engine);
       if (measured && measured->fp8_arithmetic()) scratch.compute = DType::fp8;
     }
     OperatorEstimate measured_estimate(const CurveAnswer& answer, Seconds total,
                                        const Gpu& gpu) const {
       const Seconds fixed = measured->fixed() * static_cast<double>(scratch.calls);
-      return roofcast::measured_estimate(answer, total, fixed, scratch, gpu);
+      OperatorEstimate result = roofcast::measured_estimate(answer, total, fixed, scratch, gpu);
+      result.source = measured->source();
+      return result;
     }
     EfficiencyEstimate efficiency;
     std::optional<MeasuredTimes> measured{};

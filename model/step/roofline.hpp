@@ -60,6 +60,8 @@ struct OperatorEstimate {
   Seconds time{};
   Bound bound = Bound::memory;
   Provenance provenance = Provenance::datasheet;
+  /// Whose kernel tables answered: "vLLM 0.24.0"; empty: no tables.
+  std::string source{};
   double relative_uncertainty = 0;  // one standard deviation, as a share of `time`
 };
 

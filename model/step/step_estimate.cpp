@@ -4,11 +4,10 @@
 #include <array>
 #include <cmath>
 #include <numeric>
-#include <optional>
+#include <string_view>
 #include <utility>
 
 #include "model/architecture/weights.hpp"
-#include "model/curves/curve_source.hpp"
 #include "model/step/operator_time.hpp"
 
 namespace roofcast {
@@ -45,10 +44,11 @@ class Table {
 };
 
 template <class Operator>
-std::vector<TimedMixer<Operator>> timed_mixers(std::vector<Operator> operators, const Gpu& gpu) {
+std::vector<TimedMixer<Operator>> timed_mixers(std::vector<Operator> operators, const Gpu& gpu,
+                                               std::string_view engine) {
   std::vector<TimedMixer<Operator>> list;
   list.reserve(operators.size());
-  for (Operator& op : operators) list.emplace_back(std::move(op), gpu);
+  for (Operator& op : operators) list.emplace_back(std::move(op), gpu, engine);
   return list;
 }
 
@@ -115,11 +115,11 @@ namespace {
 /// What one GPU of a pipeline stage computes in a step; of the whole model without stages.
 class StageOperators {
  public:
-  StageOperators(StepOperators operators, const Gpu& gpu)
-      : per_token(timed(std::move(operators.per_token), gpu)),
-        per_row(timed(std::move(operators.per_row), gpu)),
-        attention(timed_mixers(std::move(operators.attention), gpu)),
-        recurrent(timed_mixers(std::move(operators.recurrent), gpu)),
+  StageOperators(StepOperators operators, const Gpu& gpu, std::string_view engine)
+      : per_token(timed(std::move(operators.per_token), gpu, engine)),
+        per_row(timed(std::move(operators.per_row), gpu, engine)),
+        attention(timed_mixers(std::move(operators.attention), gpu, engine)),
+        recurrent(timed_mixers(std::move(operators.recurrent), gpu, engine)),
         fixed_calls_(calls_of(per_token) + calls_of(per_row)),
         mixer_calls_(calls_of(attention) + calls_of(recurrent)) {
     drop_cache_writes();
@@ -220,7 +220,8 @@ Stages stages_of(const Deployment& deployment) {
     }
     if (is_middle) middle.push_back(layers);
     stages.of_stage.push_back(stages.different.size());
-    stages.different.emplace_back(stage_operators(deployment, stage), deployment.gpu);
+    stages.different.emplace_back(stage_operators(deployment, stage), deployment.gpu,
+                                  deployment.engine.version);
   }
   return stages;
 }
@@ -231,11 +232,12 @@ struct RooflineStepTime::Impl {
   explicit Impl(Deployment subject)
       : deployment(std::move(subject)),
         spans(attention_spans(deployment.model)),
-        whole(step_operators(deployment), deployment.gpu) {
+        whole(step_operators(deployment), deployment.gpu, deployment.engine.version) {
     if (deployment.parallel.pipeline > 1) stages = stages_of(deployment);
     asks_for_longest = std::any_of(whole.attention.begin(), whole.attention.end(),
                                    [](const auto& op) { return op.has_tail(); });
     deployment.gpu.measured.reset();  // every operator has its own curves by now
+    deployment.gpu.tables.reset();
   }
 
   Deployment deployment;
@@ -299,11 +301,8 @@ struct RooflineStepTime::Impl {
   }
 };
 
-RooflineStepTime::RooflineStepTime(Deployment deployment) {
-  std::optional<Measured>& measured = deployment.gpu.measured;
-  if (measured) measured = curves_of_engine(*measured, deployment.engine.version);
-  impl_ = std::make_unique<Impl>(std::move(deployment));
-}
+RooflineStepTime::RooflineStepTime(Deployment deployment)
+    : impl_(std::make_unique<Impl>(std::move(deployment))) {}
 
 RooflineStepTime::~RooflineStepTime() = default;
 

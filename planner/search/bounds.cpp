@@ -179,8 +179,9 @@ std::int64_t min_units(const Shape& shape, const Engine& engine, const StepFloor
 StepFloor::StepFloor(const Deployment& deployment)
     : counts_(counts_to(kMaxStepTokens)), stages_(deployment.parallel.pipeline) {
   const StepOperators operators = step_operators(deployment);
-  const std::vector<TimedOperator> per_token = timed(operators.per_token, deployment.gpu);
-  const std::vector<TimedOperator> per_row = timed(operators.per_row, deployment.gpu);
+  const std::string& engine = deployment.engine.version;
+  const std::vector<TimedOperator> per_token = timed(operators.per_token, deployment.gpu, engine);
+  const std::vector<TimedOperator> per_row = timed(operators.per_row, deployment.gpu, engine);
   rows_ = time_of(per_row, 1, deployment.gpu);
   launch_ = deployment.engine.host.graph_launch;
   times_.reserve(counts_.size());

@@ -176,6 +176,31 @@ void add_measured(std::vector<Section>& sections, const MeasuredFacts& measured)
        .table = curve_table(measured)});
 }
 
+Section tables_section(const KernelTableFacts& tables) {
+  Section section{.heading = "Kernels of engines, timed on " + tables.device,
+                  .lines = {"Error: timed points that are not kept, answered from those that are "
+                            "(median and 90th percentile)."},
+                  .table = {}};
+  section.table = {.title = "",
+                   .columns = {{"Source", false},
+                               {"Operator", false},
+                               {"Of", false},
+                               {"Shapes"},
+                               {"Points"},
+                               {"Timed"},
+                               {"Error"},
+                               {"p90"}},
+                   .rows = {}};
+  for (const TableGroupFacts& group : tables.groups) {
+    section.table.rows.push_back({group.source, std::string(name_of(group.family)), group.of,
+                                  with_separators(group.curves), with_separators(group.points),
+                                  with_separators(group.timed), as_percent(group.median_error),
+                                  as_percent(group.p90_error)});
+  }
+  for (const std::string& line : tables.left_out) section.lines.push_back("Left out: " + line + ".");
+  return section;
+}
+
 }  // namespace
 
 std::vector<Section> gpu_sections(const GpuAnswer& answer) {
@@ -184,6 +209,7 @@ std::vector<Section> gpu_sections(const GpuAnswer& answer) {
   sections.push_back({.heading = gpu.display_name, .lines = {}, .table = fact_table(gpu)});
   sections.push_back({.heading = "", .lines = {}, .table = peak_table(gpu)});
   if (answer.measured) add_measured(sections, *answer.measured);
+  if (answer.tables) sections.push_back(tables_section(*answer.tables));
   if (!gpu.sources.empty()) {
     sections.push_back({.heading = "", .lines = {}, .table = source_table(gpu)});
   }

@@ -3,25 +3,28 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 #include <vector>
+
+#include "model/curves/measured_curve.hpp"
 
 namespace roofcast {
 namespace {
 
 using testing::ElementsAre;
-using testing::UnorderedElementsAre;
 
 Measured timed(const std::vector<std::string>& kernels) {
   Measured measured;
-  for (const std::string& kernel : kernels) measured.curves.push_back({.kernel = kernel});
+  for (const std::string& kernel : kernels) {
+    measured.curves.push_back({.kernel = kernel, .points = {{.x = 1, .time = Seconds{1e-6}}}});
+  }
   return measured;
 }
 
-std::vector<std::string> kernels_of(const Measured& measured) {
-  std::vector<std::string> kernels;
-  for (const MeasuredCurve& curve : measured.curves) kernels.push_back(curve.kernel);
-  return kernels;
+/// The kernel with which the shape of these curves is timed.
+std::string kernel_of(const Measured& measured, const std::string& engine) {
+  return find_curve(measured, OperatorShape{}, engine)->kernel;
 }
 
 TEST(CurveSource, IsTheLastPartOfAKernelsName) {
@@ -31,29 +34,55 @@ TEST(CurveSource, IsTheLastPartOfAKernelsName) {
 }
 
 TEST(CurveSource, AnEngineIsTimedWithItsOwnKernelsInTheNearestVersion) {
-  const Measured measured =
+  Measured measured =
       timed({"a, vLLM 0.14.0", "b, vLLM 0.24.0", "c, vLLM 0.24.0", "d, SGLang 0.5.14"});
-  EXPECT_THAT(kernels_of(curves_of_engine(measured, "vllm-0.24")),
-              ElementsAre("b, vLLM 0.24.0", "c, vLLM 0.24.0"));
-  EXPECT_THAT(kernels_of(curves_of_engine(measured, "vllm")),
-              ElementsAre("b, vLLM 0.24.0", "c, vLLM 0.24.0"));
+  measured.curves[2].points[0].time = Seconds{0.5e-6};  // the faster of 0.24's
+  measured.curves[3].points[0].time = Seconds{0.1e-6};  // the fastest of all
+  EXPECT_EQ(kernel_of(measured, "vllm-0.24"), "c, vLLM 0.24.0");
+  EXPECT_EQ(kernel_of(measured, "vllm"), "c, vLLM 0.24.0");
   // 0.19 is newer than 0.14 and older than 0.24; 0.9 is older than both.
-  EXPECT_THAT(kernels_of(curves_of_engine(measured, "vllm-0.19")), ElementsAre("a, vLLM 0.14.0"));
-  EXPECT_THAT(kernels_of(curves_of_engine(measured, "vllm-0.9")), ElementsAre("a, vLLM 0.14.0"));
-  EXPECT_THAT(kernels_of(curves_of_engine(measured, "sglang-0.5.9")),
-              ElementsAre("d, SGLang 0.5.14"));
+  EXPECT_EQ(kernel_of(measured, "vllm-0.19"), "a, vLLM 0.14.0");
+  EXPECT_EQ(kernel_of(measured, "vllm-0.9"), "a, vLLM 0.14.0");
+  EXPECT_EQ(kernel_of(measured, "sglang-0.5.9"), "d, SGLang 0.5.14");
+  EXPECT_EQ(kernel_of(measured, ""), "d, SGLang 0.5.14");
 }
 
-TEST(CurveSource, AShapeThatTheEngineWasNotTimedForKeepsAllItsCurves) {
+TEST(CurveSource, AShapeThatTheEngineWasNotTimedForTakesTheFastestOfAll) {
   Measured measured = timed({"a, vLLM 0.24.0", "b, SGLang 0.5.14", "c, TRTLLM 1.2.0"});
   measured.curves[0].shape.outputs = 4096;
-  EXPECT_THAT(kernels_of(curves_of_engine(measured, "vllm-0.24")),
-              UnorderedElementsAre("a, vLLM 0.24.0", "b, SGLang 0.5.14", "c, TRTLLM 1.2.0"));
+  measured.curves[2].points[0].time = Seconds{0.5e-6};
+  EXPECT_EQ(kernel_of(measured, "vllm-0.24"), "c, TRTLLM 1.2.0");
 }
 
 TEST(CurveSource, TheSmallEngineRunsWhateverWasCalibrated) {
-  const Measured measured = timed({"cuBLASLt 13.1", "roofcast 0.1.0 tiled", "x, vLLM 0.24.0"});
-  EXPECT_EQ(kernels_of(curves_of_engine(measured, "roofcast")).size(), 3u);
+  Measured measured = timed({"x, vLLM 0.24.0", "cuBLASLt 13.1", "roofcast 0.1.0 tiled"});
+  measured.curves[2].points[0].time = Seconds{0.5e-6};
+  EXPECT_EQ(kernel_of(measured, "roofcast"), "roofcast 0.1.0 tiled");
+}
+
+TEST(CurveSource, NearestFirst) {
+  std::vector<std::string> sources = {"TRTLLM 1.0.0",  "NCCL 2.29.2",     "vLLM 0.19.0",
+                                      "TRTLLM 1.2.0",  "SGLang 0.5.14",   "vLLM 0.24.0",
+                                      "SGLang 0.5.9"};
+  const auto sorted_for = [&](const char* engine) {
+    std::ranges::sort(sources, [&](const std::string& a, const std::string& b) {
+      return is_nearer_source(a, b, engine);
+    });
+    return sources;
+  };
+  EXPECT_THAT(sorted_for("sglang-0.5.10"),
+              ElementsAre("SGLang 0.5.9", "SGLang 0.5.14", "NCCL 2.29.2", "vLLM 0.24.0",
+                          "vLLM 0.19.0", "TRTLLM 1.2.0", "TRTLLM 1.0.0"));
+  EXPECT_THAT(sorted_for("roofcast"),
+              ElementsAre("NCCL 2.29.2", "vLLM 0.24.0", "vLLM 0.19.0", "SGLang 0.5.14",
+                          "SGLang 0.5.9", "TRTLLM 1.2.0", "TRTLLM 1.0.0"));
+}
+
+TEST(CurveSource, EnginesWithKernelsOfTheirOwn) {
+  EXPECT_TRUE(is_of_engine("vLLM 0.24.0", "vllm-0.19"));
+  EXPECT_FALSE(is_of_engine("SGLang 0.5.14", "vllm-0.19"));
+  EXPECT_FALSE(is_of_engine("NCCL 2.29.2", "nccl"));
+  EXPECT_FALSE(is_of_engine("roofcast 0.1.0 tiled", "roofcast"));
 }
 
 }  // namespace

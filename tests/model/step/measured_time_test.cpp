@@ -16,36 +16,53 @@ constexpr double kTimeRounding = 1e-12;
 
 TEST(MonotoneTable, IsBilinearBetweenNodesAndRaisesWhatFalls) {
   // x * y at nodes {1, 3} x {2, 4}, but 1 at (3, 4), which the 6 at (3, 2) overrules.
-  const MonotoneTable table(
-      {1, 3}, {2, 4}, [](double x, double y) { return Seconds{x == 3 && y == 4 ? 1.0 : x * y}; });
-  EXPECT_EQ(table.at(1, 2).value, 2);
-  EXPECT_EQ(table.at(2, 2).value, 4);
-  EXPECT_EQ(table.at(1, 3).value, 3);
-  EXPECT_EQ(table.at(3, 4).value, 6);
-  EXPECT_EQ(table.at(2, 3).value, (2 + 6 + 4 + 6) / 4.0);
-  EXPECT_EQ(table.at(0.1, 2).value, 2);  // below the first node
-  EXPECT_EQ(table.at(6, 2).value, 12);   // beyond the last: proportional
-  EXPECT_EQ(table.min().value, 2);
+  const MonotoneTable table({1, 3}, {2, 4});
+  const auto time = [](double x, double y) { return Seconds{x == 3 && y == 4 ? 1.0 : x * y}; };
+  EXPECT_EQ(table.at(1, 2, time).value, 2);
+  EXPECT_EQ(table.at(2, 2, time).value, 4);
+  EXPECT_EQ(table.at(1, 3, time).value, 3);
+  EXPECT_EQ(table.at(3, 4, time).value, 6);
+  EXPECT_EQ(table.at(2, 3, time).value, (2 + 6 + 4 + 6) / 4.0);
+  EXPECT_EQ(table.at(0.1, 2, time).value, 2);  // below the first node
+  EXPECT_EQ(table.at(6, 2, time).value, 12);   // beyond the last: proportional
+  EXPECT_EQ(table.min(time).value, 2);
 }
 
 TEST(MonotoneTable, OneNodeOnAnAxisIsThatAxisLeftOut) {
-  const MonotoneTable table({1, 2}, {0}, [](double x, double) { return Seconds{x}; });
-  EXPECT_EQ(table.at(1.5, 0).value, 1.5);
-  EXPECT_EQ(table.at(1.5, 7).value, 1.5);
+  const MonotoneTable table({1, 2}, {0});
+  const auto time = [](double x, double) { return Seconds{x}; };
+  EXPECT_EQ(table.at(1.5, 0, time).value, 1.5);
+  EXPECT_EQ(table.at(1.5, 7, time).value, 1.5);
 }
 
 TEST(MonotoneTable, NeverFallsAlongEitherAxis) {
   std::mt19937 random(3);
   std::uniform_real_distribution<double> any(0.0, 1.0);
   const auto nodes = octave_nodes(1, 300, 3);
-  const MonotoneTable table(nodes, nodes, [&](double, double) { return Seconds{any(random)}; });
+  const MonotoneTable table(nodes, nodes);
+  const auto time = [&](double, double) { return Seconds{any(random)}; };
   for (int i = 0; i < 20000; ++i) {
     const double x = 400 * any(random);
     const double y = 400 * any(random);
     const double more = 1 + any(random);
-    ASSERT_LE(table.at(x, y).value, table.at(x * more, y).value * (1 + kTimeRounding));
-    ASSERT_LE(table.at(x, y).value, table.at(x, y * more).value * (1 + kTimeRounding));
+    ASSERT_LE(table.at(x, y, time).value, table.at(x * more, y, time).value * (1 + kTimeRounding));
+    ASSERT_LE(table.at(x, y, time).value, table.at(x, y * more, time).value * (1 + kTimeRounding));
   }
+}
+
+TEST(MonotoneTable, TimesANodeOnceAndOnlyWhenAnAnswerDependsOnIt) {
+  const MonotoneTable table({1, 2, 4, 8}, {1, 2, 4, 8});
+  int timed = 0;
+  const auto time = [&](double x, double y) {
+    ++timed;
+    return Seconds{x + y};
+  };
+  EXPECT_EQ(table.at(1, 1.5, time).value, 2.5);
+  EXPECT_EQ(timed, 4);  // the cell's corners
+  EXPECT_EQ(table.at(3, 1, time).value, 4);
+  EXPECT_EQ(timed, 6);  // 4 on the first axis, at 1 and 2 on the second
+  EXPECT_EQ(table.at(1, 1.5, time).value, 2.5);
+  EXPECT_EQ(timed, 6);
 }
 
 TEST(OctaveNodes, HoldThePowersOfTwoAndWhatIsBetween) {

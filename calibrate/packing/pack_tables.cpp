@@ -1,0 +1,221 @@
+#include "calibrate/packing/pack_tables.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+#include <string_view>
+#include <utility>
+
+#include "base/chord_log2.hpp"
+#include "base/error.hpp"
+#include "base/statistics.hpp"
+#include "calibrate/packing/thinning.hpp"
+#include "model/curves/curve_source.hpp"
+#include "model/step/roofline.hpp"
+
+namespace roofcast {
+
+namespace {
+
+// Errors are stored rounded up to steps of at most an eighth: they are estimates themselves, and
+// few values take less room.
+constexpr double kErrorSteps = 8;
+
+double coarse_error(double error) {
+  if (error <= 0) return 0;
+  return chord_exp2(std::ceil(chord_log2(error) * kErrorSteps) / kErrorSteps);
+}
+
+/// The curve with the times that are stored. One that would beat physics for being rounded is
+/// rounded up.
+MeasuredCurve with_stored_times(MeasuredCurve curve, const Gpu& gpu) {
+  for (MeasuredPoint& point : curve.points) {
+    const Seconds timed = point.time;
+    point.time = stored_time(timed);
+    if (beats_physics(curve.shape, point, gpu)) point.time = stored_time(timed, true);
+    if (beats_physics(curve.shape, point, gpu)) {
+      throw Error(fmt::format("a {} curve of {} is faster than {} allows",
+                              name_of(curve.shape.family), curve.kernel, gpu.display_name));
+    }
+  }
+  return curve;
+}
+
+/// The kernel's name with the source to whose versions its version belongs: tables name the engine that
+/// timed NCCL, with NCCL's own version ("NCCL, TRTLLM 2.29.2").
+std::string with_own_source(const std::string& kernel) {
+  constexpr std::string_view kLibrary = "NCCL, ";
+  if (!kernel.starts_with(kLibrary)) return kernel;
+  return "NCCL, NCCL " + kernel.substr(kernel.rfind(' ') + 1);
+}
+
+/// Whether a curve is the fastest of several sources at each size ("TRTLLM 1.2.0 or TRTLLM 1.3.0"),
+/// which are kept apart here.
+bool joins_sources(const std::string& kernel) {
+  constexpr std::string_view kOr = " or ";
+  const std::size_t end = kernel.find(kOr);
+  if (end == std::string::npos) return false;
+  const std::string_view whole = kernel;
+  return source_of(whole.substr(0, end)) != source_of(whole.substr(whole.rfind(kOr) + kOr.size()));
+}
+
+/// Timed kernels that the engine does not run on such a GPU.
+struct NotRun {
+  std::string_view source;  // how its name begins
+  std::string_view kernel;  // likewise
+  OperatorFamily family;
+  std::string_view format;
+  std::string_view capability;  // how the GPU's begins
+  std::string_view reason;
+};
+constexpr std::array kNotRun{
+    NotRun{"TRTLLM ", "", OperatorFamily::moe, "mxfp4", "1",
+           "from compute capability 10.0 on TensorRT-LLM runs W4A8_MXFP4_MXFP8, not these "
+           "(model_config, get_mxfp4_quant_algo)"},
+    NotRun{"vLLM ", "vllm_mxfp4_moe", OperatorFamily::moe, "mxfp4", "10.",
+           "on compute capability 10.x vLLM runs FlashInfer's TRTLLM-gen experts, not these "
+           "(quantization/mxfp4, get_mxfp4_backend)"},
+};
+
+/// Why the curve's kernel is not run on the GPU; empty: it is.
+std::string_view why_not_run(const MeasuredCurve& curve, const Gpu& gpu) {
+  for (const NotRun& rule : kNotRun) {
+    if (curve.shape.family == rule.family && curve.shape.format == rule.format &&
+        gpu.compute_capability.starts_with(rule.capability) &&
+        source_of(curve.kernel).starts_with(rule.source) && curve.kernel.starts_with(rule.kernel)) {
+      return rule.reason;
+    }
+  }
+  return {};
+}
+
+/// Curves of one source, by shape: of several kernels the one that answers.
+using SourceShapes = std::map<OperatorShape, MeasuredCurve>;
+
+std::map<std::string, SourceShapes> curves_by_source(const Gpu& gpu,
+                                                     std::vector<std::string>& left_out) {
+  std::map<std::pair<std::string, std::string_view>, std::int64_t> not_run;
+  std::map<std::string, std::map<OperatorShape, Measured>> all;
+  for (MeasuredCurve curve : gpu.measured->curves) {
+    if (joins_sources(curve.kernel)) continue;
+    curve.kernel = with_own_source(curve.kernel);
+    if (const std::string_view reason = why_not_run(curve, gpu); !reason.empty()) {
+      ++not_run[{fmt::format("{}, {} {}", source_of(curve.kernel), curve.shape.format,
+                             name_of(curve.shape.family)),
+                 reason}];
+      continue;
+    }
+    all[std::string(source_of(curve.kernel))][curve.shape].curves.push_back(std::move(curve));
+  }
+  for (const auto& [what, count] : not_run) {
+    left_out.push_back(fmt::format("{}: {} curves: {}", what.first, count, what.second));
+  }
+  std::map<std::string, SourceShapes> chosen;
+  for (auto& [source, shapes] : all) {
+    for (auto& [shape, kernels] : shapes) {
+      chosen[source].emplace(shape, *find_curve(kernels, shape));
+    }
+  }
+  return chosen;
+}
+
+/// Adds how far off `kept` answers the points of `timed` that it does not have.
+void add_errors(const MeasuredCurve& timed, const MeasuredCurve& kept, int multiprocessors,
+                std::vector<double>& errors) {
+  auto next = kept.points.begin();
+  for (const MeasuredPoint& point : timed.points) {
+    if (next != kept.points.end() && next->x == point.x && next->y == point.y) {
+      ++next;
+      continue;
+    }
+    const Seconds guess = answer(kept, point.x, point.y, multiprocessors).time;
+    errors.push_back(std::abs(guess / point.time - 1.0));
+  }
+}
+
+std::vector<PackedGroup> packed_groups(const std::string& source, const SourceShapes& shapes,
+                                       const Gpu& gpu, double tolerance) {
+  std::map<GroupKey, PackedGroup> groups;
+  std::map<GroupKey, std::vector<double>> errors;
+  for (const auto& [shape, curve] : shapes) {
+    const GroupKey key = group_key(shape);
+    PackedGroup& packed = groups[key];
+    packed.group.source = source;
+    packed.group.key = key;
+    packed.group.timed += std::ssize(curve.points);
+    ThinnedCurve thin = thinned(with_stored_times(curve, gpu), tolerance, gpu.multiprocessors);
+    thin.curve.median_error = coarse_error(thin.curve.median_error);
+    thin.curve.p90_error = coarse_error(thin.curve.p90_error);
+    add_errors(curve, thin.curve, gpu.multiprocessors, errors[key]);
+    packed.curves.push_back(std::move(thin.curve));
+  }
+  std::vector<PackedGroup> list;
+  for (auto& [key, packed] : groups) {
+    std::vector<double>& all = errors[key];
+    std::sort(all.begin(), all.end());
+    if (!all.empty()) {
+      packed.group.median_error = quantile(all, 0.5);
+      packed.group.p90_error = quantile(all, 0.9);
+    }
+    list.push_back(std::move(packed));
+  }
+  return list;
+}
+
+std::string_view engine_name(std::string_view source) {
+  return source.substr(0, source.find(' '));
+}
+
+/// Of each engine or library the newest version, then the second of each, and so on.
+std::vector<std::string> by_need(const std::map<std::string, SourceShapes>& sources) {
+  std::map<std::string_view, std::vector<std::string>> engines;
+  for (const auto& [source, shapes] : sources) engines[engine_name(source)].push_back(source);
+  std::vector<std::pair<std::size_t, std::string>> ranked;
+  for (auto& [engine, versions] : engines) {
+    std::stable_sort(versions.begin(), versions.end(), [](const auto& a, const auto& b) {
+      return is_nearer_source(a, b, "");
+    });
+    for (std::size_t age = 0; age < versions.size(); ++age) ranked.emplace_back(age, versions[age]);
+  }
+  std::stable_sort(ranked.begin(), ranked.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::vector<std::string> list;
+  for (auto& [age, source] : ranked) list.push_back(std::move(source));
+  return list;
+}
+
+}  // namespace
+
+PackedTables pack_tables(const Gpu& gpu, const TableRecord& record, const PackingRules& rules) {
+  TableRecord kept = record;
+  const auto sources = curves_by_source(gpu, kept.left_out);
+  PackedTables tables;
+  for (const std::string& source : by_need(sources)) {
+    const SourceShapes& shapes = sources.at(source);
+    std::vector<PackedGroup> own = packed_groups(source, shapes, gpu, rules.tolerance);
+    std::vector<PackedGroup> all = tables.groups;
+    all.insert(all.end(), own.begin(), own.end());
+    std::string bytes = write_kernel_tables(kept, all);
+    const std::size_t added = bytes.size() - tables.bytes.size();
+    const bool fits = bytes.size() <= rules.max_bytes;
+    tables.sources.push_back({.source = source, .bytes = added, .kept = fits});
+    if (fits) {
+      tables.groups = std::move(all);
+      tables.bytes = std::move(bytes);
+    } else {
+      kept.left_out.push_back(fmt::format("{}: {} curves, {} bytes: no room", source,
+                                          shapes.size(), added));
+    }
+  }
+  if (tables.groups.empty()) {
+    throw Error(fmt::format("kernel tables of {}: not one source fits into {} bytes", gpu.name,
+                            rules.max_bytes));
+  }
+  tables.bytes = write_kernel_tables(kept, tables.groups);
+  return tables;
+}
+
+}  // namespace roofcast

@@ -1,0 +1,23 @@
+// Leaves out the points of a measured curve that the others answer. Pure.
+#pragma once
+
+#include <vector>
+
+#include "model/curves/measured_curve.hpp"
+
+namespace roofcast {
+
+struct ThinnedCurve {
+  MeasuredCurve curve{};  // with the points that are kept
+  /// Of each point left out: how far off the kept points answer it, relative.
+  std::vector<double> errors{};
+};
+
+/// Leaves out points as long as answer() is at most `tolerance` off at each of them: first all
+/// points of one x, then single ones; those that matter least first. The first and last x, and the
+/// first and last y of each x that is kept, stay. Sets p90_error to the larger of what it was and
+/// that of the points left out, unless it was not known. `curve` is kept as it is if nothing can be
+/// left out.
+ThinnedCurve thinned(const MeasuredCurve& curve, double tolerance, int multiprocessors);
+
+}  // namespace roofcast

@@ -1,0 +1,51 @@
+#include "model/curves/kernel_tables.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace roofcast {
+
+struct KernelTables::Opened {
+  /// A group's curves, once unpacked.
+  struct Slot {
+    std::once_flag once;
+    std::vector<MeasuredCurve> curves;
+  };
+
+  explicit Opened(Contents given)
+      : contents(std::move(given)), slots(std::make_unique<Slot[]>(contents.groups.size())) {}
+
+  Contents contents;
+  std::unique_ptr<Slot[]> slots;
+};
+
+GroupKey group_key(const OperatorShape& shape) {
+  return {.family = shape.family,
+          .name = shape.name,
+          .format = shape.format,
+          .cache = shape.cache,
+          .exchange = shape.exchange};
+}
+
+KernelTables::KernelTables(std::string name, std::function<Contents()> open)
+    : name_(std::move(name)), open_(std::move(open)) {}
+
+KernelTables::~KernelTables() = default;
+
+KernelTables::Opened& KernelTables::opened() const {
+  std::call_once(once_, [this] { opened_ = std::make_unique<Opened>(open_()); });
+  return *opened_;
+}
+
+const TableRecord& KernelTables::record() const { return opened().contents.record; }
+
+const std::vector<TableGroup>& KernelTables::groups() const { return opened().contents.groups; }
+
+const std::vector<MeasuredCurve>& KernelTables::curves(std::size_t group) const {
+  Opened& all = opened();
+  Opened::Slot& slot = all.slots[group];
+  std::call_once(slot.once, [&] { slot.curves = all.contents.unpack(group); });
+  return slot.curves;
+}
+
+}  // namespace roofcast

@@ -1,0 +1,98 @@
+// Kernel tables of a GPU that are built into the program: measured curves by kernel source (an
+// engine and its version, or a library), thinned. A group of curves is unpacked when it is first
+// asked for; everything is shared by all who hold the tables.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "model/curves/measured_curve.hpp"
+
+namespace roofcast {
+
+/// What the shapes of a group have in common.
+struct GroupKey {
+  OperatorFamily family = OperatorFamily::gemm;
+  std::string name{};
+  std::string format{};
+  DType cache = DType::bf16;
+  Exchange exchange = Exchange::all_reduce;
+
+  auto operator<=>(const GroupKey&) const = default;
+};
+
+GroupKey group_key(const OperatorShape& shape);
+
+/// The curves of one source and kind of operator, at most one for each shape.
+struct TableGroup {
+  std::string source{};  // "vLLM 0.24.0"
+  GroupKey key{};
+  std::int64_t curves = 0;
+  std::int64_t points = 0;  // kept
+  std::int64_t timed = 0;   // in the source, kept or answered from those kept
+  /// Relative errors of answering the timed points that are not kept from those that are.
+  double median_error = 0;
+  double p90_error = 0;
+
+  bool operator==(const TableGroup&) const = default;
+};
+
+/// Where tables come from.
+struct TableRecord {
+  std::string gpu{};     // name of the profile that they were checked against
+  std::string device{};  // as the tables name it
+  std::string tool{};    // that packed them: "roofcast 0.1.0"
+  std::vector<std::string> left_out{};  // sources for which there was no room, one line each
+
+  bool operator==(const TableRecord&) const = default;
+};
+
+/// Immutable; safe to ask from several threads.
+class KernelTables {
+ public:
+  struct Contents {
+    TableRecord record{};
+    std::vector<TableGroup> groups{};
+    /// The curves of a group, ascending by shape. Throws Error if they cannot be read.
+    std::function<std::vector<MeasuredCurve>(std::size_t group)> unpack{};
+  };
+  /// `open` is called when something is first asked. It may throw Error.
+  KernelTables(std::string name, std::function<Contents()> open);
+  KernelTables(const KernelTables&) = delete;
+  KernelTables& operator=(const KernelTables&) = delete;
+  ~KernelTables();
+
+  /// That of a profile's `kernel_tables`.
+  const std::string& name() const { return name_; }
+  const TableRecord& record() const;
+  const std::vector<TableGroup>& groups() const;
+  /// The curves of group number `group`, ascending by shape.
+  const std::vector<MeasuredCurve>& curves(std::size_t group) const;
+
+ private:
+  struct Opened;
+  Opened& opened() const;
+
+  std::string name_;
+  std::function<Contents()> open_;
+  mutable std::once_flag once_;
+  mutable std::unique_ptr<Opened> opened_;
+};
+
+/// Which curves answer for a shape on an engine ("vllm-0.24"; empty: none in particular): those of
+/// the first source that has any, by find_blend() over measured curves, in this order: the engine's
+/// own in the nearest version (model/curves/curve_source.hpp) and then in others, libraries,
+/// other engines (vLLM, SGLang, TensorRT-LLM), each in its newest version first. A GEMM that was
+/// never timed is interpolated, bilinearly in log2 N and log2 K, between the corners of its cell of
+/// the source's grid; without a whole cell neighbours answer, of which those within an octave in the
+/// engine's own tables come before another source's.
+CurveBlend find_blend(const KernelTables& tables, const OperatorShape& shape,
+                      std::string_view engine);
+
+}  // namespace roofcast

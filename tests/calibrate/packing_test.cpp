@@ -1,0 +1,232 @@
+#include "calibrate/packing/pack_tables.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/error.hpp"
+#include "calibrate/packing/thinning.hpp"
+#include "model/io/gpu_reader.hpp"
+
+namespace roofcast {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+constexpr int kUnits = 100;
+
+OperatorShape product(std::int64_t outputs = 4096) {
+  return {.family = OperatorFamily::gemm, .format = "bf16", .outputs = outputs, .inputs = 4096};
+}
+
+MeasuredCurve constant_base(const OperatorShape& shape, const std::string& kernel) {
+  return {.shape = shape, .kernel = kernel, .terms = {.floor = Seconds{1e-5}}};
+}
+
+void add(MeasuredCurve& curve, double x, double y, double ratio) {
+  curve.points.push_back(
+      {.x = x, .y = y, .time = Seconds{1e-5 * ratio}, .relative_spread = 0.05, .samples = 1});
+}
+
+TEST(Thinning, KeepsTheEndsOfWhatFollowsItsBase) {
+  MeasuredCurve curve = constant_base(product(), "k");
+  for (double x = 1; x <= 1024; x *= 2) add(curve, x, 0, 1.3);
+  const ThinnedCurve thin = thinned(curve, 0.05, kUnits);
+  ASSERT_EQ(thin.curve.points.size(), 2u);
+  EXPECT_EQ(thin.curve.points[0].x, 1);
+  EXPECT_EQ(thin.curve.points[1].x, 1024);
+  EXPECT_EQ(thin.errors.size(), 9u);
+  EXPECT_NEAR(*std::ranges::max_element(thin.errors), 0, 1e-12);
+}
+
+TEST(Thinning, KeepsWhatItsNeighboursDoNotAnswer) {
+  // Twice the base at 64 tokens alone: without it 64 would be half as long, and without its
+  // neighbours these would be up to 1.5 times.
+  MeasuredCurve curve = constant_base(product(), "k");
+  for (double x = 1; x <= 4096; x *= 2) add(curve, x, 0, x == 64 ? 2 : 1);
+  const ThinnedCurve thin = thinned(curve, 0.05, kUnits);
+  std::vector<double> kept;
+  for (const MeasuredPoint& point : thin.curve.points) kept.push_back(point.x);
+  EXPECT_THAT(kept, ElementsAre(1, 32, 64, 128, 4096));
+}
+
+TEST(Thinning, KeepsBothSidesOfAStepBehindAPowerOfTwo) {
+  // A product is never answered across 64 | 65 where 65 is kept.
+  MeasuredCurve curve = constant_base(product(), "k");
+  for (const double x : {1, 16, 32, 48, 64}) add(curve, x, 0, 1);
+  for (const double x : {65, 96, 128, 256}) add(curve, x, 0, 1.5);
+  const ThinnedCurve thin = thinned(curve, 0.05, kUnits);
+  std::vector<double> kept;
+  for (const MeasuredPoint& point : thin.curve.points) kept.push_back(point.x);
+  EXPECT_THAT(kept, ElementsAre(1, 65, 256));  // up to 64 the ratio of 1 is held
+}
+
+/// Whatever is thinned, every point left out is answered within the tolerance.
+TEST(Thinning, NeverErrsMoreThanItsTolerance) {
+  std::mt19937 random(3);
+  std::uniform_real_distribution<double> noise(0.9, 1.1);
+  for (int round = 0; round < 60; ++round) {
+    const auto family = std::array{OperatorFamily::gemm, OperatorFamily::decode_attention,
+                                   OperatorFamily::prefill_attention}[static_cast<std::size_t>(round % 3)];
+    OperatorShape shape{.family = family, .query_heads = 8, .kv_heads = 2, .head_dim = 128};
+    shape.value_dim = 128;
+    if (family == OperatorFamily::gemm) shape = product();
+    MeasuredCurve curve{.shape = shape,
+                        .terms = {.floor = Seconds{3e-6},
+                                  .seconds_per_flop = 2e-15,
+                                  .seconds_per_byte = 4e-13}};
+    for (double x = 1; x <= 8192; x *= 2) {
+      for (double y = 1; y <= (has_second_axis(family) ? 1e5 : 1); y *= 3) {
+        if (noise(random) > 1.07) continue;  // rows need not be alike
+        const double at_y = has_second_axis(family) ? y : 0;
+        const Seconds base = base_time(curve, x, at_y, kUnits);
+        curve.points.push_back({.x = x, .y = at_y, .time = base * noise(random), .samples = 1});
+      }
+    }
+    for (const double tolerance : {0.02, 0.05, 0.1}) {
+      const ThinnedCurve thin = thinned(curve, tolerance, kUnits);
+      EXPECT_EQ(thin.curve.points.size() + thin.errors.size(), curve.points.size());
+      EXPECT_EQ(thin.curve.points.front(), curve.points.front());
+      EXPECT_EQ(thin.curve.points.back(), curve.points.back());
+      for (const MeasuredPoint& point : curve.points) {
+        const Seconds guess = answer(thin.curve, point.x, point.y, kUnits).time;
+        ASSERT_NEAR(guess / point.time, 1, tolerance + 1e-12);
+      }
+    }
+  }
+}
+
+TEST(Thinning, UncertaintyGrowsToTheErrorOfWhatIsLeftOut) {
+  MeasuredCurve curve = constant_base(product(), "k");
+  for (double x = 1; x <= 64; x *= 2) add(curve, x, 0, x == 8 ? 1.04 : 1);
+  curve.median_error = 0.001;
+  curve.p90_error = 0.002;
+  EXPECT_GT(thinned(curve, 0.05, kUnits).curve.p90_error, 0.01);
+  curve.median_error = curve.p90_error = 0;  // unknown, and so it stays
+  EXPECT_EQ(thinned(curve, 0.05, kUnits).curve.p90_error, 0);
+}
+
+/// An H200 whose tables have these sources, each with the given number of products that no thinning
+/// shortens.
+Gpu timed(const std::vector<std::pair<std::string, int>>& sources) {
+  Gpu gpu = load_gpu("h200").gpu;
+  gpu.measured.emplace();
+  std::mt19937 random(9);
+  std::uniform_real_distribution<double> noise(1, 2);
+  for (const auto& [source, count] : sources) {
+    for (int i = 0; i < count; ++i) {
+      MeasuredCurve curve{.shape = product(256 * (i + 1)),
+                          .kernel = "k, " + source,
+                          .terms = {.floor = Seconds{1e-5}}};
+      for (double x = 1; x <= 512; x *= 2) add(curve, x, 0, 4 * noise(random));
+      gpu.measured->curves.push_back(std::move(curve));
+    }
+  }
+  return gpu;
+}
+
+TEST(Packing, OlderVersionsAreLeftOutFirstAndSaidToBe) {
+  const Gpu gpu = timed({{"vLLM 0.19.0", 40}, {"vLLM 0.24.0", 40}, {"SGLang 0.5.14", 40}});
+  const PackedTables all = pack_tables(gpu, {.gpu = gpu.name});
+  ASSERT_EQ(all.sources.size(), 3u);
+  EXPECT_EQ(all.sources[2].source, "vLLM 0.19.0");
+  EXPECT_TRUE(all.sources[2].kept);
+  const std::size_t room = all.sources[0].bytes + all.sources[1].bytes + 100;
+  const PackedTables two = pack_tables(gpu, {.gpu = gpu.name}, {.max_bytes = room});
+  EXPECT_LE(two.bytes.size(), room + 200);  // the line that says so
+  EXPECT_FALSE(two.sources[2].kept);
+  const auto tables = read_kernel_tables(gpu.name, two.bytes);
+  EXPECT_EQ(tables->groups().size(), 2u);
+  ASSERT_EQ(tables->record().left_out.size(), 1u);
+  EXPECT_THAT(tables->record().left_out[0], HasSubstr("vLLM 0.19.0: 40 curves"));
+  EXPECT_THROW(pack_tables(gpu, {.gpu = gpu.name}, {.max_bytes = 100}), Error);
+}
+
+TEST(Packing, OfSeveralKernelsTheOneThatAnswersIsKept) {
+  Gpu gpu = timed({{"vLLM 0.24.0", 1}});
+  MeasuredCurve faster = gpu.measured->curves[0];
+  faster.kernel = "faster, vLLM 0.24.0";
+  for (MeasuredPoint& point : faster.points) point.time = point.time / 1.5;
+  gpu.measured->curves.push_back(faster);
+  const PackedTables packed = pack_tables(gpu, {});
+  ASSERT_EQ(packed.groups.size(), 1u);
+  ASSERT_EQ(packed.groups[0].curves.size(), 1u);
+  EXPECT_EQ(packed.groups[0].curves[0].kernel, "faster, vLLM 0.24.0");
+}
+
+TEST(Packing, KernelsThatTheEngineDoesNotRunThereAreLeftOut) {
+  // TensorRT-LLM multiplies MXFP4 experts in MXFP8 on Blackwell, in 16 bits on Hopper.
+  MeasuredCurve curve{.shape = {.family = OperatorFamily::moe,
+                                .format = "mxfp4",
+                                .outputs = 2880,
+                                .inputs = 2880,
+                                .experts = 128,
+                                .experts_per_token = 4,
+                                .gated = true},
+                      .kernel = "moe_torch_flow, TRTLLM 1.3.0rc20",
+                      .terms = {.floor = Seconds{1e-3}}};
+  for (double x = 1; x <= 512; x *= 2) add(curve, x, 0, 500);
+  const auto packed = [&](const char* name) {
+    Gpu gpu = load_gpu(name).gpu;
+    gpu.measured.emplace();
+    gpu.measured->curves = {curve, constant_base(product(), "k, TRTLLM 1.3.0rc20")};
+    for (double x = 1; x <= 512; x *= 2) add(gpu.measured->curves[1], x, 0, 40);
+    return pack_tables(gpu, {});
+  };
+  EXPECT_EQ(packed("h200").groups.size(), 2u);
+  const PackedTables b200 = packed("b200");
+  ASSERT_EQ(b200.groups.size(), 1u);
+  EXPECT_EQ(b200.groups[0].group.key.family, OperatorFamily::gemm);
+  const auto tables = read_kernel_tables("b200", b200.bytes);
+  ASSERT_EQ(tables->record().left_out.size(), 1u);
+  EXPECT_THAT(tables->record().left_out[0], HasSubstr("TRTLLM 1.3.0rc20, mxfp4 moe: 1 curves"));
+}
+
+TEST(Packing, SourcesArePartedAndNcclIsItsOwn) {
+  Gpu gpu = timed({{"TRTLLM 1.2.0", 1}});
+  MeasuredCurve joined = gpu.measured->curves[0];
+  joined.kernel = "TRTLLM 1.2.0 or TRTLLM 1.3.0";
+  MeasuredCurve gather = constant_base({.family = OperatorFamily::collective,
+                                        .ranks = 8,
+                                        .exchange = Exchange::all_gather},
+                                       "NCCL, TRTLLM 2.29.2");
+  add(gather, 1e6, 0, 2);
+  gpu.measured->curves.push_back(joined);
+  gpu.measured->curves.push_back(gather);
+  const PackedTables packed = pack_tables(gpu, {});
+  ASSERT_EQ(packed.groups.size(), 2u);
+  std::vector<std::string> sources;
+  for (const PackedGroup& one : packed.groups) sources.push_back(one.group.source);
+  EXPECT_THAT(sources, testing::UnorderedElementsAre("NCCL 2.29.2", "TRTLLM 1.2.0"));
+}
+
+TEST(Packing, ErrorsOfWhatIsLeftOutAreStated) {
+  const Gpu h200 = load_gpu("h200").gpu;
+  Gpu gpu = h200;
+  gpu.measured.emplace();
+  MeasuredCurve curve = constant_base(product(), "k, vLLM 0.24.0");
+  for (double x = 1; x <= 512; x *= 2) add(curve, x, 0, 4 * (x == 16 || x == 64 ? 1.04 : 1));
+  gpu.measured->curves = {curve};
+  const PackedTables packed = pack_tables(gpu, {});
+  const TableGroup& group = packed.groups[0].group;
+  EXPECT_EQ(group.timed, 10);
+  EXPECT_EQ(packed.groups[0].curves[0].points.size(), 2u);
+  EXPECT_LT(group.median_error, 0.004);       // rounding alone
+  EXPECT_NEAR(group.p90_error, 0.04, 0.008);  // 1 - 1 / 1.04, and rounding
+  for (const MeasuredPoint& point : curve.points) {
+    const Seconds guess =
+        answer(packed.groups[0].curves[0], point.x, 0, gpu.multiprocessors).time;
+    EXPECT_NEAR(guess / point.time, 1, 0.05);
+  }
+}
+
+}  // namespace
+}  // namespace roofcast

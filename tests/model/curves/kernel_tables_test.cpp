@@ -1,0 +1,161 @@
+#include "model/curves/kernel_tables.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <map>
+#include <memory>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "base/error.hpp"
+
+namespace roofcast {
+namespace {
+
+OperatorShape product(std::int64_t outputs, std::int64_t inputs, const char* format = "bf16") {
+  return {.family = OperatorFamily::gemm, .format = format, .outputs = outputs, .inputs = inputs};
+}
+
+/// One point of `us` microseconds at a size of 1, on a base of a microsecond.
+MeasuredCurve curve(OperatorShape shape, const char* source, double us) {
+  return {.shape = std::move(shape),
+          .kernel = std::string("a kernel, ") + source,
+          .terms = {.floor = Seconds{1e-6}},
+          .points = {{.x = 1, .time = Seconds{us * 1e-6}, .samples = 1}}};
+}
+
+/// Tables of these curves, and how many of their groups were unpacked.
+struct Tables {
+  explicit Tables(const std::vector<MeasuredCurve>& curves) {
+    std::map<std::pair<std::string, GroupKey>, std::vector<MeasuredCurve>> groups;
+    for (const MeasuredCurve& one : curves) {
+      groups[{one.kernel.substr(one.kernel.find(", ") + 2), group_key(one.shape)}].push_back(one);
+    }
+    KernelTables::Contents contents;
+    std::vector<std::vector<MeasuredCurve>> lists;
+    for (auto& [key, list] : groups) {
+      std::ranges::sort(list, [](const auto& a, const auto& b) { return a.shape < b.shape; });
+      contents.groups.push_back({.source = key.first, .key = key.second});
+      lists.push_back(std::move(list));
+    }
+    contents.unpack = [this, lists](std::size_t group) {
+      ++unpacked;
+      return lists[group];
+    };
+    tables = std::make_unique<KernelTables>("invented", [contents] { return contents; });
+  }
+
+  /// Microseconds of the answer at a size of 1; 0: none.
+  double us(const OperatorShape& shape, const char* engine) const {
+    const CurveBlend blend = find_blend(*tables, shape, engine);
+    return blend.parts.empty() ? 0 : answer(blend, 1, 0, 1).time.value * 1e6;
+  }
+
+  std::atomic<int> unpacked = 0;
+  std::unique_ptr<KernelTables> tables;
+};
+
+TEST(KernelTables, TheEnginesOwnSourceAnswersThenTheNearest) {
+  const OperatorShape both = product(64, 64);
+  const OperatorShape old_only = product(64, 4096);
+  const OperatorShape other_only{.family = OperatorFamily::moe, .format = "bf16"};
+  const Tables all({curve(both, "vLLM 0.24.0", 24), curve(both, "vLLM 0.19.0", 19),
+                    curve(both, "SGLang 0.5.14", 5), curve(old_only, "vLLM 0.19.0", 190),
+                    curve(other_only, "SGLang 0.5.14", 50),
+                    curve(other_only, "TRTLLM 1.2.0", 12)});
+  EXPECT_DOUBLE_EQ(all.us(both, "vllm-0.24"), 24);
+  EXPECT_DOUBLE_EQ(all.us(both, "vllm-0.20"), 19);
+  EXPECT_DOUBLE_EQ(all.us(both, "sglang"), 5);
+  EXPECT_DOUBLE_EQ(all.us(both, "trtllm-1.2"), 24);
+  EXPECT_DOUBLE_EQ(all.us(both, ""), 24);
+  EXPECT_DOUBLE_EQ(all.us(old_only, "vllm-0.24"), 190);  // six octaves from 0.24's only product
+  EXPECT_DOUBLE_EQ(all.us(other_only, "vllm-0.24"), 50);
+  EXPECT_DOUBLE_EQ(all.us(other_only, "trtllm-1.2"), 12);
+}
+
+TEST(KernelTables, NearNeighboursOfTheEngineComeBeforeAnotherSourcesOwnShape) {
+  const Tables all({curve(product(64, 64), "vLLM 0.24.0", 24),
+                    curve(product(128, 64), "SGLang 0.5.14", 5),
+                    curve(product(4096, 64), "SGLang 0.5.14", 7)});
+  // An octave from vLLM's; the base is the same microsecond for all.
+  EXPECT_DOUBLE_EQ(all.us(product(128, 64), "vllm-0.24"), 24);
+  EXPECT_DOUBLE_EQ(all.us(product(4096, 64), "vllm-0.24"), 7);
+  // Six octaves from anything: the engine's own all the same.
+  EXPECT_DOUBLE_EQ(all.us(product(64, 4096), "vllm-0.24"), 24);
+}
+
+TEST(KernelTables, AProductWithinTheGridIsInterpolatedBetweenItsCell) {
+  std::vector<MeasuredCurve> corners = {curve(product(64, 64), "vLLM 0.24.0", 1),
+                                        curve(product(64, 256), "vLLM 0.24.0", 2),
+                                        curve(product(256, 64), "vLLM 0.24.0", 3),
+                                        curve(product(256, 256), "vLLM 0.24.0", 6)};
+  const auto answer_for = [](const std::vector<MeasuredCurve>& curves, const OperatorShape& shape) {
+    const Tables all(curves);
+    return answer(find_blend(*all.tables, shape, "vllm"), 1, 0, 1);
+  };
+  // Halfway on both axes in octaves: the mean of the four; on one only: of two.
+  const CurveAnswer middle = answer_for(corners, product(128, 128));
+  EXPECT_DOUBLE_EQ(middle.time.value, 3e-6);
+  EXPECT_EQ(middle.provenance, Provenance::interpolated);
+  const CurveAnswer edge = answer_for(corners, product(64, 128));
+  EXPECT_DOUBLE_EQ(edge.time.value, 1.5e-6);
+  EXPECT_EQ(edge.provenance, Provenance::interpolated);
+  EXPECT_EQ(answer_for(corners, product(128, 512)).provenance, Provenance::extended);
+  corners.pop_back();  // a cell that lacks a corner: neighbours
+  EXPECT_EQ(answer_for(corners, product(128, 128)).provenance, Provenance::extended);
+}
+
+TEST(KernelTables, LibrariesComeBeforeOtherEngines) {
+  const OperatorShape gather{
+      .family = OperatorFamily::collective, .ranks = 4, .exchange = Exchange::all_gather};
+  const Tables all({curve(gather, "vLLM 0.24.0", 24), curve(gather, "NCCL 2.29.2", 29)});
+  EXPECT_DOUBLE_EQ(all.us(gather, "sglang"), 29);
+  EXPECT_DOUBLE_EQ(all.us(gather, "vllm"), 24);
+}
+
+TEST(KernelTables, OnlyWhatIsAskedForIsUnpackedAndOnce) {
+  const Tables all({curve(product(64, 64), "vLLM 0.24.0", 24),
+                    curve(product(64, 64, "fp8"), "vLLM 0.24.0", 12),
+                    curve(product(64, 64), "SGLang 0.5.14", 5)});
+  EXPECT_EQ(all.unpacked, 0);
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 8; ++i) {
+    threads.emplace_back([&] { EXPECT_DOUBLE_EQ(all.us(product(64, 64), "vllm"), 24); });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(all.unpacked, 1);
+  EXPECT_DOUBLE_EQ(all.us(product(64, 64, "fp8"), "vllm"), 12);
+  EXPECT_EQ(all.unpacked, 2);
+}
+
+TEST(KernelTables, PromptsInABatchComeWithTheCurveOfOne) {
+  OperatorShape one{.family = OperatorFamily::prefill_attention, .query_heads = 8, .kv_heads = 8};
+  OperatorShape four = one;
+  four.prompts = 4;
+  OperatorShape two_of_another = one;
+  two_of_another.prompts = 2;
+  two_of_another.query_heads = 16;
+  const Tables all({curve(four, "vLLM 0.24.0", 30), curve(one, "vLLM 0.24.0", 10),
+                    curve(two_of_another, "vLLM 0.24.0", 20)});
+  const CurveBlend blend = find_blend(*all.tables, one, "vllm");
+  ASSERT_EQ(blend.batches.size(), 1u);
+  EXPECT_EQ(blend.batches[0].shape.prompts, 4);
+}
+
+TEST(KernelTables, AnUnreadableGroupSaysSoEachTime) {
+  const KernelTables tables("broken", [] {
+    KernelTables::Contents contents;
+    contents.groups = {{.source = "vLLM 0.24.0", .key = group_key(product(64, 64))}};
+    contents.unpack = [](std::size_t) -> std::vector<MeasuredCurve> { throw Error("damaged"); };
+    return contents;
+  });
+  EXPECT_THROW(find_blend(tables, product(64, 64), "vllm"), Error);
+  EXPECT_THROW(find_blend(tables, product(64, 64), "vllm"), Error);
+}
+
+}  // namespace
+}  // namespace roofcast
