@@ -35,10 +35,6 @@ Measured provenance_of(const ImportedRows& rows, const ImportRecord& record) {
   return measured;
 }
 
-bool is_attention(OperatorFamily family) {
-  return family == OperatorFamily::prefill_attention || family == OperatorFamily::decode_attention;
-}
-
 /// Adds what the tables state about the curve's kernel in addition to its times.
 void add_facts(const ImportedRows& rows, MeasuredCurve& curve) {
   for (const DecodeKernel& known : rows.decode_kernels) {

@@ -47,11 +47,15 @@ std::vector<OperatorShape> kernels_of(const OperatorShape& shape) {
     result.push_back(shape);
     result.back().window = 0;
   }
+  if (shape.family == OperatorFamily::memory_bound && shape.inputs > 0) {
+    result.push_back(shape);
+    result.back().inputs = 0;
+  }
   if (shape.power_law > 0) {
     result.push_back(shape);
     result.back().power_law = 0;
   }
-  if (has_second_axis(shape.family) && shape.cache == DType::fp8) {
+  if (is_attention(shape.family) && shape.cache == DType::fp8) {
     const std::size_t own = result.size();
     for (std::size_t i = 0; i < own; ++i) {
       result.push_back(result[i]);
@@ -69,8 +73,7 @@ std::vector<OperatorShape> stand_ins(const OperatorShape& shape) {
     result.push_back(shape);
     result.back().format = other;
   }
-  const bool attention = has_second_axis(shape.family);
-  if (attention && (shape.cache == DType::fp16 || shape.cache == DType::bf16)) {
+  if (is_attention(shape.family) && (shape.cache == DType::fp16 || shape.cache == DType::bf16)) {
     result.push_back(shape);
     result.back().cache = shape.cache == DType::fp16 ? DType::bf16 : DType::fp16;
   }
@@ -79,6 +82,7 @@ std::vector<OperatorShape> stand_ins(const OperatorShape& shape) {
 
 double octaves_between(const OperatorShape& a, const OperatorShape& b) {
   const auto octaves = [](std::int64_t from, std::int64_t to) {
+    if (from == to) return 0.0;
     return std::abs(chord_log2(static_cast<double>(to)) - chord_log2(static_cast<double>(from)));
   };
   return octaves(a.outputs, b.outputs) + octaves(a.inputs, b.inputs);
@@ -93,7 +97,10 @@ struct Neighbour {
 std::vector<Neighbour> neighbours_of(const Measured& measured, const OperatorShape& shape) {
   std::vector<Neighbour> all;
   for (const MeasuredCurve& curve : measured.curves) {
-    if (curve.shape.family != shape.family || curve.shape.format != shape.format) continue;
+    if (curve.shape.family != shape.family || curve.shape.format != shape.format ||
+        curve.shape.query_heads != shape.query_heads || curve.shape.name != shape.name) {
+      continue;
+    }
     all.push_back({octaves_between(curve.shape, shape), &curve});
   }
   std::stable_sort(all.begin(), all.end(),
@@ -148,7 +155,8 @@ CurveBlend find_blend(const Measured& measured, const OperatorShape& shape) {
       return blend;
     }
   }
-  if (shape.family != OperatorFamily::gemm) return {.shape = shape};
+  const bool rows = shape.family == OperatorFamily::memory_bound && shape.inputs > 0;
+  if (shape.family != OperatorFamily::gemm && !rows) return {.shape = shape};
   auto neighbours = neighbours_of(measured, shape);
   if (!neighbours.empty()) return blend_of(neighbours, shape);
   for (const OperatorShape& other : others) {

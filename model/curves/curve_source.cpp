@@ -70,6 +70,13 @@ std::string_view source_of(std::string_view kernel) {
   return comma == kEnd ? kernel : kernel.substr(comma + 2);
 }
 
+bool is_older(std::string_view version, std::string_view than) {
+  const Version other = version_of(than);
+  Version own = version_of(version);
+  own.resize(std::min(own.size(), other.size()));
+  return own < other;
+}
+
 Measured curves_of_engine(const Measured& measured, std::string_view engine) {
   const NamedVersion asked = parsed(engine, '-');
   if (std::find(kEngines.begin(), kEngines.end(), asked.engine) == kEngines.end()) return measured;

@@ -158,7 +158,8 @@ struct CurveBlend {
 /// attention, and where attention over an fp8 cache was not timed in its arithmetic that in the
 /// other. Then the same sizes in a format that the same kernels run (fp16 and bf16; AWQ and GPTQ as
 /// int4). Then, for a GEMM, the four timed (N, K) of the format that are nearest in log2 N + log2
-/// K, weighted by the inverse of that distance.
+/// K, weighted by the inverse of that distance, and for operators over rows those of the nearest
+/// lengths.
 CurveBlend find_blend(const Measured& measured, const OperatorShape& shape);
 
 /// The weighted mean of the parts' ratios, applied to each part's base at the blend's shape.
