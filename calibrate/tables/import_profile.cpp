@@ -57,7 +57,9 @@ void add_facts(const ImportedRows& rows, MeasuredCurve& curve) {
 Gpu import_profile(ImportedRows& rows, const Gpu& known, const ImportRecord& record) {
   refuse_beyond_physics(rows, known);
   refuse_cached_reads(rows, known);
+  refuse_launch_bound(rows);
   settle_duplicates(rows);
+  refuse_spikes(rows);
   if (rows.points.empty()) {
     throw Error(
         fmt::format("no profile: none of {} rows is usable: {}", rows.rows, main_reasons(rows)));
