@@ -34,12 +34,23 @@ double work_term(const ShapeWork& work, int term) {
 /// Points with equal keys share a base. Collectives have one each: their cost per byte depends on
 /// everything in their shape.
 using FamilyKey = std::tuple<OperatorFamily, std::string, DType, std::string, bool, Exchange, int,
-                             std::string, int, bool, bool>;
+                             std::string, int, bool, bool, bool, bool>;
 
 FamilyKey family_key(const TimedPoint& p) {
   const OperatorShape& s = p.shape;
-  return {s.family, s.format, s.cache,     s.name,       s.latent,        s.exchange,
-          s.ranks,  p.kernel, s.power_law, s.window > 0, s.fp8_arithmetic};
+  return {s.family,
+          s.format,
+          s.cache,
+          s.name,
+          s.latent,
+          s.exchange,
+          s.ranks,
+          p.kernel,
+          s.power_law,
+          s.window > 0,
+          s.fp8_arithmetic,
+          s.projections > 0,
+          s.family == OperatorFamily::gemm && s.query_heads > 0};
 }
 
 using CurveKey = std::tuple<OperatorShape, std::string>;

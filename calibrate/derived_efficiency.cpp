@@ -94,7 +94,9 @@ Curve merged(const Gpu& bare, const Measured& measured, const Floors& floors,
     const OperatorShape& shape = curve.shape;
     const bool plain = !shape.latent && !shape.beside_prefill && shape.expert_ranks == 1 &&
                        shape.power_law == 0 && shape.window == 0 && shape.prompts == 1 &&
-                       !shape.fp8_arithmetic;
+                       !shape.fp8_arithmetic && shape.projections == 0 &&
+                       (shape.family != OperatorFamily::gemm || shape.query_heads == 0) &&
+                       (shape.family != OperatorFamily::memory_bound || shape.inputs == 0);
     const bool taken = of_it(curve.shape) && plain;
     if (!taken || find_curve(measured, curve.shape) != &curve) continue;
     add_curve(curve, bare, floor_for(curve.shape.family, floors), octaves);

@@ -72,13 +72,18 @@ std::string variant_of(const OperatorShape& shape) {
   if (shape.window > 0) words += fmt::format(", window of {}", shape.window);
   if (shape.prompts > 1) words += fmt::format(", {} prompts", shape.prompts);
   if (shape.fp8_arithmetic) words += ", computed in fp8";
+  if (shape.projections > 0) words += fmt::format(", the whole block in {}", shape.format);
+  if (shape.compression > 1) words += fmt::format(", {} tokens an entry", shape.compression);
+  if (shape.index_heads > 0) words += fmt::format(", indexer of {} heads", shape.index_heads);
   return words;
 }
 
 std::string describe(const OperatorShape& shape) {
   switch (shape.family) {
     case OperatorFamily::gemm:
-      return fmt::format("{} x {} {}", shape.outputs, shape.inputs, shape.format);
+      return fmt::format("{}{} x {} {}",
+                         shape.query_heads > 0 ? fmt::format("{} of ", shape.query_heads) : "",
+                         shape.outputs, shape.inputs, shape.format);
     case OperatorFamily::moe:
       return fmt::format("{} of {} experts, {} x {} {}{}{}", shape.experts_per_token, shape.experts,
                          shape.outputs, shape.inputs, shape.format, shape.gated ? ", gated" : "",
@@ -92,9 +97,13 @@ std::string describe(const OperatorShape& shape) {
           name_of(shape.cache), shape.latent ? ", latent" : "",
           shape.beside_prefill ? ", in a call with prefill" : "", variant_of(shape));
     case OperatorFamily::memory_bound:
-      return shape.name;
+      return shape.inputs > 0 ? fmt::format("{}, rows of {}", shape.name, shape.inputs)
+                              : shape.name;
     case OperatorFamily::collective:
       return fmt::format("{} of {} GPUs", name_of(shape.exchange), shape.ranks);
+    case OperatorFamily::recurrent:
+      return fmt::format("{}, {} on {} heads of {} and {}", shape.name, shape.query_heads,
+                         shape.kv_heads, shape.head_dim, shape.value_dim);
   }
   return {};
 }

@@ -19,6 +19,7 @@
 #include "calibrate/tables/aiconfigurator.hpp"
 #include "calibrate/tables/import_profile.hpp"
 #include "calibrate/tables/llmservingsim.hpp"
+#include "calibrate/tables/other_tables.hpp"
 #include "model/io/gpu_reader.hpp"
 #include "model/io/model_reader.hpp"
 #include "reports/importers/metric_rows.hpp"
@@ -318,8 +319,9 @@ bool is_other_gpu(const std::string& device, const Gpu& gpu) {
 
 void read_source(const fs::path& path, const Gpu& gpu, ImportedRows& rows) {
   if (!fs::is_directory(path)) {
-    return read_aiconfigurator(
-        path.string(), rows, [&](const std::string& device) { return is_other_gpu(device, gpu); });
+    const auto other = [&](const std::string& device) { return is_other_gpu(device, gpu); };
+    if (read_other_table(path.string(), gpu, rows, other)) return;
+    return read_aiconfigurator(path.string(), rows, other);
   }
   const ProfilerMeta meta = read_profiler_meta((path.parent_path() / "meta.yaml").string());
   read_llmservingsim(path.string(), meta, profiled(meta, tensor_parallel_of(path), gpu), rows);

@@ -3,23 +3,20 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <map>
 #include <optional>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "base/error.hpp"
 #include "base/quantity.hpp"
-#include "calibrate/tables/table_file.hpp"
+#include "calibrate/tables/table_rows.hpp"
 
 namespace roofcast {
 
 namespace {
 
-constexpr double kMilliseconds = 1e-3;
 constexpr double kBytesPerElement = 2.0;
 
 // DeepSeek-V2 and V3, arXiv 2412.19437 section 4.2: the only latent attention in these tables.
@@ -27,60 +24,6 @@ constexpr std::int64_t kLatentRank = 512;
 constexpr std::int64_t kLatentRotary = 64;
 constexpr std::int64_t kLatentKeyPart =
     128;  // of a head's keys without the rotary part; and values
-
-constexpr const char* kNoNumber = "a size or time is not a number in its range";
-
-// 80 % interval of the difference between GPUs of one type: medians of 1 % to 3 % and p90 of 4 % to
-// 12 % between two collections of one table on two H200.
-constexpr double kSpread = 0.05;
-
-/// Names of number formats in the tables, and ours.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 10> kFormats{{
-    {"bfloat16", "bf16"},
-    {"float16", "fp16"},
-    {"fp8", "fp8"},
-    {"fp8_static", "fp8"},
-    {"fp8_block", "fp8_block"},
-    {"sq", "int8"},
-    {"int4_wo", "int4"},
-    {"w4a16_mxfp4", "mxfp4"},
-    {"mxfp4", "mxfp4"},
-    {"nvfp4", "nvfp4"},
-}};
-
-std::optional<std::string> format_of(const std::string& name) {
-  for (const auto& [theirs, ours] : kFormats) {
-    if (theirs == name) return std::string(ours);
-  }
-  return std::nullopt;
-}
-
-std::string framework_of(const std::string& name) { return name == "VLLM" ? "vLLM" : name; }
-
-/// "vllm_flash_attn_fa3, vLLM 0.24.0".
-std::string kernel_of(const TableFile& table) {
-  const std::string framework = framework_of(table.text("framework"));
-  const std::string& kernel = table.text("kernel_source");
-  const std::string engine = framework + " " + table.text("version");
-  return kernel.empty() || kernel == framework ? engine : kernel + ", " + engine;
-}
-
-/// Adds the row at (x, y) of `shape`, with the latency read from the table.
-void add_row(const TableFile& table, OperatorShape shape, double x, double y, ImportedRows& rows) {
-  const auto latency = table.number("latency");
-  if (!latency) {
-    leave_out(rows, Fate::refused, kNoNumber, table.place());
-    return;
-  }
-  add_point(rows, {.shape = std::move(shape),
-                   .kernel = kernel_of(table),
-                   .point = {.x = x,
-                             .y = y,
-                             .time = Seconds{*latency * kMilliseconds},
-                             .relative_spread = kSpread,
-                             .samples = 1},
-                   .name = table.place()});
-}
 
 void read_gemm(const TableFile& table, ImportedRows& rows) {
   const auto format = format_of(table.text("gemm_dtype"));
@@ -92,18 +35,11 @@ void read_gemm(const TableFile& table, ImportedRows& rows) {
   const auto n = table.count("n", 1);
   const auto k = table.count("k", 1);
   if (!m || !n || !k) {
-    leave_out(rows, Fate::refused, kNoNumber, table.place());
+    refuse_number(table, rows);
     return;
   }
   add_row(table, {.family = OperatorFamily::gemm, .format = *format, .outputs = *n, .inputs = *k},
-          static_cast<double>(*m), 0, rows);
-}
-
-std::optional<DType> cache_of(const std::string& name) {
-  if (name == "bfloat16") return DType::bf16;
-  if (name == "float16") return DType::fp16;
-  if (name == "fp8") return DType::fp8;
-  return std::nullopt;
+          kernel_of(table), static_cast<double>(*m), 0, rows);
 }
 
 /// Why an attention row cannot be used; nullopt if it can.
@@ -140,7 +76,7 @@ void read_attention(const TableFile& table, ImportedRows& rows) {
   const auto window = windowed ? table.count("window_size") : std::optional<std::int64_t>(0);
   if (!batch || !isl || !step || !heads || !kv_heads || !head_dim || !window ||
       *kv_heads > *heads) {
-    leave_out(rows, Fate::refused, kNoNumber, table.place());
+    refuse_number(table, rows);
     return;
   }
   if (*kv_heads == 0) kv_heads = heads;
@@ -161,7 +97,8 @@ void read_attention(const TableFile& table, ImportedRows& rows) {
     return;
   }
   if (*window > 0) y = std::min(y, *window);
-  add_row(table, shape, static_cast<double>(context ? *isl : *batch), static_cast<double>(y), rows);
+  add_row(table, shape, kernel_of(table), static_cast<double>(context ? *isl : *batch),
+          static_cast<double>(y), rows);
 }
 
 /// Nemotron 3's experts have no gate (up, squared ReLU, down). Only TensorRT-LLM's rows say so; the
@@ -187,7 +124,7 @@ std::optional<int> power_law_of(const std::string& distribution) {
 /// of a power law the one with the most pairs.
 void read_moe(const TableFile& table, ImportedRows& rows) {
   if (table.text("op_name") != "moe") {
-    leave_out(rows, Fate::unused, "experts behind DeepEP, by the tokens that a rank receives",
+    leave_out(rows, Fate::unused, "experts behind DeepEP, timed without sorting their pairs",
               table.place());
     return;
   }
@@ -211,7 +148,7 @@ void read_moe(const TableFile& table, ImportedRows& rows) {
   if (!tokens || !hidden || !width || !picked || !experts || !ranks || !expert_ranks ||
       *picked > *experts || *width % *ranks != 0 || *expert_ranks > *experts ||
       *experts % *expert_ranks != 0) {
-    leave_out(rows, Fate::refused, kNoNumber, table.place());
+    refuse_number(table, rows);
     return;
   }
   add_row(table,
@@ -224,21 +161,21 @@ void read_moe(const TableFile& table, ImportedRows& rows) {
            .gated = has_gate(table),
            .expert_ranks = static_cast<int>(*expert_ranks),
            .power_law = *power_law},
-          static_cast<double>(*tokens), 0, rows);
+          kernel_of(table), static_cast<double>(*tokens), 0, rows);
 }
 
 /// The attention kernel alone, of one rank's `num_heads`; `tp_size` only says how a model comes to
 /// them. SGLang's backends but trtllm_mla were timed with absorbed prompts, which SGLang does not
 /// run (its forward_normal expands keys and values).
 void read_latent(const TableFile& table, ImportedRows& rows) {
-  if (table.text("mla_dtype") == "fp8_block") {
-    leave_out(rows, Fate::unused, "whole attention modules of DeepEP's deployments", table.place());
+  if (table.text("mla_dtype") == "fp8_block") {  // of DeepEP's deployments
+    read_block(table, rows);
     return;
   }
   const bool generation = table.text("op_name").find("generation") != std::string::npos;
   const std::string& kernel = table.text("kernel_source");
   if (!generation && table.text("framework") == "SGLang" && kernel != "trtllm_mla") {
-    leave_out(rows, Fate::unused, "prompts of latent attention in the absorbed form",
+    leave_out(rows, Fate::refused, "prompts in the absorbed form, which SGLang does not run",
               table.place());
     return;
   }
@@ -252,7 +189,7 @@ void read_latent(const TableFile& table, ImportedRows& rows) {
   const auto step = table.count("step");
   const auto heads = table.count("num_heads", 1);
   if (!batch || !isl || !step || !heads) {
-    leave_out(rows, Fate::refused, kNoNumber, table.place());
+    refuse_number(table, rows);
     return;
   }
   const bool fp8 = table.text("mla_dtype") == "fp8";
@@ -266,7 +203,7 @@ void read_latent(const TableFile& table, ImportedRows& rows) {
              .value_dim = kLatentRank,
              .latent = true,
              .fp8_arithmetic = fp8},
-            static_cast<double>(*batch), static_cast<double>(*step + *isl), rows);
+            kernel_of(table), static_cast<double>(*batch), static_cast<double>(*step + *isl), rows);
     return;
   }
   add_row(table,
@@ -278,7 +215,7 @@ void read_latent(const TableFile& table, ImportedRows& rows) {
            .value_dim = kLatentKeyPart,
            .prompts = static_cast<int>(*batch),
            .fp8_arithmetic = fp8},
-          static_cast<double>(*isl), static_cast<double>(*step), rows);
+          kernel_of(table), static_cast<double>(*isl), static_cast<double>(*step), rows);
 }
 
 /// Reads the participants and the message size; the caller knows `exchange`.
@@ -286,14 +223,14 @@ void read_message(const TableFile& table, Exchange exchange, ImportedRows& rows)
   const auto ranks = table.count("num_gpus", 2);
   const auto elements = table.count("message_size", 1);
   if (!ranks || !elements) {
-    leave_out(rows, Fate::refused, kNoNumber, table.place());
+    refuse_number(table, rows);
     return;
   }
   add_row(table,
           {.family = OperatorFamily::collective,
            .ranks = static_cast<int>(*ranks),
            .exchange = exchange},
-          static_cast<double>(*elements) * kBytesPerElement, 0, rows);
+          kernel_of(table), static_cast<double>(*elements) * kBytesPerElement, 0, rows);
 }
 
 void read_all_reduce(const TableFile& table, ImportedRows& rows) {
@@ -329,15 +266,17 @@ struct Kind {
   void (*read)(const TableFile&, ImportedRows&);
 };
 
-void leave_module(const TableFile& table, ImportedRows& rows) {
-  leave_out(rows, Fate::unused, "whole attention modules: their projections are in the gemm table",
-            table.place());
+void read_module(const TableFile& table, ImportedRows& rows) {
+  const std::string& op = table.text("op_name");
+  const bool whole =
+      op.find("context") != std::string::npos || op.find("generation") != std::string::npos;
+  return whole ? read_block(table, rows) : read_block_part(table, rows);
 }
 
 /// In order of precedence: the first kind that matches is used.
 const std::vector<Kind>& kinds() {
   static const std::vector<Kind> all = {
-      {"attention module", {"gemm_type", "op_name"}, leave_module},
+      {"attention block", {"gemm_type", "op_name"}, read_module},
       {"gemm", {"gemm_dtype", "m", "n", "k"}, read_gemm},
       {"attention",
        {"attn_dtype", "kv_cache_dtype", "op_name", "batch_size", "isl", "num_heads",
@@ -352,6 +291,10 @@ const std::vector<Kind>& kinds() {
        read_latent},
       {"all-reduce", {"allreduce_dtype", "num_gpus", "message_size"}, read_all_reduce},
       {"nccl", {"nccl_dtype", "op_name", "num_gpus", "message_size"}, read_nccl},
+      {"absorbed products", {"bmm_dtype", "num_tokens", "num_heads"}, read_latent_product},
+      {"gated delta", {"d_conv", "num_k_heads", "num_v_heads", "phase"}, read_gated_delta},
+      {"mamba-2", {"d_conv", "d_state", "n_groups", "phase"}, read_mamba2},
+      {"quantisation", {"quant_dtype", "m", "k"}, read_quantisation},
   };
   return all;
 }
@@ -364,7 +307,8 @@ const Kind& kind_of(const TableFile& table, const std::string& path) {
   }
   throw Error(fmt::format(
       "{}: not a table of kernel times: it has the columns {}; expected those of aiconfigurator's "
-      "gemm, context or generation attention, moe, generation MLA, all-reduce or NCCL",
+      "gemm, attention, moe, MLA, attention modules, absorbed products, gated delta nets, Mamba-2, "
+      "quantisation, all-reduce or NCCL",
       path, fmt::join(table.columns(), ", ")));
 }
 

@@ -4,7 +4,10 @@
 //   gemm            one product; n outputs, k inputs
 //   attention       context: batches of equal prompts; generation: batches of equal context
 //   moe             a layer's experts, picked evenly or by a power law, spread over ranks or not
-//   MLA             the kernel alone; tables of whole modules also include projections
+//   MLA             the kernel alone, and its absorbed products
+//   modules         whole attention blocks: latent, sparse and DeepSeek-V4's
+//   gdn, mamba2     a row for each kernel of a recurrent mixer
+//   quantize        of activations to fp8
 //   collectives     the engine's own all-reduce inside graphs, and NCCL
 #pragma once
 

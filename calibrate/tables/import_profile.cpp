@@ -35,10 +35,6 @@ Measured provenance_of(const ImportedRows& rows, const ImportRecord& record) {
   return measured;
 }
 
-bool is_attention(OperatorFamily family) {
-  return family == OperatorFamily::prefill_attention || family == OperatorFamily::decode_attention;
-}
-
 /// Adds what the tables state about the curve's kernel in addition to its times.
 void add_facts(const ImportedRows& rows, MeasuredCurve& curve) {
   for (const DecodeKernel& known : rows.decode_kernels) {
@@ -61,7 +57,9 @@ void add_facts(const ImportedRows& rows, MeasuredCurve& curve) {
 Gpu import_profile(ImportedRows& rows, const Gpu& known, const ImportRecord& record) {
   refuse_beyond_physics(rows, known);
   refuse_cached_reads(rows, known);
+  refuse_launch_bound(rows);
   settle_duplicates(rows);
+  refuse_spikes(rows);
   if (rows.points.empty()) {
     throw Error(
         fmt::format("no profile: none of {} rows is usable: {}", rows.rows, main_reasons(rows)));

@@ -32,6 +32,11 @@ constexpr double kMaxDisagreement = 1.25;
 constexpr double kMaxImpossible = 0.05;
 constexpr double kFewImpossible = 20;  // points that condemn no file, however short
 
+// A kernel that starts later costs less than this over its neighbours; aiconfigurator 095f58a has
+// single rows of 150 times (TensorRT-LLM 1.3, latent attention of 32 sequences of 7 tokens on
+// H200).
+constexpr double kSpike = 3.0;
+
 // A buffer this many times larger than the cache is read almost entirely from memory.
 constexpr double kCacheReach = 1.5;
 
@@ -70,6 +75,30 @@ void refuse(ImportedRows& rows, std::vector<TimedPoint>& kept, const std::string
   std::erase_if(kept, wrong);
 }
 
+/// What a point's neighbours say of it: how much longer it took than the slowest of them, and
+/// whether any is larger.
+struct Neighbours {
+  Seconds slowest{};
+  bool larger = false;
+};
+
+/// Notes the neighbours of points along one axis; `order` has points of one curve and one place on
+/// the other axis beside each other, ascending.
+template <class Same>
+void note_neighbours(const std::vector<TimedPoint>& points, const std::vector<std::size_t>& order,
+                     Same same, std::vector<Neighbours>& notes) {
+  for (std::size_t i = 0; i + 1 < order.size(); ++i) {
+    const TimedPoint& smaller = points[order[i]];
+    const TimedPoint& larger = points[order[i + 1]];
+    if (!same(smaller, larger)) continue;
+    Neighbours& below = notes[order[i]];
+    Neighbours& above = notes[order[i + 1]];
+    below.slowest = std::max(below.slowest, larger.point.time);
+    below.larger = true;
+    above.slowest = std::max(above.slowest, smaller.point.time);
+  }
+}
+
 KernelKey experts_key(const TimedPoint& p) {
   KernelKey key{p.shape, p.kernel};
   key.first.power_law = 0;
@@ -89,10 +118,18 @@ std::optional<std::string> cached_read(const TimedPoint& p, const Gpu& gpu) {
   work.stored_bytes = Bytes{};
   if (p.point.time * kAboveStatedLimits < physical_limit(work, gpu)) return {};
   if (streams) return "activations read from the L2 cache";
-  return has_second_axis(work.family) ? kCachedReads : "weights read from the L2 cache";
+  if (work.family == OperatorFamily::recurrent) return "states read from the L2 cache";
+  return is_attention(work.family) ? kCachedReads : "weights read from the L2 cache";
 }
 
-bool reads_cache(const TimedPoint& p) { return p.shape.family == OperatorFamily::decode_attention; }
+/// Whole blocks read their weights, too.
+bool reads_cache(const TimedPoint& p) {
+  return p.shape.family == OperatorFamily::decode_attention && p.shape.projections == 0;
+}
+
+// Launches of one block vary by this between its shapes and collections (aiconfigurator 095f58a,
+// SGLang 0.5.14 on GB200: 1.60 and 1.68 ms at sizes that differ 64 times).
+constexpr double kLaunchBound = 1.5;
 
 }  // namespace
 
@@ -196,6 +233,46 @@ void settle_duplicates(ImportedRows& rows) {
   rows.points = std::move(settled);
 }
 
+void refuse_spikes(ImportedRows& rows) {
+  const std::vector<TimedPoint>& points = rows.points;
+  std::vector<Neighbours> notes(points.size());
+  std::vector<std::size_t> order(points.size());
+  for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+  const auto curve_of = [](const TimedPoint& p) { return std::tie(p.shape, p.kernel); };
+  const auto sort_by = [&](auto size) {
+    std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+      const TimedPoint& one = points[a];
+      const TimedPoint& two = points[b];
+      if (curve_of(one) != curve_of(two)) return curve_of(one) < curve_of(two);
+      return size(one.point) < size(two.point);
+    });
+  };
+  sort_by([](const MeasuredPoint& p) { return std::pair{p.x, p.y}; });
+  note_neighbours(
+      points, order,
+      [&](const TimedPoint& a, const TimedPoint& b) {
+        return a.point.x == b.point.x && curve_of(a) == curve_of(b);
+      },
+      notes);
+  sort_by([](const MeasuredPoint& p) { return std::pair{p.y, p.x}; });
+  note_neighbours(
+      points, order,
+      [&](const TimedPoint& a, const TimedPoint& b) {
+        return a.point.y == b.point.y && curve_of(a) == curve_of(b);
+      },
+      notes);
+  std::vector<TimedPoint> kept;
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    if (notes[i].larger && points[i].point.time > notes[i].slowest * kSpike) {
+      leave_out(rows, Fate::refused, "over three times as long as every neighbouring size",
+                points[i]);
+    } else {
+      kept.push_back(points[i]);
+    }
+  }
+  rows.points = std::move(kept);
+}
+
 void refuse_beyond_physics(ImportedRows& rows, const Gpu& gpu) {
   std::vector<TimedPoint> kept;
   std::set<KernelKey> too_fast;                           // experts, however they are picked
@@ -224,6 +301,26 @@ void refuse_beyond_physics(ImportedRows& rows, const Gpu& gpu) {
            return p.shape.family == OperatorFamily::moe && too_fast.contains(experts_key(p));
          });
   rows.points = std::move(kept);
+}
+
+void refuse_launch_bound(ImportedRows& rows) {
+  const auto key_of = [](const TimedPoint& p) {
+    KernelKey key{p.shape, p.kernel};
+    key.first.prompts = 1;
+    return key;
+  };
+  std::map<KernelKey, Seconds> shortest;
+  for (const TimedPoint& p : rows.points) {
+    if (!rows.eager_kernels.contains(p.kernel)) continue;
+    const auto [place, fresh] = shortest.try_emplace(key_of(p), p.point.time);
+    if (!fresh) place->second = std::min(place->second, p.point.time);
+  }
+  if (shortest.empty()) return;
+  refuse(rows, rows.points, "launched outside a graph, and decided by its launches",
+         [&](const TimedPoint& p) {
+           const auto found = shortest.find(key_of(p));
+           return found != shortest.end() && p.point.time < found->second * kLaunchBound;
+         });
 }
 
 void refuse_cached_reads(ImportedRows& rows, const Gpu& gpu) {

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -64,6 +65,7 @@ struct ImportedRows {
                                                   // commas
   std::vector<DecodeKernel> decode_kernels{};
   std::vector<KernelSource> sources{};
+  std::set<std::string> eager_kernels{};  // launched one by one, outside a graph
 };
 
 /// Starts the account of a file; further rows are its.
@@ -93,6 +95,11 @@ void add_version(ImportedRows& rows, const std::string& what, const std::string&
 /// All but one of those that agree are twins.
 void settle_duplicates(ImportedRows& rows);
 
+/// Refuses single points that took more than three times as long as every neighbouring size of
+/// their curve, larger ones among them: a disturbed timing, which would else stand for all larger
+/// sizes, since more work never takes less time (MeasuredTimes). Precondition: settle_duplicates().
+void refuse_spikes(ImportedRows& rows);
+
 /// Refuses points that are faster than the GPU's peaks and bandwidths allow. Those that only its
 /// memory rules out, and whose weights, keys and values fit the L2 cache one and a half times, were
 /// read from there and are refused as such. A file of which more than a twentieth (and 20 points)
@@ -100,6 +107,11 @@ void settle_duplicates(ImportedRows& rows);
 /// memory were fewer than stated (a router that picks groups first), at every size: all points of
 /// such experts and kernel are refused, however they are picked.
 void refuse_beyond_physics(ImportedRows& rows, const Gpu& gpu);
+
+/// Refuses points of kernels launched outside a graph that take less than half as long again as the
+/// shortest call of their kernel: their launches, not their work, decided. In a step the host
+/// launches ahead.
+void refuse_launch_bound(ImportedRows& rows);
 
 /// Refuses decode points whose keys and values fit the L2 cache one and a half times and that took
 /// less than the shortest call of their kernel plus reading from memory: a benchmark that reads one

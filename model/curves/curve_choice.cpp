@@ -55,11 +55,15 @@ std::vector<OperatorShape> kernels_of(const OperatorShape& shape) {
     result.push_back(shape);
     result.back().window = 0;
   }
+  if (shape.family == OperatorFamily::memory_bound && shape.inputs > 0) {
+    result.push_back(shape);
+    result.back().inputs = 0;
+  }
   if (shape.power_law > 0) {
     result.push_back(shape);
     result.back().power_law = 0;
   }
-  if (has_second_axis(shape.family) && shape.cache == DType::fp8) {
+  if (is_attention(shape.family) && shape.cache == DType::fp8) {
     const std::size_t own = result.size();
     for (std::size_t i = 0; i < own; ++i) {
       result.push_back(result[i]);
@@ -77,8 +81,7 @@ std::vector<OperatorShape> stand_ins(const OperatorShape& shape) {
     result.push_back(shape);
     result.back().format = other;
   }
-  const bool attention = has_second_axis(shape.family);
-  if (attention && (shape.cache == DType::fp16 || shape.cache == DType::bf16)) {
+  if (is_attention(shape.family) && (shape.cache == DType::fp16 || shape.cache == DType::bf16)) {
     result.push_back(shape);
     result.back().cache = shape.cache == DType::fp16 ? DType::bf16 : DType::fp16;
   }
@@ -87,6 +90,7 @@ std::vector<OperatorShape> stand_ins(const OperatorShape& shape) {
 
 double octaves_between(const OperatorShape& a, const OperatorShape& b) {
   const auto octaves = [](std::int64_t from, std::int64_t to) {
+    if (from == to) return 0.0;
     return std::abs(chord_log2(static_cast<double>(to)) - chord_log2(static_cast<double>(from)));
   };
   return octaves(a.outputs, b.outputs) + octaves(a.inputs, b.inputs);
@@ -138,7 +142,10 @@ template <class Curves>
 std::vector<Neighbour> neighbours_of(const Curves& curves, const OperatorShape& shape) {
   std::vector<Neighbour> all;
   for (const MeasuredCurve& curve : curves.like(shape)) {
-    if (curve.shape.family != shape.family || curve.shape.format != shape.format) continue;
+    if (curve.shape.family != shape.family || curve.shape.format != shape.format ||
+        curve.shape.query_heads != shape.query_heads || curve.shape.name != shape.name) {
+      continue;
+    }
     all.push_back({octaves_between(curve.shape, shape), &curve});
   }
   std::stable_sort(all.begin(), all.end(),
@@ -172,8 +179,8 @@ double share_between(const Around& around, std::int64_t wanted) {
   return (at(wanted) - at(around.low)) / (at(around.high) - at(around.low));
 }
 
-/// Where N and K lie within the grid of a source's products: the products at the corners of its cell,
-/// weighted bilinearly in log2 N and log2 K. No parts if a corner was not timed.
+/// Where N and K lie within the grid of a source's products: the products at the corners of its
+/// cell, weighted bilinearly in log2 N and log2 K. No parts if a corner was not timed.
 CurveBlend blend_of_cell(const SourceCurves& curves, const OperatorShape& shape) {
   CurveBlend blend{.shape = shape};
   Around outputs;
@@ -209,8 +216,8 @@ CurveBlend blend_of(const std::vector<Neighbour>& neighbours, const OperatorShap
   return blend;
 }
 
-/// The curves of several prompts by the kernel that answers for one; of a source that has chosen its
-/// kernels, by whichever it takes.
+/// The curves of several prompts by the kernel that answers for one; of a source that has chosen
+/// its kernels, by whichever it takes.
 template <class Curves>
 std::vector<MeasuredCurve> batches_of(const Curves& curves, const MeasuredCurve& one) {
   std::vector<MeasuredCurve> batches;
@@ -221,9 +228,8 @@ std::vector<MeasuredCurve> batches_of(const Curves& curves, const MeasuredCurve&
     const bool batched = curve.shape.prompts > 1 && shape == one.shape;
     if (batched && (Curves::kOneOfAShape || curve.kernel == one.kernel)) batches.push_back(curve);
   }
-  std::stable_sort(batches.begin(), batches.end(), [](const auto& a, const auto& b) {
-    return a.shape.prompts < b.shape.prompts;
-  });
+  std::stable_sort(batches.begin(), batches.end(),
+                   [](const auto& a, const auto& b) { return a.shape.prompts < b.shape.prompts; });
   return batches;
 }
 
@@ -247,7 +253,8 @@ CurveBlend blend_from(const Curves& curves, const OperatorShape& shape, double r
       return blend;
     }
   }
-  if (shape.family != OperatorFamily::gemm) return {.shape = shape};
+  const bool rows = shape.family == OperatorFamily::memory_bound && shape.inputs > 0;
+  if (shape.family != OperatorFamily::gemm && !rows) return {.shape = shape};
   if constexpr (Curves::kOneOfAShape) {
     if (CurveBlend cell = blend_of_cell(curves, shape); !cell.parts.empty()) return cell;
   }
@@ -346,9 +353,7 @@ CurveAnswer answer(const CurveBlend& blend, double x, double y, int multiprocess
     variance += blend.parts[i].weight * off * off;
   }
   deviation = std::hypot(deviation * std::sqrt(1.0 + 2.0 * blend.octaves), std::sqrt(variance));
-  return {.time = mean,
-          .provenance = provenance,
-          .relative_uncertainty = std::min(1.0, deviation)};
+  return {.time = mean, .provenance = provenance, .relative_uncertainty = std::min(1.0, deviation)};
 }
 
 }  // namespace roofcast

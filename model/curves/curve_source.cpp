@@ -85,6 +85,13 @@ bool is_of_engine(std::string_view source, std::string_view engine) {
   return place_of(asked) < kEngines.size() && parsed(source, ' ').engine == asked;
 }
 
+bool is_older(std::string_view version, std::string_view than) {
+  const Version other = version_of(than);
+  Version own = version_of(version);
+  own.resize(std::min(own.size(), other.size()));
+  return own < other;
+}
+
 bool is_nearer_source(std::string_view a, std::string_view b, std::string_view engine) {
   const NamedVersion asked = parsed(engine, '-');
   const NamedVersion first = parsed(a, ' ');

@@ -9,6 +9,10 @@ namespace roofcast {
 /// the whole name if it has one part.
 std::string_view source_of(std::string_view kernel);
 
+/// Whether a version is older than another, as far as that states it: "0.5.9" than "0.5.14", but
+/// not "0.24.1" than "0.24".
+bool is_older(std::string_view version, std::string_view than);
+
 /// Whether a source's kernels are those of `engine` ("vllm-0.19"): vLLM, SGLang and TensorRT-LLM
 /// have kernels of their own, other engines run whatever was timed.
 bool is_of_engine(std::string_view source, std::string_view engine);

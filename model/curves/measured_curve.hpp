@@ -138,9 +138,10 @@ CurveAnswer answer_without(const MeasuredCurve& curve, std::size_t left_out, int
 /// three of these.
 void set_errors(MeasuredCurve& curve, int multiprocessors);
 
-/// The curve of a shape on an engine ("vllm-0.19"; empty: none in particular). Where its own kernels
-/// were timed for the shape, those of the version nearest to it (model/curves/curve_source.hpp); of
-/// several the fastest (by the product of their time ratios at common points). Null: never timed.
+/// The curve of a shape on an engine ("vllm-0.19"; empty: none in particular). Where its own
+/// kernels were timed for the shape, those of the version nearest to it
+/// (model/curves/curve_source.hpp); of several the fastest (by the product of their time ratios at
+/// common points). Null: never timed.
 const MeasuredCurve* find_curve(const Measured& measured, const OperatorShape& shape,
                                 std::string_view engine = {});
 
@@ -151,8 +152,8 @@ struct CurveBlend {
     double weight = 1;  // weights sum to 1
   };
   std::vector<Part> parts{};  // empty: no answer
-  /// Prefill attention: several prompts in one call of the kernel that answers for one, ascending by
-  /// their number.
+  /// Prefill attention: several prompts in one call of the kernel that answers for one, ascending
+  /// by their number.
   std::vector<MeasuredCurve> batches{};
   double octaves = 0;     // distance from the nearest timed sizes to the shape's; 0: its own curve
   bool borrowed = false;  // from another format's kernels with the same arithmetic width
@@ -163,7 +164,8 @@ struct CurveBlend {
 /// attention, and where attention over an fp8 cache was not timed in its arithmetic that in the
 /// other. Then the same sizes in a format that the same kernels run (fp16 and bf16; AWQ and GPTQ as
 /// int4). Then, for a GEMM, the four timed (N, K) of the format that are nearest in log2 N + log2
-/// K, weighted by the inverse of that distance.
+/// K, weighted by the inverse of that distance, and for operators over rows those of the nearest
+/// lengths.
 CurveBlend find_blend(const Measured& measured, const OperatorShape& shape,
                       std::string_view engine = {});
 

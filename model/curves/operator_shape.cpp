@@ -31,6 +31,11 @@ constexpr std::array kFormats{
     KernelFormat{"gptq", kInt4ZeroBits, 16, 16, DType::bf16},
     KernelFormat{"mxfp4", 4.25, 16, 16, DType::bf16},
     KernelFormat{"nvfp4", 4.5, 4.5, 16, DType::fp4},
+    // Stored formats in another arithmetic, as kernel_format_name() names them.
+    KernelFormat{"int8 as bf16", 8, 16, 16, DType::bf16},
+    KernelFormat{"int4 as fp8", kInt4Bits, 8, 16, DType::fp8},
+    KernelFormat{"mxfp4 as fp8", 4.25, 8, 16, DType::fp8},
+    KernelFormat{"mxfp4 as fp4", 4.25, 4.25, 16, DType::fp4},
 };
 
 const KernelFormat& format_of(const OperatorShape& shape) {
@@ -43,10 +48,12 @@ ShapeWork gemm_work(const OperatorShape& shape, double tokens, double units) {
   const KernelFormat& format = format_of(shape);
   const double n = to_double(shape.outputs);
   const double k = to_double(shape.inputs);
-  const Bytes weight{n * k * format.weight_bits / 8.0};
-  const Bytes activations{tokens * (k * format.input_bits + n * format.output_bits) / 8.0};
-  const double tiles = std::max(1.0, tokens / kTile) * std::max(1.0, n / kTile);
-  return {.flops = Flops{2.0 * tokens * n * k},
+  const double products = to_double(std::max<std::int64_t>(1, shape.query_heads));
+  const Bytes weight{products * n * k * format.weight_bits / 8.0};
+  const Bytes activations{products * tokens * (k * format.input_bits + n * format.output_bits) /
+                          8.0};
+  const double tiles = products * std::max(1.0, tokens / kTile) * std::max(1.0, n / kTile);
+  return {.flops = Flops{2.0 * products * tokens * n * k},
           .bytes = weight + activations,
           .stored_bytes = weight,
           .waves = tiles / units};
@@ -132,6 +139,83 @@ ShapeWork decode_work(const OperatorShape& shape, double sequences, double atten
           .waves = std::max(0.0, sequences * heads / units - 1.0)};
 }
 
+/// Pairs of `tokens` new tokens and what each attends to within `window` tokens, its own among
+/// them; `cached` tokens precede them.
+double pairs_within(double tokens, double cached, double window) {
+  const double rising = std::clamp(window - cached, 0.0, tokens);
+  return rising * cached + rising * (rising + 1) / 2 + (tokens - rising) * window;
+}
+
+/// A whole attention block over `sequences` of `tokens` new and `cached` earlier tokens each.
+ShapeWork block_work(const OperatorShape& shape, double sequences, double tokens, double cached,
+                     double units) {
+  const double all = cached + tokens;
+  const double compression = to_double(shape.compression);
+  const double selected = shape.window > 0 ? to_double(shape.window) : all / compression;
+  const double local = to_double(shape.local_tokens);
+  const double pairs =
+      sequences * (pairs_within(tokens, cached, selected * compression) / compression +
+                   pairs_within(tokens, cached, local));
+  const double scanned = sequences * pairs_within(tokens, cached, all) / compression;
+  const double index = to_double(shape.index_heads * shape.index_dim);
+  const KernelFormat& format = format_of(shape);
+  const double matrices = to_double(shape.projections);
+  const double new_tokens = sequences * tokens;
+  const double entries = std::min(cached / compression, selected) + std::min(cached, local);
+  const double keys = shape.index_heads > 0 ? cached / compression * to_double(shape.index_dim) : 0;
+  const Bytes stored{matrices * format.weight_bits / 8.0 +
+                     sequences *
+                         (entries * to_double(shape.entry) * bits_of(shape.cache) / 8.0 + keys)};
+  const Bytes activations{new_tokens * 2.0 * to_double(shape.inputs) * format.output_bits / 8.0};
+  return {.flops = Flops{2.0 * new_tokens * matrices + pairs * pair_flops(shape) +
+                         scanned * 2.0 * index},
+          .bytes = stored + activations,
+          .stored_bytes = stored,
+          .waves = std::max(1.0, new_tokens / kTile) * to_double(shape.query_heads) / units};
+}
+
+ShapeWork attention_work(const OperatorShape& shape, double x, double y, double units) {
+  const bool prefill = shape.family == OperatorFamily::prefill_attention;
+  if (shape.projections > 0) {
+    return prefill ? block_work(shape, shape.prompts, x, y, units)
+                   : block_work(shape, x, 1, std::max(0.0, y - 1), units);
+  }
+  return prefill ? prefill_work(shape, x, y, units) : decode_work(shape, x, y, units);
+}
+
+bool is_convolution(const OperatorShape& shape) {
+  return shape.name.find("conv") != std::string::npos;
+}
+
+bool continues_sequences(const OperatorShape& shape) { return shape.name.ends_with("update"); }
+
+/// Depthwise convolution over keys, queries and values (of Mamba-2: B, C and x), or the recurrence
+/// over a state of key x value elements for each head: decayed, corrected by the new key, read by
+/// the query. A new prompt has no state to read; each sequence's state is written.
+ShapeWork recurrent_work(const OperatorShape& shape, double tokens, double sequences,
+                         double units) {
+  const double heads = to_double(shape.query_heads);
+  const double values = heads * to_double(shape.value_dim);
+  const double channels = 2.0 * to_double(shape.kv_heads * shape.head_dim) + values;
+  const double taps = to_double(shape.outputs);
+  constexpr double kActivation = 2.0;  // bytes
+  const double all = tokens * sequences;
+  const double moves = continues_sequences(shape) ? 2.0 : 1.0;
+  if (is_convolution(shape)) {
+    const Bytes stored{sequences * moves * channels * (taps - 1.0) * kActivation};
+    return {.flops = Flops{2.0 * all * channels * taps},
+            .bytes = stored + Bytes{all * 2.0 * channels * kActivation},
+            .stored_bytes = stored,
+            .waves = all * channels / (kTile * kTile) / units};
+  }
+  const double state = values * to_double(shape.head_dim);
+  const Bytes stored{sequences * moves * state * bits_of(shape.cache) / 8.0};
+  return {.flops = Flops{6.0 * all * state},
+          .bytes = stored + Bytes{all * (channels + values) * kActivation},
+          .stored_bytes = stored,
+          .waves = sequences * heads * std::max(1.0, tokens / kTile) / units};
+}
+
 }  // namespace
 
 std::string_view name_of(OperatorFamily family) {
@@ -148,6 +232,8 @@ std::string_view name_of(OperatorFamily family) {
       return "memory_bound";
     case OperatorFamily::collective:
       return "collective";
+    case OperatorFamily::recurrent:
+      return "recurrent";
   }
   return "unknown";
 }
@@ -168,8 +254,12 @@ std::string_view name_of(Exchange exchange) {
   return "unknown";
 }
 
-bool has_second_axis(OperatorFamily family) {
+bool is_attention(OperatorFamily family) {
   return family == OperatorFamily::prefill_attention || family == OperatorFamily::decode_attention;
+}
+
+bool has_second_axis(OperatorFamily family) {
+  return is_attention(family) || family == OperatorFamily::recurrent;
 }
 
 const KernelFormat* kernel_format(std::string_view name) {
@@ -207,9 +297,10 @@ ShapeWork shape_work(const OperatorShape& shape, double x, double y, int multipr
     case OperatorFamily::moe:
       return moe_work(shape, x, units);
     case OperatorFamily::prefill_attention:
-      return prefill_work(shape, x, y, units);
     case OperatorFamily::decode_attention:
-      return decode_work(shape, x, y, units);
+      return attention_work(shape, x, y, units);
+    case OperatorFamily::recurrent:
+      return recurrent_work(shape, x, y, units);
     case OperatorFamily::memory_bound:
     case OperatorFamily::collective:
       break;

@@ -22,8 +22,9 @@ enum class OperatorFamily {
   decode_attention,
   memory_bound,  // norms, RoPE, activations, KV writes, embedding, sampling
   collective,
+  recurrent,  // convolution and state of linear attention and state-space mixers
 };
-constexpr int kOperatorFamilies = 6;
+constexpr int kOperatorFamilies = 7;
 
 std::string_view name_of(OperatorFamily family);
 
@@ -33,16 +34,22 @@ enum class Exchange { all_reduce, all_gather, reduce_scatter, all_to_all, point_
 std::string_view name_of(Exchange exchange);
 
 /// Fields that a family does not use keep their defaults, so that equal operators compare equal.
-///   gemm               format, outputs (N), inputs (K)
+///   gemm               format, outputs (N), inputs (K); query_heads above 0: one such product for
+///                      each head, batched, where each token has an input of its own for each
 ///   moe                format, outputs (width of one expert), inputs (hidden size), experts,
 ///                      experts_per_token, gated: a layer's experts on one rank, from chosen and
 ///                      sorted token-expert pairs to the weighted sum of their results;
 ///                      power_law; expert_ranks above 1: one rank's part of `experts` spread whole
 ///                      over so many ranks
 ///   *_attention        cache, query_heads, kv_heads, head_dim, value_dim, latent, window,
-///                      fp8_arithmetic; decode also beside_prefill, prefill also prompts
-///   memory_bound       name
+///                      fp8_arithmetic; decode also beside_prefill, prefill also prompts; a whole
+///                      block also format, inputs (hidden size), projections, entry, compression,
+///                      local_tokens, index_heads, index_dim
+///   memory_bound       name; quantise_activations and activation_scales also inputs (of a row)
 ///   collective         exchange, ranks
+///   recurrent          name (which kernel), cache (of the state), query_heads (value heads),
+///                      kv_heads (key heads, or groups), head_dim (of keys, or the state's),
+///                      value_dim, outputs (taps of the convolution)
 struct OperatorShape {
   OperatorFamily family = OperatorFamily::gemm;
   std::string name{};         // Work::name ("norms", "rope", "activation", ...)
@@ -73,12 +80,27 @@ struct OperatorShape {
   int prompts = 1;
   /// Queries are quantised too, so that products of attention run in fp8.
   bool fp8_arithmetic = false;
+  // Attention timed as an engine's whole block: projections, norms, rotary embedding, cache write
+  // and attention.
+  /// Elements of the block's matrices on one rank; 0: attention alone.
+  std::int64_t projections = 0;
+  /// Elements of a cached entry, whatever attention expands them to.
+  std::int64_t entry = 0;
+  std::int64_t compression = 1;   // tokens of a cached entry
+  std::int64_t local_tokens = 0;  // attended to besides, uncompressed
+  // The indexer that selects the `window` entries; 0: none.
+  std::int64_t index_heads = 0;
+  std::int64_t index_dim = 0;
 
   auto operator<=>(const OperatorShape&) const = default;
 };
 
-/// Whether the family's size has a second axis (attention: tokens already in the cache).
+/// Whether the family's size has a second axis (attention: tokens already in the cache; recurrent
+/// kernels: sequences).
 bool has_second_axis(OperatorFamily family);
+
+/// Attention of either kind.
+bool is_attention(OperatorFamily family);
 
 /// How kernels process a stored format.
 struct KernelFormat {
@@ -119,7 +141,9 @@ struct ShapeWork {
 /// queries of one head (prefill), (sequence, KV head) pairs beyond the first wave (decode). They
 /// are not rounded up: kernels choose other tiles and split the inner dimension, so the steps would
 /// be in the wrong places. Precondition: x >= 0, y >= 0, format known.
-/// Of uneven experts the work is that of evenly picked ones.
+/// Of uneven experts the work is that of evenly picked ones. Of a whole attention block it is the
+/// least that any form needs: its matrices once, the entries that one token selects, keys and
+/// values of `head_dim` and `value_dim`.
 ShapeWork shape_work(const OperatorShape& shape, double x, double y, int multiprocessors);
 
 /// The shape with the least work that a call of `shape` may have had: uneven routing may pick as

@@ -100,8 +100,16 @@ Json shape_json(const OperatorShape& shape) {
       json["exchange"] = name_of(shape.exchange);
       json["ranks"] = shape.ranks;
       break;
+    case OperatorFamily::recurrent:
+      json["name"] = shape.name;
+      json["cache"] = name_of(shape.cache);
+      break;
   }
   for (const SizeKey& size : size_keys(shape.family)) json[size.key] = shape.*size.field;
+  for (const OptionalSize& size : optional_sizes(shape.family)) {
+    if (shape.*size.field != size.without) json[size.key] = shape.*size.field;
+  }
+  if (shape.projections > 0) json["format"] = shape.format;
   if (shape.family == OperatorFamily::moe) json["gated"] = shape.gated;
   if (shape.latent) json["latent"] = true;
   if (shape.beside_prefill) json["beside_prefill"] = true;

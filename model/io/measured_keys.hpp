@@ -17,6 +17,7 @@ inline constexpr std::array kFamilies{
     OperatorFamily::decode_attention,
     OperatorFamily::memory_bound,
     OperatorFamily::collective,
+    OperatorFamily::recurrent,
 };
 
 inline constexpr std::array kExchanges{Exchange::all_reduce, Exchange::all_gather,
@@ -42,6 +43,50 @@ inline constexpr std::array kAttentionSizes{
     SizeKey{"value_dim", &OperatorShape::value_dim},
 };
 
+inline constexpr std::array kRecurrentSizes{
+    SizeKey{"query_heads", &OperatorShape::query_heads},
+    SizeKey{"kv_heads", &OperatorShape::kv_heads},
+    SizeKey{"head_dim", &OperatorShape::head_dim},
+    SizeKey{"value_dim", &OperatorShape::value_dim},
+    SizeKey{"taps", &OperatorShape::outputs},
+};
+
+/// A whole number that only some shapes of a family have, and its value in the others.
+struct OptionalSize {
+  const char* key;
+  std::int64_t OperatorShape::*field;
+  std::int64_t without;
+};
+inline constexpr std::array kBatchedSizes{OptionalSize{"products", &OperatorShape::query_heads, 0}};
+inline constexpr std::array kRowSizes{OptionalSize{"inputs", &OperatorShape::inputs, 0}};
+inline constexpr std::array kBlockSizes{
+    OptionalSize{"projections", &OperatorShape::projections, 0},
+    OptionalSize{"inputs", &OperatorShape::inputs, 0},
+    OptionalSize{"entry", &OperatorShape::entry, 0},
+    OptionalSize{"compression", &OperatorShape::compression, 1},
+    OptionalSize{"local_tokens", &OperatorShape::local_tokens, 0},
+    OptionalSize{"index_heads", &OperatorShape::index_heads, 0},
+    OptionalSize{"index_dim", &OperatorShape::index_dim, 0},
+};
+
+/// The optional sizes of a family's shapes.
+inline std::span<const OptionalSize> optional_sizes(OperatorFamily family) {
+  switch (family) {
+    case OperatorFamily::gemm:
+      return kBatchedSizes;
+    case OperatorFamily::prefill_attention:
+    case OperatorFamily::decode_attention:
+      return kBlockSizes;
+    case OperatorFamily::memory_bound:
+      return kRowSizes;
+    case OperatorFamily::moe:
+    case OperatorFamily::collective:
+    case OperatorFamily::recurrent:
+      break;
+  }
+  return {};
+}
+
 /// The sizes in a family's shape, in the order in which they are written.
 inline std::span<const SizeKey> size_keys(OperatorFamily family) {
   switch (family) {
@@ -52,6 +97,8 @@ inline std::span<const SizeKey> size_keys(OperatorFamily family) {
     case OperatorFamily::prefill_attention:
     case OperatorFamily::decode_attention:
       return kAttentionSizes;
+    case OperatorFamily::recurrent:
+      return kRecurrentSizes;
     case OperatorFamily::memory_bound:
     case OperatorFamily::collective:
       break;

@@ -47,6 +47,7 @@ constexpr std::size_t kMaxCurves = 262144;
 std::vector<std::string> shape_keys(OperatorFamily family) {
   std::vector<std::string> keys;
   for (const SizeKey& size : size_keys(family)) keys.emplace_back(size.key);
+  for (const OptionalSize& size : optional_sizes(family)) keys.emplace_back(size.key);
   switch (family) {
     case OperatorFamily::gemm:
       keys.emplace_back("format");
@@ -56,7 +57,8 @@ std::vector<std::string> shape_keys(OperatorFamily family) {
       break;
     case OperatorFamily::prefill_attention:
     case OperatorFamily::decode_attention:
-      keys.insert(keys.end(), {"cache", "latent", "writes_cache", "window", "fp8_arithmetic"});
+      keys.insert(keys.end(),
+                  {"cache", "latent", "writes_cache", "window", "fp8_arithmetic", "format"});
       if (family == OperatorFamily::prefill_attention) {
         keys.emplace_back("prompts");
         break;
@@ -68,6 +70,9 @@ std::vector<std::string> shape_keys(OperatorFamily family) {
       break;
     case OperatorFamily::collective:
       keys.insert(keys.end(), {"exchange", "ranks"});
+      break;
+    case OperatorFamily::recurrent:
+      keys.insert(keys.end(), {"name", "cache"});
       break;
   }
   return keys;
@@ -122,6 +127,9 @@ OperatorShape read_shape(const ProfileSection& section, OperatorFamily family) {
   for (const SizeKey& size : size_keys(family)) {
     shape.*size.field = whole_number(section, size.key, kSize);
   }
+  for (const OptionalSize& size : optional_sizes(family)) {
+    if (section.has(size.key)) shape.*size.field = whole_number(section, size.key, kSize);
+  }
   switch (family) {
     case OperatorFamily::moe:
       shape.gated = flag(section, "gated");
@@ -145,6 +153,7 @@ OperatorShape read_shape(const ProfileSection& section, OperatorFamily family) {
         shape.prompts = static_cast<int>(whole_number(section, "prompts", kPrompts));
       }
       if (section.has("fp8_arithmetic")) shape.fp8_arithmetic = flag(section, "fp8_arithmetic");
+      if (shape.projections > 0) shape.format = format_at(section);
       if (section.has("beside_prefill")) shape.beside_prefill = flag(section, "beside_prefill");
       break;
     case OperatorFamily::memory_bound:
@@ -153,6 +162,10 @@ OperatorShape read_shape(const ProfileSection& section, OperatorFamily family) {
     case OperatorFamily::collective:
       shape.exchange = one_of(section, "exchange", kExchanges);
       shape.ranks = static_cast<int>(whole_number(section, "ranks", kRanks));
+      break;
+    case OperatorFamily::recurrent:
+      shape.name = text(section, "name");
+      shape.cache = dtype_at(section, "cache");
       break;
   }
   check_shape(section, shape);
@@ -181,7 +194,7 @@ MeasuredPoint read_point(const ProfileSection& curve, const std::string& where, 
     curve.fail(where,
                fmt::format("is not [{}, time_s, relative_spread, samples]", two ? "x, y" : "x"));
   }
-  const Range& prefix = family == OperatorFamily::decode_attention ? kTokens : kPrefix;
+  const Range& prefix = family == OperatorFamily::prefill_attention ? kPrefix : kTokens;
   const std::size_t time = columns - 3;
   return {.x = checked(curve, where, values[0], range_of_x(family)),
           .y = two ? checked(curve, where, values[1], prefix) : 0.0,

@@ -1,6 +1,7 @@
 #include "model/step/deployment_operators.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <span>
 #include <utility>
@@ -9,6 +10,7 @@
 #include "model/architecture/expert_load.hpp"
 #include "model/architecture/weights.hpp"
 #include "model/step/efficiency.hpp"
+#include "model/step/timed_block.hpp"
 
 namespace roofcast {
 
@@ -36,7 +38,7 @@ bool same_shape(const LinearOperator& a, const LinearOperator& b) {
          a.flops_each == b.flops_each && a.activation_each == b.activation_each &&
          a.stored_fixed == b.stored_fixed && a.experts == b.experts &&
          a.expert_bytes == b.expert_bytes && a.wait == b.wait && a.serial == b.serial &&
-         a.shape == b.shape;
+         a.shape == b.shape && a.block == b.block && a.phase == b.phase;
 }
 
 /// Equal layers, counted once, in order of first appearance.
@@ -197,17 +199,128 @@ LinearOperator all_reduce_operator(const Deployment& deployment, std::int64_t ca
   return op;
 }
 
-void add_matrices(const Deployment& deployment, const LayerGroup& group, StepOperators& out) {
+/// The index of the layers' attention block, added if it is new; kNoBlock if the GPU's curves time
+/// none.
+int block_of(const Deployment& deployment, const Layer& layer, StepOperators& out) {
+  if (!deployment.gpu.measured && !deployment.gpu.tables) return kNoBlock;
+  const auto shapes = block_shapes(layer, deployment.model.hidden, deployment.model.activation,
+                                   deployment.parallel, deployment.engine.kv_cache_dtype);
+  if (!shapes) return kNoBlock;
+  const auto known = std::find(out.blocks.begin(), out.blocks.end(), *shapes);
+  if (known != out.blocks.end()) return static_cast<int>(known - out.blocks.begin());
+  if (!has_block_times(*shapes, deployment.gpu, deployment.engine.version)) return kNoBlock;
+  out.blocks.push_back(*shapes);
+  return static_cast<int>(out.blocks.size()) - 1;
+}
+
+/// Whether the GPU's curves time the shape, or one that answers for it.
+bool is_timed(const Deployment& deployment, const OperatorShape& shape) {
+  return deployment.gpu.measured && !find_blend(*deployment.gpu.measured, shape).parts.empty();
+}
+
+/// The products of latent attention in its absorbed form, for each head: its queries to the
+/// latent's width, and the sum of latents to its values.
+std::array<LinearOperator, 2> absorbed_products(const Deployment& deployment,
+                                                const LatentAttention& a, const Layer& layer,
+                                                std::int64_t layers) {
+  const std::int64_t heads = heads_per_rank(a.query_heads, deployment.parallel.tensor);
+  // SGLang keeps what it absorbs in fp8 where the weights are (0.5.14, deepseek_v2's w_kc); vLLM
+  // and TensorRT-LLM in 16 bits (vLLM 0.24, MLAAttention's W_UK_T; TensorRT-LLM 1.3,
+  // k_b_proj_trans).
+  const bool narrow =
+      deployment.engine.name.starts_with("sglang") && layer.mixer_format.bits_per_weight < 16;
+  const WeightFormat format = plain_format(narrow ? DType::fp8 : deployment.model.activation);
+  const auto product = [&](const char* name, std::int64_t outputs, std::int64_t inputs) {
+    const double n = to_double(heads * outputs);
+    const double k = to_double(inputs);
+    LinearOperator op;
+    op.work.name = name;
+    op.work.family = OperatorFamily::gemm;
+    op.work.calls = layers;
+    op.work.compute = format.compute;
+    op.work.format = format.name;
+    op.work.library = deployment.engine.kernel_library;
+    op.work.weight_bits = format.bits_per_weight;
+    op.flops_each = 2.0 * n * k;
+    op.stored_fixed = n * k * format.bits_per_weight / 8.0;
+    op.activation_each =
+        to_double(heads) * k * input_bytes(format) + n * activation_bytes(deployment);
+    op.shape = {.family = OperatorFamily::gemm,
+                .format = format.name,
+                .outputs = outputs,
+                .inputs = inputs,
+                .query_heads = heads};
+    return op;
+  };
+  return {product("absorbed_keys", a.kv_lora_rank, a.nope_dim),
+          product("absorbed_values", a.value_head_dim, a.kv_lora_rank)};
+}
+
+/// Adds the absorbed products and leaves what they do not compute to `expanding`, the product of
+/// the same weights that expands keys and values of prompts. No effect where they were not timed.
+void add_absorbed(const Deployment& deployment, const Layer& layer, std::int64_t layers, int block,
+                  LinearOperator& expanding, StepOperators& out) {
+  const auto* a = std::get_if<LatentAttention>(&layer.mixer);
+  if (a == nullptr) return;
+  auto products = absorbed_products(deployment, *a, layer, layers);
+  for (const LinearOperator& op : products) {
+    if (!is_timed(deployment, op.shape)) return;
+  }
+  // Prompts of sparse attention are absorbed, too.
+  const bool all = a->span.kind == AttentionSpan::Kind::sparse;
+  if (all) {
+    expanding.work.calls = 0;
+  } else {
+    expanding.phase = Phase::prefill;
+  }
+  for (LinearOperator& op : products) {
+    op.phase = all ? Phase::all : Phase::decode;
+    op.block = block;
+    add_operator(out.per_token, std::move(op));
+  }
+}
+
+/// Whether kernels that find a scale for each row run, as timed: not in TensorRT-LLM, whose fp8
+/// checkpoints bring scales (ModelOpt) and whose blocks have a kernel of their own
+/// (fp8_quantize_1x128), but in vLLM and SGLang, unless a checkpoint brings scales.
+bool finds_scales(const Deployment& deployment) {
+  return !deployment.engine.name.starts_with("trtllm");
+}
+
+/// Adds what a matrix's input needs before a product in 8 bits.
+void add_quantisation(const Deployment& deployment, const WeightFormat& format,
+                      const LinearOperator& product, StepOperators& out) {
+  const std::int64_t inputs = product.shape.inputs;
+  const double bytes = activation_bytes(deployment) + input_bytes(format);
+  const auto add = [&](const char* name) {
+    LinearOperator op =
+        memory_bound_operator(deployment, name, product.work.calls, to_double(inputs) * bytes);
+    op.shape.inputs = inputs;
+    op.block = product.block;
+    op.phase = product.phase;
+    const bool extra = op.work.name != "quantise_activations";
+    if (extra && !is_timed(deployment, op.shape)) return;
+    add_operator(out.per_token, std::move(op));
+  };
+  add("quantise_activations");
+  if (finds_scales(deployment)) add("activation_scales");
+}
+
+void add_matrices(const Deployment& deployment, const LayerGroup& group, int block,
+                  StepOperators& out) {
   const Transformer& model = deployment.model;
   const std::vector<Weight> weights = layer_weights(group.layer, model.hidden, model.activation);
   for (const Weight& weight : weights) {
     if (!weight.multiplies || weight.split == Split::expert) continue;
-    add_operator(out.per_token, gemm_operator(deployment, weight, group.count));
+    const int own_block = is_of_block(weight) ? block : kNoBlock;
+    LinearOperator product = gemm_operator(deployment, weight, group.count);
+    product.block = own_block;
+    if (weight.name == "kv_b_proj") {
+      add_absorbed(deployment, group.layer, group.count, own_block, product, out);
+    }
+    add_operator(out.per_token, product);
     if (bits_of(weight.format.compute) > 8) continue;
-    const double inputs = to_double(shard(weight, deployment.parallel).inputs);
-    const double bytes = activation_bytes(deployment) + input_bytes(weight.format);
-    add_operator(out.per_token, memory_bound_operator(deployment, "quantise_activations",
-                                                      group.count, inputs * bytes));
+    add_quantisation(deployment, weight.format, product, out);
   }
   add_operator(out.per_token, expert_operator(deployment, group.layer, weights, group.count));
 }
@@ -345,8 +458,9 @@ void add_ends(const Deployment& deployment, const Ends& ends, StepOperators& out
 
 void add_layers(const Deployment& deployment, std::span<const Layer> layers, StepOperators& out) {
   for (const LayerGroup& group : group_layers(layers)) {
-    add_matrices(deployment, group, out);
-    add_mixer_operators(deployment, group.layer, group.count, out);
+    const int block = block_of(deployment, group.layer, out);
+    add_matrices(deployment, group, block, out);
+    add_mixer_operators(deployment, group.layer, group.count, block, out);
     add_around(deployment, group, out);
   }
 }

@@ -9,9 +9,13 @@
 #include <vector>
 
 #include "model/curves/operator_shape.hpp"
+#include "model/step/attention_block.hpp"
 #include "model/step/step_work.hpp"
 
 namespace roofcast {
+
+/// For operators of no attention block that was timed as one.
+constexpr int kNoBlock = -1;
 
 /// Time per row that follows no roofline: kernels that process rows one by one and are too small to
 /// fill a device.
@@ -27,6 +31,9 @@ struct SerialTime {
 /// Time to sort a row's logits for top-p, as PyTorch does: up to 128 rows one after the other, more
 /// rows together.
 SerialTime sort_time(std::int64_t vocabulary);
+
+/// Which tokens of a step an operator computes.
+enum class Phase { all, decode, prefill };
 
 /// An operator whose work is linear in a count n: tokens or rows of the step.
 struct LinearOperator {
@@ -53,6 +60,8 @@ struct LinearOperator {
   // these alone, as many pairs over as many experts. 0: there is no such shape.
   OperatorShape alone_shape{};
   double alone_each = 0;
+  int block = kNoBlock;  // of StepOperators::blocks
+  Phase phase = Phase::all;
 };
 
 /// The attention of all layers that share a shape and span.
@@ -78,7 +87,19 @@ struct AttentionOperator {
   // (compressed caches, indexers, keys and values rebuilt from a latent).
   std::optional<OperatorShape> decode_shape{};
   std::optional<OperatorShape> prefill_shape{};
+  int block = kNoBlock;          // of StepOperators::blocks
+  std::size_t context_span = 0;  // the whole context, where the model has such a span
 };
+
+/// The kernels of a recurrent mixer, as measured curves list them.
+struct RecurrentShapes {
+  OperatorShape convolution{};
+  OperatorShape recurrence{};
+};
+
+/// Convolution and state update run as two kernels (mamba_ssm's causal_conv1d and
+/// selective_state_update), which read and write the sequence's state. Prefill scans in chunks.
+constexpr std::int64_t kRecurrentKernels = 2;
 
 /// Layers with a recurrent state.
 struct RecurrentOperator {
@@ -87,13 +108,17 @@ struct RecurrentOperator {
   double state_bytes = 0;      // per sequence and call: read and written back
   double flops_each = 0;       // per token and call
   double activation_each = 0;  // bytes per token and call
+  std::optional<RecurrentShapes> decode_shapes{};
+  std::optional<RecurrentShapes> prefill_shapes{};
 };
 
 struct StepOperators {
-  std::vector<LinearOperator> per_token{};  // n: tokens of the step
+  std::vector<LinearOperator> per_token{};  // n: tokens of the step, or those of its phase
   std::vector<LinearOperator> per_row{};    // n: tokens that need logits
   std::vector<AttentionOperator> attention{};
   std::vector<RecurrentOperator> recurrent{};
+  /// Attention blocks that the GPU's curves time as one.
+  std::vector<BlockShapes> blocks{};
 };
 
 /// Of all layers and both ends.
@@ -102,9 +127,10 @@ StepOperators step_operators(const Deployment& deployment);
 StepOperators stage_operators(const Deployment& deployment, int stage);
 
 /// Adds the operators of a layer's token mixer to those of step_operators (mixer_operators.cpp),
-/// for `layers` equal layers. Spans are indexed as attention_spans(model) lists them.
+/// for `layers` equal layers; those of an attention block are marked with `block`. Spans are
+/// indexed as attention_spans(model) lists them.
 void add_mixer_operators(const Deployment& deployment, const Layer& layer, std::int64_t layers,
-                         StepOperators& out);
+                         int block, StepOperators& out);
 
 /// An operator whose bytes are all activations: `bytes_each` per token (or row) and call.
 LinearOperator memory_bound_operator(const Deployment& deployment, std::string name,
@@ -118,6 +144,12 @@ void add_operator(std::vector<LinearOperator>& list, LinearOperator op);
 struct StepCounts {
   std::int64_t tokens = 0;  // padded for decode-only batches
   std::int64_t rows = 0;
+  std::int64_t decoding = 0;  // of the tokens
+
+  std::int64_t of(Phase phase) const {
+    if (phase == Phase::all) return tokens;
+    return phase == Phase::decode ? decoding : tokens - decoding;
+  }
 };
 StepCounts step_counts(const Engine& engine, const StepBatch& batch);
 

@@ -250,6 +250,7 @@ EfficiencyEstimate efficiency_of(const Work& work, const Gpu& gpu) {
     case OperatorFamily::decode_attention:
       return decode_efficiency(work, gpu);
     case OperatorFamily::memory_bound:
+    case OperatorFamily::recurrent:
       return choose(pointer_to(profile.memory_bound),
                     flat(0.80, "aiconfigurator mem_bw_empirical_scaling_factor"), kMemoryBound);
     case OperatorFamily::collective:
@@ -268,6 +269,7 @@ Seconds floor_of(const Work& work, const Gpu& gpu) {
     case OperatorFamily::decode_attention:
       return gpu.floors.attention;
     case OperatorFamily::memory_bound:
+    case OperatorFamily::recurrent:
       return gpu.floors.memory_bound;
     case OperatorFamily::collective:
       return gpu.floors.all_reduce;

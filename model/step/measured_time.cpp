@@ -82,7 +82,7 @@ std::vector<double> MeasuredTimes::y_nodes() const {
       if (point.y > 0) timed.push_back(point.y);
     }
   }
-  if (blend_.shape.family == OperatorFamily::decode_attention) {
+  if (blend_.shape.family != OperatorFamily::prefill_attention) {
     return nodes_around(timed, 1.0, kSteps, kOutsideSteps);
   }
   if (timed.empty()) timed.push_back(blend_.parts.front().curve.points.back().x);

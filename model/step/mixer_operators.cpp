@@ -53,21 +53,24 @@ bool same_shape(const AttentionOperator& a, const AttentionOperator& b) {
          a.size_factor == b.size_factor && a.compression == b.compression &&
          a.local_tokens == b.local_tokens && a.index_bytes == b.index_bytes &&
          a.index_flops == b.index_flops && a.decode_shape == b.decode_shape &&
-         a.prefill_shape == b.prefill_shape;
+         a.prefill_shape == b.prefill_shape && a.block == b.block;
 }
 
 /// Where the operators of one layer group are added.
 struct Target {
   const Deployment& deployment;
   std::int64_t layers = 0;
+  int block = kNoBlock;
   StepOperators& out;
 
   double activation_bytes() const { return bits_of(deployment.model.activation) / 8.0; }
   int tensor() const { return deployment.parallel.tensor; }
 
   void add_memory_bound(std::string name, std::int64_t calls_a_layer, double bytes_each) const {
-    add_operator(out.per_token, memory_bound_operator(deployment, std::move(name),
-                                                      layers * calls_a_layer, bytes_each));
+    LinearOperator op =
+        memory_bound_operator(deployment, std::move(name), layers * calls_a_layer, bytes_each);
+    op.block = block;
+    add_operator(out.per_token, std::move(op));
   }
 };
 
@@ -80,6 +83,7 @@ std::string name_with_span(std::string name, const AttentionSpan& span) {
 }
 
 void add_attention(AttentionOperator op, const Target& target) {
+  op.block = target.block;
   const auto same =
       std::find_if(target.out.attention.begin(), target.out.attention.end(),
                    [&](const AttentionOperator& other) { return same_shape(other, op); });
@@ -91,6 +95,9 @@ void add_attention(AttentionOperator op, const Target& target) {
   const std::vector<AttentionSpan> spans = attention_spans(target.deployment.model);
   op.span_index = index_of(spans, op.span);
   if (op.index_flops > 0) op.index_span = index_of(spans, AttentionSpan{});
+  const auto whole = std::find(spans.begin(), spans.end(), AttentionSpan{});
+  op.context_span =
+      whole == spans.end() ? op.span_index : static_cast<std::size_t>(whole - spans.begin());
   op.decode.name = name_with_span("decode_attention", op.span);
   op.decode.family = OperatorFamily::decode_attention;
   op.prefill.name = name_with_span("prefill_attention", op.span);
@@ -253,9 +260,44 @@ std::int64_t width_of(const GatedDeltaNet& g) {
 }
 std::int64_t width_of(const LightningAttention& l) { return 3 * l.heads * l.head_dim; }
 
-// Convolution and state update run as two kernels (mamba_ssm's causal_conv1d and
-// selective_state_update), which read and write the sequence's state. Prefill scans in chunks.
-constexpr std::int64_t kRecurrentCalls = 2;
+/// The shapes of a mixer's kernels, named after `mixer`, whose recurrence is `state`.
+RecurrentShapes recurrent_shapes(const std::string& mixer, OperatorShape state, bool continues) {
+  state.family = OperatorFamily::recurrent;
+  RecurrentShapes shapes{.convolution = state, .recurrence = state};
+  shapes.convolution.name = mixer + (continues ? "_conv_update" : "_conv");
+  shapes.convolution.cache = DType::bf16;  // inputs of the convolution, as activations are
+  shapes.recurrence.name = mixer + (continues ? "_update" : "_scan");
+  return shapes;
+}
+
+struct NamedState {
+  std::string mixer{};
+  OperatorShape shape{};
+};
+
+std::optional<NamedState> state_of(const Mamba2& m, const Target& target) {
+  return NamedState{"mamba2",
+                    {.cache = target.deployment.model.state_dtype,
+                     .outputs = m.conv_kernel,
+                     .query_heads = heads_per_rank(m.heads, target.tensor()),
+                     .kv_heads = heads_per_rank(m.groups, target.tensor()),
+                     .head_dim = m.state,
+                     .value_dim = m.head_dim}};
+}
+
+std::optional<NamedState> state_of(const GatedDeltaNet& g, const Target& target) {
+  return NamedState{g.gate_rank == 0 ? "gated_delta" : "kda",
+                    {.cache = target.deployment.model.state_dtype,
+                     .outputs = g.conv_kernel,
+                     .query_heads = heads_per_rank(g.value_heads, target.tensor()),
+                     .kv_heads = heads_per_rank(g.key_heads, target.tensor()),
+                     .head_dim = g.key_dim,
+                     .value_dim = g.value_dim}};
+}
+
+std::optional<NamedState> state_of(const LightningAttention&, const Target&) {
+  return std::nullopt;
+}
 
 template <class Recurrent>
 void add_mixer(const Recurrent& mixer, const Layer& layer, const Target& target) {
@@ -265,7 +307,7 @@ void add_mixer(const Recurrent& mixer, const Layer& layer, const Target& target)
   one_layer.layers = {layer};
   const CacheNeed need = cache_need(layer, target.deployment.model,
                                     target.deployment.engine.kv_cache_dtype, target.tensor());
-  const double kernels = to_double(kRecurrentCalls);
+  const double kernels = to_double(kRecurrentKernels);
   RecurrentOperator op;
   op.state_bytes = need.per_sequence.value / kernels;
   op.flops_each = state_flops_per_token(one_layer).value / ranks / kernels;
@@ -274,8 +316,12 @@ void add_mixer(const Recurrent& mixer, const Layer& layer, const Target& target)
   op.prefill.name = "state_scan";
   for (Work* work : {&op.decode, &op.prefill}) {
     work->family = OperatorFamily::memory_bound;
-    work->calls = kRecurrentCalls * target.layers;
+    work->calls = kRecurrentKernels * target.layers;
     work->compute = target.deployment.model.activation;
+  }
+  if (const auto state = state_of(mixer, target)) {
+    op.decode_shapes = recurrent_shapes(state->mixer, state->shape, true);
+    op.prefill_shapes = recurrent_shapes(state->mixer, state->shape, false);
   }
   target.out.recurrent.push_back(std::move(op));
   target.add_memory_bound("gated_norm", 1, 3.0 * width);
@@ -286,8 +332,8 @@ void add_mixer(std::monostate, const Layer&, const Target&) {}
 }  // namespace
 
 void add_mixer_operators(const Deployment& deployment, const Layer& layer, std::int64_t layers,
-                         StepOperators& out) {
-  const Target target{.deployment = deployment, .layers = layers, .out = out};
+                         int block, StepOperators& out) {
+  const Target target{.deployment = deployment, .layers = layers, .block = block, .out = out};
   std::visit([&](const auto& mixer) { add_mixer(mixer, layer, target); }, layer.mixer);
 }
 

@@ -3,19 +3,21 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <iterator>
 #include <numeric>
+#include <optional>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 
 #include "model/architecture/weights.hpp"
 #include "model/step/operator_time.hpp"
+#include "model/step/timed_block.hpp"
+#include "model/step/timed_recurrent.hpp"
 
 namespace roofcast {
 
 namespace {
-
-// Times of steps with more tokens are not cached: no engine's budget reaches this.
-constexpr std::int64_t kLargestKept = std::int64_t{1} << 16;
 
 // vLLM rebuilds the input of penalties in every step: 6 ms for 68 rows of 4,000 tokens (RTX 5090,
 // vllm-project/vllm pull 47540). We count the whole context, where vLLM counts the output of each
@@ -24,39 +26,6 @@ constexpr Seconds kPenaltyOfAToken{22e-9};
 
 double attended_by_decodes(const StepBatch& batch) {
   return batch.decode_attended.empty() ? 0.0 : static_cast<double>(batch.decode_attended.front());
-}
-
-/// Times by count, computed on first use.
-class Table {
- public:
-  template <class Function>
-  Seconds at(std::int64_t n, Function compute) {
-    if (n > kLargestKept) return compute();
-    const auto index = static_cast<std::size_t>(n);
-    if (index >= seconds_.size()) seconds_.resize(index + 1, kUnknown);
-    if (seconds_[index].value < 0) seconds_[index] = compute();
-    return seconds_[index];
-  }
-
- private:
-  static constexpr Seconds kUnknown{-1.0};
-  std::vector<Seconds> seconds_;
-};
-
-template <class Operator>
-std::vector<TimedMixer<Operator>> timed_mixers(std::vector<Operator> operators, const Gpu& gpu,
-                                               std::string_view engine) {
-  std::vector<TimedMixer<Operator>> list;
-  list.reserve(operators.size());
-  for (Operator& op : operators) list.emplace_back(std::move(op), gpu, engine);
-  return list;
-}
-
-template <class List>
-std::int64_t calls_of(const List& operators) {
-  std::int64_t calls = 0;
-  for (const auto& op : operators) calls += op.calls();
-  return calls;
 }
 
 /// Operators of one family and provenance have correlated errors; families are independent.
@@ -74,6 +43,40 @@ double combined_uncertainty(const std::vector<OperatorEstimate>& operators, Seco
     for (const double one : families) sum += one * one;
   }
   return total.value > 0 ? std::sqrt(sum) / total.value : 0.0;
+}
+
+/// Removes what is part of a block from both lists of `operators`, block by block.
+std::vector<TimedBlock> take_blocks(StepOperators& operators, const Gpu& gpu,
+                                    std::string_view engine) {
+  std::vector<TimedBlock> blocks;
+  for (std::size_t i = 0; i < operators.blocks.size(); ++i) {
+    const auto is_other = [&](const auto& op) { return op.block != static_cast<int>(i); };
+    const auto take = [&](auto& list) {
+      const auto first = std::stable_partition(list.begin(), list.end(), is_other);
+      std::remove_reference_t<decltype(list)> taken(std::make_move_iterator(first),
+                                                    std::make_move_iterator(list.end()));
+      list.erase(first, list.end());
+      return taken;
+    };
+    auto parts = take(operators.per_token);
+    auto mixers = take(operators.attention);
+    blocks.emplace_back(operators.blocks[i], std::move(parts), std::move(mixers), gpu, engine);
+  }
+  return blocks;
+}
+
+/// Calls of all operators' kernels.
+std::int64_t calls_in(const std::vector<LinearOperator>& operators) {
+  std::int64_t calls = 0;
+  for (const LinearOperator& op : operators) calls += op.work.calls;
+  return calls;
+}
+
+template <class Mixers>
+std::int64_t mixer_calls_in(const Mixers& mixers) {
+  std::int64_t calls = 0;
+  for (const auto& op : mixers) calls += op.decode.calls;
+  return calls;
 }
 
 template <class List>
@@ -116,36 +119,60 @@ namespace {
 class StageOperators {
  public:
   StageOperators(StepOperators operators, const Gpu& gpu, std::string_view engine)
-      : per_token(timed(std::move(operators.per_token), gpu, engine)),
-        per_row(timed(std::move(operators.per_row), gpu, engine)),
-        attention(timed_mixers(std::move(operators.attention), gpu, engine)),
-        recurrent(timed_mixers(std::move(operators.recurrent), gpu, engine)),
-        fixed_calls_(calls_of(per_token) + calls_of(per_row)),
-        mixer_calls_(calls_of(attention) + calls_of(recurrent)) {
+      : fixed_calls_(calls_in(operators.per_token) + calls_in(operators.per_row)),
+        mixer_calls_(mixer_calls_in(operators.attention) + mixer_calls_in(operators.recurrent)) {
+    blocks = take_blocks(operators, gpu, engine);
+    const auto of_phase = [&](Phase phase) {
+      std::vector<LinearOperator> list = operators.per_token;
+      std::erase_if(list, [&](const LinearOperator& op) { return op.phase != phase; });
+      return timed(std::move(list), gpu, engine);
+    };
+    per_token = of_phase(Phase::all);
+    per_decode_token = of_phase(Phase::decode);
+    per_prefill_token = of_phase(Phase::prefill);
+    per_row = timed(std::move(operators.per_row), gpu, engine);
+    for (AttentionOperator& op : operators.attention) {
+      attention.emplace_back(std::move(op), gpu, engine);
+    }
+    for (RecurrentOperator& op : operators.recurrent) {
+      recurrent.emplace_back(std::move(op), gpu, engine);
+    }
     drop_cache_writes();
     token_saving_ = graph_saving_of(per_token);
     row_saving_ = graph_saving_of(per_row);
     mixer_saving_ = graph_saving_of(attention) + graph_saving_of(recurrent);
   }
 
-  std::vector<TimedOperator> per_token;
+  std::vector<TimedOperator> per_token;  // of all phases
+  std::vector<TimedOperator> per_decode_token;
+  std::vector<TimedOperator> per_prefill_token;
   std::vector<TimedOperator> per_row;
   std::vector<TimedMixer<AttentionOperator>> attention;
-  std::vector<TimedMixer<RecurrentOperator>> recurrent;
+  std::vector<TimedRecurrent> recurrent;
+  std::vector<TimedBlock> blocks;
 
   Seconds time(const Deployment& deployment, const StepBatch& batch, const StepCounts& counts,
                bool captured) const {
     const Gpu& gpu = deployment.gpu;
     const Seconds kernels = sum(per_token, counts.tokens, token_times_, gpu) +
+                            sum(per_decode_token, counts.decoding, decode_times_, gpu) +
+                            sum(per_prefill_token, counts.of(Phase::prefill), prefill_times_, gpu) +
                             sum(per_row, counts.rows, row_times_, gpu) +
-                            mixer_time(attention, batch, gpu) + mixer_time(recurrent, batch, gpu);
+                            mixer_time(attention, batch, gpu) + mixer_time(recurrent, batch, gpu) +
+                            block_time(batch, counts, gpu);
     if (captured) return std::max(kernels - saved_time(batch, counts), Seconds{});
     return std::max(kernels, launch_time(deployment.engine, batch));
   }
 
  private:
-  static Seconds sum(const std::vector<TimedOperator>& operators, std::int64_t n, Table& table,
-                     const Gpu& gpu) {
+  Seconds block_time(const StepBatch& batch, const StepCounts& counts, const Gpu& gpu) const {
+    Seconds total;
+    for (const TimedBlock& block : blocks) total += block.time(batch, counts, gpu);
+    return total;
+  }
+
+  static Seconds sum(const std::vector<TimedOperator>& operators, std::int64_t n,
+                     TimesByCount& table, const Gpu& gpu) {
     if (n == 0) return {};
     return table.at(n, [&] {
       Seconds total;
@@ -193,8 +220,10 @@ class StageOperators {
   Seconds token_saving_{};  // in a captured graph
   Seconds row_saving_{};
   Seconds mixer_saving_{};
-  mutable Table token_times_;
-  mutable Table row_times_;
+  mutable TimesByCount token_times_;
+  mutable TimesByCount decode_times_;
+  mutable TimesByCount prefill_times_;
+  mutable TimesByCount row_times_;
 };
 
 /// Stages that differ, and which of them each stage equals.
@@ -343,6 +372,13 @@ StepEstimate RooflineStepTime::explain(const StepBatch& batch) const {
     }
   };
   add_linear(impl_->whole.per_token, counts.tokens);
+  add_linear(impl_->whole.per_decode_token, counts.of(Phase::decode));
+  add_linear(impl_->whole.per_prefill_token, counts.of(Phase::prefill));
+  for (const TimedBlock& block : impl_->whole.blocks) {
+    for (OperatorEstimate& part : block.explain(batch, counts, gpu)) {
+      result.operators.push_back(std::move(part));
+    }
+  }
   add_mixers(impl_->whole.attention);
   add_mixers(impl_->whole.recurrent);
   add_linear(impl_->whole.per_row, counts.rows);

@@ -17,10 +17,7 @@ bool is_product(const Work& work) {
   return work.family == OperatorFamily::gemm || work.family == OperatorFamily::moe;
 }
 
-bool is_attention(const Work& work) {
-  return work.family == OperatorFamily::prefill_attention ||
-         work.family == OperatorFamily::decode_attention;
-}
+bool attends(const Work& work) { return is_attention(work.family); }
 
 bool is_collective(const Work& work) { return work.family == OperatorFamily::collective; }
 
@@ -81,6 +78,7 @@ std::vector<Work> decode_work(const StepOperators& operators, const StepBatch& b
   std::vector<Work> all;
   for (const auto* list : {&operators.per_token, &operators.per_row}) {
     for (const LinearOperator& op : *list) {
+      if (op.phase == Phase::prefill) continue;
       all.push_back(op.work);
       set_work(op, batch.decode_sequences, all.back());
     }
@@ -143,7 +141,7 @@ StepSummary summary_of(const StepEstimate& step, const Gpu& gpu) {
   for (const OperatorEstimate& op : step.operators) {
     const Work& work = op.work;
     add(summary.whole, work, gpu);
-    if (is_product(work) || is_attention(work)) {
+    if (is_product(work) || attends(work)) {
       StepPart& part = is_product(work) ? summary.products : summary.attention;
       add(part, work, gpu);
       part.time += op.time;
@@ -176,7 +174,7 @@ ComputeBoundBatches compute_bound_batches(const Deployment& deployment, std::int
     return (*of_a_rank - 1) * deployment.parallel.data + 1;  // shares are rounded up
   };
   return {.products = smallest(is_product),
-          .attention = smallest(is_attention),
+          .attention = smallest(attends),
           .step = smallest([](const Work&) { return true; })};
 }
 

@@ -130,8 +130,10 @@ StepCounts step_counts(const Engine& engine, const StepBatch& batch) {
   StepCounts counts{.tokens = decoding, .rows = decoding};
   if (batch.prefills.empty()) {
     if (engine.cuda_graphs && decoding > 0) counts.tokens = padded_batch(engine, decoding);
+    counts.decoding = counts.tokens;
     return counts;
   }
+  counts.decoding = decoding;
   for (const PrefillChunk& chunk : batch.prefills) {
     counts.tokens += chunk.new_tokens;
     counts.rows += chunk.emits_token ? 1 : 0;
@@ -251,12 +253,10 @@ std::vector<Work> step_work(const Deployment& deployment, const StepBatch& batch
   const StepOperators operators = step_operators(deployment);
   const StepCounts counts = step_counts(deployment.engine, batch);
   std::vector<Work> list;
-  const auto add_linear = [&](const std::vector<LinearOperator>& ops, std::int64_t n) {
-    for (const LinearOperator& op : ops) {
-      if (n == 0) continue;
-      list.push_back(op.work);
-      set_work(op, n, list.back());
-    }
+  const auto add_linear = [&](const LinearOperator& op, std::int64_t n) {
+    if (n == 0) return;
+    list.push_back(op.work);
+    set_work(op, n, list.back());
   };
   const auto add_mixers = [&](const auto& ops) {
     for (const auto& op : ops) {
@@ -270,10 +270,10 @@ std::vector<Work> step_work(const Deployment& deployment, const StepBatch& batch
       }
     }
   };
-  add_linear(operators.per_token, counts.tokens);
+  for (const LinearOperator& op : operators.per_token) add_linear(op, counts.of(op.phase));
   add_mixers(operators.attention);
   add_mixers(operators.recurrent);
-  add_linear(operators.per_row, counts.rows);
+  for (const LinearOperator& op : operators.per_row) add_linear(op, counts.rows);
   return list;
 }
 

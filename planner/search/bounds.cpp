@@ -178,7 +178,11 @@ std::int64_t min_units(const Shape& shape, const Engine& engine, const StepFloor
 
 StepFloor::StepFloor(const Deployment& deployment)
     : counts_(counts_to(kMaxStepTokens)), stages_(deployment.parallel.pipeline) {
-  const StepOperators operators = step_operators(deployment);
+  StepOperators operators = step_operators(deployment);
+  // A block timed as one may take less than its parts, and not every step has both phases.
+  std::erase_if(operators.per_token, [](const LinearOperator& op) {
+    return op.block != kNoBlock || op.phase != Phase::all;
+  });
   const std::string& engine = deployment.engine.version;
   const std::vector<TimedOperator> per_token = timed(operators.per_token, deployment.gpu, engine);
   const std::vector<TimedOperator> per_row = timed(operators.per_row, deployment.gpu, engine);

@@ -12,6 +12,7 @@ const char* family_size(OperatorFamily family) {
     case OperatorFamily::gemm:
     case OperatorFamily::moe:
       return "tokens";
+    case OperatorFamily::recurrent:
     case OperatorFamily::prefill_attention:
       return "new tokens of a sequence";
     case OperatorFamily::decode_attention:
@@ -32,17 +33,23 @@ std::string family_words(OperatorFamily family) {
 std::string operator_label(const OperatorShape& shape) {
   switch (shape.family) {
     case OperatorFamily::gemm:
-      return fmt::format("{} {} x {}", shape.format, shape.outputs, shape.inputs);
+      return fmt::format("{}{} {} x {}",
+                         shape.query_heads > 0 ? fmt::format("{} of ", shape.query_heads) : "",
+                         shape.format, shape.outputs, shape.inputs);
     case OperatorFamily::moe:
       return fmt::format("{} {} experts of {} x {}", shape.format, shape.experts, shape.outputs,
                          shape.inputs);
     case OperatorFamily::prefill_attention:
     case OperatorFamily::decode_attention:
-      return fmt::format("{} {}/{} heads of {}{}", name_of(shape.cache), shape.query_heads,
+      return fmt::format("{} {}/{} heads of {}{}{}", name_of(shape.cache), shape.query_heads,
                          shape.kv_heads, shape.head_dim,
-                         shape.beside_prefill ? ", in a call with prefill" : "");
+                         shape.beside_prefill ? ", in a call with prefill" : "",
+                         shape.projections > 0 ? ", the whole block in " + shape.format : "");
     case OperatorFamily::collective:
       return fmt::format("{} over {}", name_of(shape.exchange), shape.ranks);
+    case OperatorFamily::recurrent:
+      return fmt::format("{} {}/{} heads of {}", shape.name, shape.query_heads, shape.kv_heads,
+                         shape.head_dim);
     case OperatorFamily::memory_bound:
       break;
   }

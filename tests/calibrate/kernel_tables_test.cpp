@@ -146,13 +146,16 @@ TEST_F(KernelTables, TheKernelOfLatentAttentionIsReadOfEveryEngine) {
       "SGLang,0.5.14,NVIDIA H200,mla_context,flash_attention,bfloat16,fp8,16,1,64,8,0,0.1\n"
       "TRTLLM,1.3.0,NVIDIA H200,mla_context,default,bfloat16,fp8,16,4,64,8,0,0.1\n"
       "SGLang,0.5.6,NVIDIA H200,mla_generation,fa3,fp8_block,fp8,16,4,64,8,0,0.1\n");
-  ASSERT_EQ(rows.points.size(), 2u);
+  ASSERT_EQ(rows.points.size(), 3u);
   EXPECT_TRUE(rows.points[0].shape.latent);
   EXPECT_EQ(rows.points[0].point.y, 1024);       // 1023 + 1
   EXPECT_EQ(rows.points[1].shape.kv_heads, 16);  // keys and values of every head: 128 + 64 and 128
   EXPECT_EQ(rows.points[1].shape.head_dim, 192);
   EXPECT_EQ(rows.points[1].shape.prompts, 4);
-  EXPECT_EQ(rows.tables[0].unused, 2);  // absorbed prompts, a whole module
+  // DeepEP's attention is a whole block; its context leaves out the new token.
+  EXPECT_GT(rows.points[2].shape.projections, 0);
+  EXPECT_EQ(rows.points[2].point.y, 65);
+  EXPECT_EQ(rows.tables[0].refused, 1);  // absorbed prompts
 }
 
 // Two experts of 64, each of 3 x 4096 x 4096 weights in 16 bits: 201 MB, 0.2 ms at 1 TB/s. 8 tokens
@@ -183,6 +186,25 @@ TEST(ImportedRowsTest, ExpertsBesideImpossibleOnesAreRefused) {
   refuse_beyond_physics(rows, gpu);
   EXPECT_TRUE(rows.points.empty());
   EXPECT_EQ(rows.refused.at("beside impossible rows: fewer experts were read than stated").rows, 2);
+}
+
+// 32 products of 2,220 us between 15 and 16: the larger sizes would all have to be as slow. The
+// last size has no larger one that speaks against it.
+TEST(ImportedRowsTest, ASpikeIsRefused) {
+  const auto product = [](double tokens, double microseconds) {
+    return TimedPoint{
+        .shape = {.family = OperatorFamily::gemm, .format = "bf16", .outputs = 64, .inputs = 64},
+        .kernel = "some",
+        .point = {.x = tokens, .time = Seconds{microseconds * 1e-6}, .samples = 1},
+        .name = "here"};
+  };
+  ImportedRows rows;
+  rows.points = {product(16, 15), product(32, 2220), product(64, 16), product(4096, 900)};
+  refuse_spikes(rows);
+  ASSERT_EQ(rows.points.size(), 3u);
+  EXPECT_EQ(rows.points[1].point.x, 64);
+  EXPECT_EQ(rows.points[2].point.x, 4096);
+  EXPECT_EQ(rows.refused.at("over three times as long as every neighbouring size").rows, 1);
 }
 
 TEST_F(KernelTables, WhatCannotBeReadIsRefusedWithItsLine) {

@@ -73,6 +73,16 @@ const char* const kProfile = R"({
        "empty_tile_s": 3e-9, "tail_token_s": 2e-8, "graph_saving_s": 1e-6, "writes_cache": true,
        "terms": {"floor_s": 3e-6, "seconds_per_flop": 0, "seconds_per_byte": 1e-12, "seconds_per_wave": 1e-7},
        "points": [[1, 128, 1e-5, 0, 1], [4, 128, 1e-5, 0, 1]]},
+      {"family": "decode_attention", "cache": "fp8", "query_heads": 16, "kv_heads": 1, "head_dim": 576,
+       "value_dim": 512, "latent": true, "window": 2048, "format": "fp8_block", "projections": 50593792,
+       "inputs": 7168, "entry": 576, "compression": 4, "local_tokens": 128, "index_heads": 64, "index_dim": 128,
+       "kernel": "own",
+       "terms": {"floor_s": 3e-4, "seconds_per_flop": 0, "seconds_per_byte": 1e-12, "seconds_per_wave": 0},
+       "points": [[1, 128, 1e-3, 0, 1]]},
+      {"family": "recurrent", "name": "gated_delta_scan", "cache": "fp32", "query_heads": 32, "kv_heads": 16,
+       "head_dim": 128, "value_dim": 128, "taps": 4, "kernel": "own",
+       "terms": {"floor_s": 2e-6, "seconds_per_flop": 0, "seconds_per_byte": 1e-12, "seconds_per_wave": 0},
+       "points": [[512, 2, 1e-3, 0, 1]]},
       {"family": "memory_bound", "name": "norms", "kernel": "own",
        "terms": {"floor_s": 2e-6, "seconds_per_flop": 0, "seconds_per_byte": 1e-12, "seconds_per_wave": 0},
        "points": [[4096, 2e-6, 0.1, 9]]},
@@ -113,7 +123,7 @@ TEST(MeasuredReader, ReadsWhatAProfileSays) {
   EXPECT_EQ(measured.rejected.size(), 1U);
   EXPECT_EQ(measured.copy_bandwidth.value, 9e11);
   EXPECT_EQ(measured.engine_step.value, 3e-5);
-  ASSERT_EQ(measured.curves.size(), 6U);
+  ASSERT_EQ(measured.curves.size(), 8U);
   const MeasuredCurve& gemm = measured.curves[0];
   EXPECT_EQ(gemm.shape,
             (OperatorShape{
@@ -133,7 +143,17 @@ TEST(MeasuredReader, ReadsWhatAProfileSays) {
   EXPECT_EQ(measured.curves[2].points[1].y, 1024);
   EXPECT_TRUE(measured.curves[3].shape.latent);
   EXPECT_EQ(measured.curves[3].shape.cache, DType::fp8);
-  EXPECT_EQ(measured.curves[5].shape.exchange, Exchange::all_gather);
+  const OperatorShape& block = measured.curves[4].shape;
+  EXPECT_EQ(block.projections, 50593792);
+  EXPECT_EQ(block.format, "fp8_block");
+  EXPECT_EQ(block.entry, 576);
+  EXPECT_EQ(block.compression, 4);
+  EXPECT_EQ(block.local_tokens, 128);
+  EXPECT_EQ(block.index_heads * block.index_dim, 8192);
+  EXPECT_EQ(measured.curves[5].shape.name, "gated_delta_scan");
+  EXPECT_EQ(measured.curves[5].shape.outputs, 4);
+  EXPECT_EQ(measured.curves[5].points[0].y, 2);
+  EXPECT_EQ(measured.curves[7].shape.exchange, Exchange::all_gather);
 }
 
 TEST(MeasuredReader, NamesTheKeyThatIsMissingOrUnknown) {
@@ -144,10 +164,13 @@ TEST(MeasuredReader, NamesTheKeyThatIsMissingOrUnknown) {
   const Json whole = Json::parse(kProfile)["measured"];
   for (std::size_t i = 0; i < whole["curves"].size(); ++i) {
     for (const auto& [key, value] : whole["curves"][i].items()) {
-      const std::set<std::string> optional{"median_error",   "p90_error",    "latent",
-                                           "beside_prefill", "empty_tile_s", "tail_token_s",
-                                           "graph_saving_s", "writes_cache"};
-      if (optional.contains(key)) continue;
+      const std::set<std::string> optional{
+          "median_error", "p90_error",    "latent",         "beside_prefill",
+          "empty_tile_s", "tail_token_s", "graph_saving_s", "writes_cache",
+          "window",       "projections",  "inputs",         "entry",
+          "compression",  "local_tokens", "index_heads",    "index_dim"};
+      const bool of_product = key == "inputs" && whole["curves"][i]["family"] != "decode_attention";
+      if (optional.contains(key) && !of_product) continue;
       const std::string name = key;
       EXPECT_EQ(error_after_change([&](Json& m) { m["curves"][i].erase(name); }),
                 "hardware profile one.json: measured.curves[" + std::to_string(i) + "]." + name +
@@ -188,7 +211,7 @@ TEST(MeasuredReader, RejectsShapesThatCannotBe) {
   EXPECT_THAT(with(5, "exchange", "all_reduc"), HasSubstr("did you mean 'all_reduce'?"));
   EXPECT_THAT(with(5, "ranks", 0), HasSubstr("ranks"));
   EXPECT_THAT(error_after_change([](Json& m) { m["curves"].push_back(m["curves"][0]); }),
-              HasSubstr("measured.curves[6]: is a duplicate curve of one operator and kernel"));
+              HasSubstr("measured.curves[8]: is a duplicate curve of one operator and kernel"));
 }
 
 TEST(MeasuredReader, RejectsPointsThatCannotBe) {

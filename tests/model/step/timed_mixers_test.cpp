@@ -1,0 +1,143 @@
+// Kernels beside plain attention and products that curves may time: recurrent mixers, absorbed
+// products, the quantisation of activations.
+#include <gtest/gtest.h>
+
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "model/io/model_reader.hpp"
+#include "model/step/step_estimate.hpp"
+#include "tests/model/step/step_time_cases.hpp"
+
+namespace roofcast {
+namespace {
+
+using test::deployment_of;
+using test::round_gpu;
+
+/// A curve with one time at all sizes.
+MeasuredCurve flat(const OperatorShape& shape, double microseconds) {
+  MeasuredCurve curve{.shape = shape, .kernel = "some, vLLM 0.24.0"};
+  curve.terms.floor = Seconds{microseconds * 1e-6};
+  const std::vector<double> others =
+      has_second_axis(shape.family) ? std::vector<double>{1, 64, 1024} : std::vector<double>{0};
+  for (const double x : {1.0, 64.0, 65536.0}) {
+    for (const double y : others) {
+      curve.points.push_back({.x = x, .y = y, .time = curve.terms.floor, .samples = 1});
+    }
+  }
+  return curve;
+}
+
+Deployment with_curves(Deployment deployment, std::vector<MeasuredCurve> curves) {
+  deployment.gpu.measured.emplace();
+  deployment.gpu.measured->curves = std::move(curves);
+  return deployment;
+}
+
+/// The time of an operator in all layers; 0 if the step has none of that name.
+double time_of(const StepEstimate& step, const std::string& name) {
+  double total = 0;
+  for (const OperatorEstimate& op : step.operators) {
+    if (op.work.name == name) total += op.time.value;
+  }
+  return total;
+}
+
+StepEstimate decode(const Deployment& deployment, std::int64_t sequences) {
+  return RooflineStepTime(deployment).explain(decode_batch(deployment.model, sequences, 1023));
+}
+
+/// Qwen3.5-35B-A3B on one GPU, and the shape of one of its delta nets' kernels: 32 value heads, 16
+/// key heads of 128, four taps.
+struct DeltaNets {
+  Deployment deployment = deployment_of(load_model("qwen3.5-35b-a3b"), round_gpu());
+
+  double layers() const {
+    double count = 0;
+    for (const Layer& layer : deployment.model.layers) {
+      if (std::holds_alternative<GatedDeltaNet>(layer.mixer)) ++count;
+    }
+    return count;
+  }
+  static OperatorShape shape(const std::string& name, DType cache) {
+    return {.family = OperatorFamily::recurrent,
+            .name = name,
+            .cache = cache,
+            .outputs = 4,
+            .query_heads = 32,
+            .kv_heads = 16,
+            .head_dim = 128,
+            .value_dim = 128};
+  }
+};
+
+TEST(TimedMixers, ARecurrentMixerIsTheSumOfItsKernels) {
+  const DeltaNets nets;
+  ASSERT_EQ(nets.deployment.model.state_dtype, DType::fp32);
+  const MeasuredCurve update = flat(DeltaNets::shape("gated_delta_update", DType::fp32), 90);
+  const MeasuredCurve convolution =
+      flat(DeltaNets::shape("gated_delta_conv_update", DType::bf16), 10);
+  const double both =
+      time_of(decode(with_curves(nets.deployment, {update, convolution}), 64), "state_update");
+  EXPECT_NEAR(both, nets.layers() * 100e-6, 1e-9);
+  // A convolution alone leaves half of the untimed operator.
+  const double whole = time_of(decode(nets.deployment, 64), "state_update");
+  const double half =
+      time_of(decode(with_curves(nets.deployment, {convolution}), 64), "state_update");
+  EXPECT_NEAR(half, nets.layers() * 10e-6 + whole / 2, 1e-9);
+}
+
+// 1,024 and 512 tokens count as (1,536^2) / (1,024^2 + 512^2) = 1.8 prompts of 853.3: between
+// sizes, where a flat curve still takes as long.
+TEST(TimedMixers, PromptsAreScannedTogether) {
+  const DeltaNets nets;
+  const Deployment timed =
+      with_curves(nets.deployment, {flat(DeltaNets::shape("gated_delta_scan", DType::fp32), 500),
+                                    flat(DeltaNets::shape("gated_delta_conv", DType::bf16), 50)});
+  StepBatch batch;
+  batch.prefills = {{.new_tokens = 1024}, {.new_tokens = 512}};
+  const StepEstimate step = RooflineStepTime(timed).explain(batch);
+  EXPECT_NEAR(time_of(step, "state_scan"), nets.layers() * 550e-6, 1e-9);
+}
+
+// DeepSeek-V3 on eight ranks of 16 heads, 61 layers.
+TEST(TimedMixers, DecodingTakesTheAbsorbedProducts) {
+  const Deployment plain = deployment_of(load_model("deepseek-v3"), round_gpu(), {.tensor = 8});
+  const auto product = [](std::int64_t outputs, std::int64_t inputs) {
+    return OperatorShape{.family = OperatorFamily::gemm,
+                         .format = "bf16",
+                         .outputs = outputs,
+                         .inputs = inputs,
+                         .query_heads = 16};
+  };
+  // The round GPU reads 16 x 512 x 128 x 2 bytes in 2 us.
+  const Deployment timed =
+      with_curves(plain, {flat(product(512, 128), 70), flat(product(128, 512), 50)});
+  const StepEstimate step = decode(timed, 8);
+  EXPECT_NEAR(time_of(step, "absorbed_keys"), 61 * 70e-6, 1e-9);
+  EXPECT_NEAR(time_of(step, "absorbed_values"), 61 * 50e-6, 1e-9);
+  EXPECT_EQ(time_of(step, "kv_b_proj"), 0);
+  EXPECT_GT(time_of(decode(plain, 8), "kv_b_proj"), 0);
+  const StepEstimate prompts = RooflineStepTime(timed).explain(prefill_batch(1, 64));
+  EXPECT_EQ(time_of(prompts, "absorbed_keys"), 0);
+  EXPECT_GT(time_of(prompts, "kv_b_proj"), 0);
+}
+
+TEST(TimedMixers, FindingScalesAddsToQuantising) {
+  const Deployment plain = deployment_of(load_model("deepseek-v3"), round_gpu(), {.tensor = 8});
+  const OperatorShape rows{
+      .family = OperatorFamily::memory_bound, .name = "quantise_activations", .inputs = 7168};
+  OperatorShape scales = rows;
+  scales.name = "activation_scales";
+  Deployment timed = with_curves(plain, {flat(rows, 30), flat(scales, 20)});
+  const double both = time_of(decode(timed, 8), "quantise_activations");
+  EXPECT_NEAR(time_of(decode(timed, 8), "activation_scales"), both / 30 * 20, 1e-9);
+  timed.engine.name = "trtllm";
+  EXPECT_EQ(time_of(decode(timed, 8), "activation_scales"), 0);
+  EXPECT_NEAR(time_of(decode(timed, 8), "quantise_activations"), both, 1e-12);
+}
+
+}  // namespace
+}  // namespace roofcast
