@@ -58,6 +58,17 @@ TEST_F(KernelTables, AGemmRowIsAPointInSecondsAtItsTokens) {
   EXPECT_EQ(rows.versions.at("vLLM"), "0.24.0");
 }
 
+// vLLM 0.24 alone timed them so; other engines' curves answer for it.
+TEST_F(KernelTables, ProductsLaunchedOutsideAGraphAreRefused) {
+  const ImportedRows rows =
+      read(std::string(kGemmHead) +
+           "VLLM,0.24.0,NVIDIA H200,gemm,deepgemm,fp8_block,16,4096,1024,0.09\n"
+           "VLLM,0.19.0,NVIDIA H200,gemm,deepgemm,fp8_block,16,4096,1024,0.01\n"
+           "SGLang,0.5.14,NVIDIA H200,gemm,deepgemm,fp8_block,16,4096,1024,0.007\n");
+  EXPECT_EQ(rows.points.size(), 2u);
+  EXPECT_EQ(rows.tables[0].refused, 1);
+}
+
 TEST_F(KernelTables, ContextOfADecodeIsStepAndInput) {
   const ImportedRows rows = read(
       "framework,version,device,op_name,kernel_source,batch_size,isl,num_heads,"

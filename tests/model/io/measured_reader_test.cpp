@@ -208,8 +208,8 @@ TEST(MeasuredReader, RejectsShapesThatCannotBe) {
   EXPECT_THAT(with(3, "tail_token_s", -1), HasSubstr("tail_token_s"));
   EXPECT_THAT(with(3, "graph_saving_s", 1.1e-5), HasSubstr("is more than a point's time"));
   EXPECT_THAT(with(0, "writes_cache", true), HasSubstr("measured.curves[0].writes_cache"));
-  EXPECT_THAT(with(5, "exchange", "all_reduc"), HasSubstr("did you mean 'all_reduce'?"));
-  EXPECT_THAT(with(5, "ranks", 0), HasSubstr("ranks"));
+  EXPECT_THAT(with(7, "exchange", "all_reduc"), HasSubstr("did you mean 'all_reduce'?"));
+  EXPECT_THAT(with(7, "ranks", 0), HasSubstr("ranks"));
   EXPECT_THAT(error_after_change([](Json& m) { m["curves"].push_back(m["curves"][0]); }),
               HasSubstr("measured.curves[8]: is a duplicate curve of one operator and kernel"));
 }
