@@ -172,8 +172,8 @@ double share_between(const Around& around, std::int64_t wanted) {
   return (at(wanted) - at(around.low)) / (at(around.high) - at(around.low));
 }
 
-/// Where N and K lie within the grid of a source's products: the products at the corners of its cell,
-/// weighted bilinearly in log2 N and log2 K. No parts if a corner was not timed.
+/// Where N and K lie within the grid of a source's products: the products at the corners of its
+/// cell, weighted bilinearly in log2 N and log2 K. No parts if a corner was not timed.
 CurveBlend blend_of_cell(const SourceCurves& curves, const OperatorShape& shape) {
   CurveBlend blend{.shape = shape};
   Around outputs;
@@ -209,8 +209,8 @@ CurveBlend blend_of(const std::vector<Neighbour>& neighbours, const OperatorShap
   return blend;
 }
 
-/// The curves of several prompts by the kernel that answers for one; of a source that has chosen its
-/// kernels, by whichever it takes.
+/// The curves of several prompts by the kernel that answers for one; of a source that has chosen
+/// its kernels, by whichever it takes.
 template <class Curves>
 std::vector<MeasuredCurve> batches_of(const Curves& curves, const MeasuredCurve& one) {
   std::vector<MeasuredCurve> batches;
@@ -221,9 +221,8 @@ std::vector<MeasuredCurve> batches_of(const Curves& curves, const MeasuredCurve&
     const bool batched = curve.shape.prompts > 1 && shape == one.shape;
     if (batched && (Curves::kOneOfAShape || curve.kernel == one.kernel)) batches.push_back(curve);
   }
-  std::stable_sort(batches.begin(), batches.end(), [](const auto& a, const auto& b) {
-    return a.shape.prompts < b.shape.prompts;
-  });
+  std::stable_sort(batches.begin(), batches.end(),
+                   [](const auto& a, const auto& b) { return a.shape.prompts < b.shape.prompts; });
   return batches;
 }
 
@@ -346,9 +345,7 @@ CurveAnswer answer(const CurveBlend& blend, double x, double y, int multiprocess
     variance += blend.parts[i].weight * off * off;
   }
   deviation = std::hypot(deviation * std::sqrt(1.0 + 2.0 * blend.octaves), std::sqrt(variance));
-  return {.time = mean,
-          .provenance = provenance,
-          .relative_uncertainty = std::min(1.0, deviation)};
+  return {.time = mean, .provenance = provenance, .relative_uncertainty = std::min(1.0, deviation)};
 }
 
 }  // namespace roofcast

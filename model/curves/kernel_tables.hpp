@@ -45,9 +45,9 @@ struct TableGroup {
 
 /// Where tables come from.
 struct TableRecord {
-  std::string gpu{};     // name of the profile that they were checked against
-  std::string device{};  // as the tables name it
-  std::string tool{};    // that packed them: "roofcast 0.1.0"
+  std::string gpu{};                    // name of the profile that they were checked against
+  std::string device{};                 // as the tables name it
+  std::string tool{};                   // that packed them: "roofcast 0.1.0"
   std::vector<std::string> left_out{};  // sources for which there was no room, one line each
 
   bool operator==(const TableRecord&) const = default;
@@ -90,8 +90,8 @@ class KernelTables {
 /// own in the nearest version (model/curves/curve_source.hpp) and then in others, libraries,
 /// other engines (vLLM, SGLang, TensorRT-LLM), each in its newest version first. A GEMM that was
 /// never timed is interpolated, bilinearly in log2 N and log2 K, between the corners of its cell of
-/// the source's grid; without a whole cell neighbours answer, of which those within an octave in the
-/// engine's own tables come before another source's.
+/// the source's grid; without a whole cell neighbours answer, of which those within an octave in
+/// the engine's own tables come before another source's.
 CurveBlend find_blend(const KernelTables& tables, const OperatorShape& shape,
                       std::string_view engine);
 

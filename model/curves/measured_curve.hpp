@@ -138,9 +138,10 @@ CurveAnswer answer_without(const MeasuredCurve& curve, std::size_t left_out, int
 /// three of these.
 void set_errors(MeasuredCurve& curve, int multiprocessors);
 
-/// The curve of a shape on an engine ("vllm-0.19"; empty: none in particular). Where its own kernels
-/// were timed for the shape, those of the version nearest to it (model/curves/curve_source.hpp); of
-/// several the fastest (by the product of their time ratios at common points). Null: never timed.
+/// The curve of a shape on an engine ("vllm-0.19"; empty: none in particular). Where its own
+/// kernels were timed for the shape, those of the version nearest to it
+/// (model/curves/curve_source.hpp); of several the fastest (by the product of their time ratios at
+/// common points). Null: never timed.
 const MeasuredCurve* find_curve(const Measured& measured, const OperatorShape& shape,
                                 std::string_view engine = {});
 
@@ -151,10 +152,12 @@ struct CurveBlend {
     double weight = 1;  // weights sum to 1
   };
   std::vector<Part> parts{};  // empty: no answer
-  /// Prefill attention: several prompts in one call of the kernel that answers for one, ascending by
-  /// their number.
+  /// Prefill attention: several prompts in one call of the kernel that answers for one, ascending
+  /// by their number.
   std::vector<MeasuredCurve> batches{};
-  double octaves = 0;     // distance from the nearest timed sizes to the shape's; 0: its own curve
+  /// Distance from the nearest timed sizes to the shape's; 0: its own curve or, with several parts,
+  /// the corners of the cell of timed sizes around it.
+  double octaves = 0;
   bool borrowed = false;  // from another format's kernels with the same arithmetic width
   OperatorShape shape{};
 };
@@ -168,7 +171,8 @@ CurveBlend find_blend(const Measured& measured, const OperatorShape& shape,
                       std::string_view engine = {});
 
 /// The weighted mean of the parts' ratios, applied to each part's base at the blend's shape.
-/// Anything but a shape's own curve is `extended`, by `octaves`; the spread among the parts adds to
+/// Between the corners of a cell it is as the parts are, at best interpolated; anything else but a
+/// shape's own curve is `extended`, by `octaves`; the spread among the parts adds to
 /// the uncertainty. Precondition: at least one part.
 CurveAnswer answer(const CurveBlend& blend, double x, double y, int multiprocessors);
 

@@ -12,8 +12,8 @@ namespace roofcast {
 /// Times at the nodes of a grid, each raised to the longest time at any node that is smaller on
 /// both axes; bilinear between nodes, so that the time never falls along either axis. Below the
 /// first node the time is the first node's; beyond the last it is proportional to the size. Nodes
-/// are timed when an answer first depends on them: most tables are asked for small sizes only. Keeps
-/// these times and the last cell used, so each thread needs its own copy.
+/// are timed when an answer first depends on them: most tables are asked for small sizes only.
+/// Keeps these times and the last cell used, so each thread needs its own copy.
 class MonotoneTable {
  public:
   /// Preconditions: both axes ascending and not empty; a last node is 0 only if it is the only one.

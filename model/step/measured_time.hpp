@@ -37,8 +37,8 @@ class MeasuredTimes {
   /// In steps with prefill: the time of a tile of one head's queries that a sequence does not fill.
   Seconds empty_tile() const { return empty_tile_; }
 
-  /// The engine and version, or library, in whose kernel tables the times are: "vLLM 0.24.0"; empty:
-  /// the profile's own calibration.
+  /// The engine and version, or library, in whose kernel tables the times are: "vLLM 0.24.0";
+  /// empty: the profile's own calibration.
   std::string source() const;
 
   bool writes_cache() const { return writes_cache_; }
