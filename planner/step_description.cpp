@@ -54,7 +54,8 @@ std::string describe_provenance(const std::vector<OperatorAnswer>& operators) {
     if (part.tables) tables[*part.tables] += part.time;
   }
   std::vector<std::pair<std::string, Seconds>> by_time(tables.begin(), tables.end());
-  std::ranges::stable_sort(by_time, [](const auto& a, const auto& b) { return a.second > b.second; });
+  std::ranges::stable_sort(by_time,
+                           [](const auto& a, const auto& b) { return a.second > b.second; });
   const char* separator = "; kernel tables: ";
   for (const auto& [source, time] : by_time) {
     text += fmt::format("{}{} {}", separator, source, as_percent(time / all, 0));

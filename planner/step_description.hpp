@@ -33,7 +33,8 @@ void members(Visitor& visit, OperatorAnswer& part) {
   visit("intensity_flops_per_byte", part.intensity, "flops / bytes; null if no bytes move");
   visit("bound", part.bound, "the binding limit");
   visit("rung", part.provenance, "source of its time, best first");
-  visit.if_set("kernel_tables", part.tables, "engine and version, or library, whose kernels were timed");
+  visit.if_set("kernel_tables", part.tables,
+               "engine and version, or library, whose kernels were timed");
   visit("relative_uncertainty", part.relative_uncertainty,
         "one standard deviation of the time, as a share of it");
 }

@@ -44,8 +44,8 @@ MeasuredCurve with_stored_times(MeasuredCurve curve, const Gpu& gpu) {
   return curve;
 }
 
-/// The kernel's name with the source to whose versions its version belongs: tables name the engine that
-/// timed NCCL, with NCCL's own version ("NCCL, TRTLLM 2.29.2").
+/// The kernel's name with the source to whose versions its version belongs: tables name the engine
+/// that timed NCCL, with NCCL's own version ("NCCL, TRTLLM 2.29.2").
 std::string with_own_source(const std::string& kernel) {
   constexpr std::string_view kLibrary = "NCCL, ";
   if (!kernel.starts_with(kLibrary)) return kernel;
@@ -165,9 +165,7 @@ std::vector<PackedGroup> packed_groups(const std::string& source, const SourceSh
   return list;
 }
 
-std::string_view engine_name(std::string_view source) {
-  return source.substr(0, source.find(' '));
-}
+std::string_view engine_name(std::string_view source) { return source.substr(0, source.find(' ')); }
 
 /// Of each engine or library the newest version, then the second of each, and so on.
 std::vector<std::string> by_need(const std::map<std::string, SourceShapes>& sources) {
@@ -175,9 +173,8 @@ std::vector<std::string> by_need(const std::map<std::string, SourceShapes>& sour
   for (const auto& [source, shapes] : sources) engines[engine_name(source)].push_back(source);
   std::vector<std::pair<std::size_t, std::string>> ranked;
   for (auto& [engine, versions] : engines) {
-    std::stable_sort(versions.begin(), versions.end(), [](const auto& a, const auto& b) {
-      return is_nearer_source(a, b, "");
-    });
+    std::stable_sort(versions.begin(), versions.end(),
+                     [](const auto& a, const auto& b) { return is_nearer_source(a, b, ""); });
     for (std::size_t age = 0; age < versions.size(); ++age) ranked.emplace_back(age, versions[age]);
   }
   std::stable_sort(ranked.begin(), ranked.end(),
@@ -206,8 +203,8 @@ PackedTables pack_tables(const Gpu& gpu, const TableRecord& record, const Packin
       tables.groups = std::move(all);
       tables.bytes = std::move(bytes);
     } else {
-      kept.left_out.push_back(fmt::format("{}: {} curves, {} bytes: no room", source,
-                                          shapes.size(), added));
+      kept.left_out.push_back(
+          fmt::format("{}: {} curves, {} bytes: no room", source, shapes.size(), added));
     }
   }
   if (tables.groups.empty()) {

@@ -12,7 +12,7 @@
 namespace roofcast {
 
 struct PackingRules {
-  double tolerance = 0.05;          // largest error of a timed point that is left out
+  double tolerance = 0.05;            // largest error of a timed point that is left out
   std::size_t max_bytes = 1'500'000;  // of the file
 };
 

@@ -150,9 +150,8 @@ class Thinning {
     for (int pass = 0; pass < kMaxPasses; ++pass) {
       std::vector<Candidate> list = candidates();
       for (Candidate& one : list) one.error = error_without(one);
-      std::stable_sort(list.begin(), list.end(), [](const Candidate& a, const Candidate& b) {
-        return a.error < b.error;
-      });
+      std::stable_sort(list.begin(), list.end(),
+                       [](const Candidate& a, const Candidate& b) { return a.error < b.error; });
       bool any = false;
       for (const Candidate& one : list) {
         if (one.error > tolerance_) break;
@@ -181,8 +180,8 @@ ThinnedCurve thinned(const MeasuredCurve& curve, double tolerance, int multiproc
   std::vector<double> sorted = result.errors;
   std::sort(sorted.begin(), sorted.end());
   result.curve.p90_error = std::max(curve.p90_error, quantile(sorted, 0.9));
-  result.curve.median_error = std::min(std::max(curve.median_error, quantile(sorted, 0.5)),
-                                       result.curve.p90_error);
+  result.curve.median_error =
+      std::min(std::max(curve.median_error, quantile(sorted, 0.5)), result.curve.p90_error);
   return result;
 }
 

@@ -155,7 +155,9 @@ struct CurveBlend {
   /// Prefill attention: several prompts in one call of the kernel that answers for one, ascending
   /// by their number.
   std::vector<MeasuredCurve> batches{};
-  double octaves = 0;     // distance from the nearest timed sizes to the shape's; 0: its own curve
+  /// Distance from the nearest timed sizes to the shape's; 0: its own curve or, with several parts,
+  /// the corners of the cell of timed sizes around it.
+  double octaves = 0;
   bool borrowed = false;  // from another format's kernels with the same arithmetic width
   OperatorShape shape{};
 };
@@ -170,7 +172,8 @@ CurveBlend find_blend(const Measured& measured, const OperatorShape& shape,
                       std::string_view engine = {});
 
 /// The weighted mean of the parts' ratios, applied to each part's base at the blend's shape.
-/// Anything but a shape's own curve is `extended`, by `octaves`; the spread among the parts adds to
+/// Between the corners of a cell it is as the parts are, at best interpolated; anything else but a
+/// shape's own curve is `extended`, by `octaves`; the spread among the parts adds to
 /// the uncertainty. Precondition: at least one part.
 CurveAnswer answer(const CurveBlend& blend, double x, double y, int multiprocessors);
 

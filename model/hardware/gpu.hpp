@@ -105,7 +105,7 @@ struct Gpu {
   std::optional<DollarsPerHour> price;
   Efficiencies efficiencies;
   Floors floors;
-  std::optional<Measured> measured;            // what was timed on such a device
+  std::optional<Measured> measured;  // what was timed on such a device
   /// Built-in tables of kernels, for what `measured` does not answer; null: none.
   std::shared_ptr<const KernelTables> tables{};
   std::map<std::string, std::string> sources;  // profile key -> where the number comes from

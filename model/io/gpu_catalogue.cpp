@@ -14,8 +14,8 @@
 #include "base/text.hpp"
 #include "embedded_profiles.hpp"
 #include "model/curves/kernel_tables.hpp"
-#include "model/io/kernel_tables_file.hpp"
 #include "model/io/gpu_reader.hpp"
+#include "model/io/kernel_tables_file.hpp"
 
 namespace roofcast {
 namespace {

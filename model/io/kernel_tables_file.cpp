@@ -280,8 +280,9 @@ void write_points(const MeasuredCurve& curve, const Values& x_values, const Valu
       out.y.count(point == first ? y : y - last_y);
       last_y = y;
       const bool first_of_curve = point == curve.points.begin();
-      const std::int64_t guess =
-          first_of_curve ? before.curve() : point == first ? before.row() : before.point();
+      const std::int64_t guess = first_of_curve   ? before.curve()
+                                 : point == first ? before.row()
+                                                  : before.point();
       const std::int64_t step = step_of(point->time);
       const std::uint64_t off = folded(step - guess);
       out.low.byte(static_cast<unsigned>(off & 0xff));
@@ -328,8 +329,8 @@ std::string group_bytes(const std::vector<MeasuredCurve>& curves) {
   PointColumns columns;
   StepPrediction before;
   for (const MeasuredCurve& curve : curves) write_points(curve, x, y, before, columns);
-  for (Writer* column : {&columns.rows, &columns.x, &columns.counts, &columns.y, &columns.low,
-                         &columns.high}) {
+  for (Writer* column :
+       {&columns.rows, &columns.x, &columns.counts, &columns.y, &columns.low, &columns.high}) {
     out.text(column->take());
   }
   return out.take();
@@ -409,8 +410,9 @@ std::vector<MeasuredCurve> read_group(std::string_view bytes, const GroupKey& ke
       for (std::uint64_t i = 0; i < points; ++i) {
         const double y = i == 0 ? y_places.first(ys) : y_places.next(ys);
         const bool first_of_curve = row == 0 && i == 0;
-        const std::int64_t guess =
-            first_of_curve ? before.curve() : i == 0 ? before.row() : before.point();
+        const std::int64_t guess = first_of_curve ? before.curve()
+                                   : i == 0       ? before.row()
+                                                  : before.point();
         const std::uint64_t lower = low.byte();
         const std::int64_t step = guess + unfolded(high.count(1 << 20) << 8 | lower);
         before.is(step, i == 0, first_of_curve);
@@ -455,8 +457,8 @@ auto named(const List& list, const std::string& name, const std::string& where) 
   for (const auto value : list) {
     if (name_of(value) == name) return value;
   }
-  throw Error(fmt::format("{}: its header names '{}', which this version does not know", where,
-                          name));
+  throw Error(
+      fmt::format("{}: its header names '{}', which this version does not know", where, name));
 }
 
 /// A group in a file.

@@ -2,8 +2,8 @@
 //
 // A header (JSON) says where the tables come from and lists their groups; each group follows,
 // compressed on its own, so that only what is asked for is unpacked. Within a group everything is a
-// column over its curves or points: numbers as places in the column's list of values, times as steps
-// of a scale of which an octave has kStepsPerOctave, as differences from point to point.
+// column over its curves or points: numbers as places in the column's list of values, times as
+// steps of a scale of which an octave has kStepsPerOctave, as differences from point to point.
 #pragma once
 
 #include <memory>
@@ -28,8 +28,8 @@ struct PackedGroup {
   std::vector<MeasuredCurve> curves{};
 };
 
-/// Times become stored_time(); the points of a curve all get the spread and number of samples of its
-/// first. All else is read back as it was. Throws Error if a shape has what cannot be stored.
+/// Times become stored_time(); the points of a curve all get the spread and number of samples of
+/// its first. All else is read back as it was. Throws Error if a shape has what cannot be stored.
 std::string write_kernel_tables(const TableRecord& record, const std::vector<PackedGroup>& groups);
 
 /// The tables in `bytes`, which must outlive them. What is asked first throws Error ("kernel tables

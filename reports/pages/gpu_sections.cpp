@@ -197,7 +197,8 @@ Section tables_section(const KernelTableFacts& tables) {
                                   with_separators(group.timed), as_percent(group.median_error),
                                   as_percent(group.p90_error)});
   }
-  for (const std::string& line : tables.left_out) section.lines.push_back("Left out: " + line + ".");
+  for (const std::string& line : tables.left_out)
+    section.lines.push_back("Left out: " + line + ".");
   return section;
 }
 

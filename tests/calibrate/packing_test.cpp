@@ -74,15 +74,15 @@ TEST(Thinning, NeverErrsMoreThanItsTolerance) {
   std::mt19937 random(3);
   std::uniform_real_distribution<double> noise(0.9, 1.1);
   for (int round = 0; round < 60; ++round) {
-    const auto family = std::array{OperatorFamily::gemm, OperatorFamily::decode_attention,
-                                   OperatorFamily::prefill_attention}[static_cast<std::size_t>(round % 3)];
+    const auto family =
+        std::array{OperatorFamily::gemm, OperatorFamily::decode_attention,
+                   OperatorFamily::prefill_attention}[static_cast<std::size_t>(round % 3)];
     OperatorShape shape{.family = family, .query_heads = 8, .kv_heads = 2, .head_dim = 128};
     shape.value_dim = 128;
     if (family == OperatorFamily::gemm) shape = product();
-    MeasuredCurve curve{.shape = shape,
-                        .terms = {.floor = Seconds{3e-6},
-                                  .seconds_per_flop = 2e-15,
-                                  .seconds_per_byte = 4e-13}};
+    MeasuredCurve curve{
+        .shape = shape,
+        .terms = {.floor = Seconds{3e-6}, .seconds_per_flop = 2e-15, .seconds_per_byte = 4e-13}};
     for (double x = 1; x <= 8192; x *= 2) {
       for (double y = 1; y <= (has_second_axis(family) ? 1e5 : 1); y *= 3) {
         if (noise(random) > 1.07) continue;  // rows need not be alike
@@ -194,10 +194,9 @@ TEST(Packing, SourcesArePartedAndNcclIsItsOwn) {
   Gpu gpu = timed({{"TRTLLM 1.2.0", 1}});
   MeasuredCurve joined = gpu.measured->curves[0];
   joined.kernel = "TRTLLM 1.2.0 or TRTLLM 1.3.0";
-  MeasuredCurve gather = constant_base({.family = OperatorFamily::collective,
-                                        .ranks = 8,
-                                        .exchange = Exchange::all_gather},
-                                       "NCCL, TRTLLM 2.29.2");
+  MeasuredCurve gather = constant_base(
+      {.family = OperatorFamily::collective, .ranks = 8, .exchange = Exchange::all_gather},
+      "NCCL, TRTLLM 2.29.2");
   add(gather, 1e6, 0, 2);
   gpu.measured->curves.push_back(joined);
   gpu.measured->curves.push_back(gather);
@@ -222,8 +221,7 @@ TEST(Packing, ErrorsOfWhatIsLeftOutAreStated) {
   EXPECT_LT(group.median_error, 0.004);       // rounding alone
   EXPECT_NEAR(group.p90_error, 0.04, 0.008);  // 1 - 1 / 1.04, and rounding
   for (const MeasuredPoint& point : curve.points) {
-    const Seconds guess =
-        answer(packed.groups[0].curves[0], point.x, 0, gpu.multiprocessors).time;
+    const Seconds guess = answer(packed.groups[0].curves[0], point.x, 0, gpu.multiprocessors).time;
     EXPECT_NEAR(guess / point.time, 1, 0.05);
   }
 }

@@ -61,9 +61,8 @@ TEST(CurveSource, TheSmallEngineRunsWhateverWasCalibrated) {
 }
 
 TEST(CurveSource, NearestFirst) {
-  std::vector<std::string> sources = {"TRTLLM 1.0.0",  "NCCL 2.29.2",     "vLLM 0.19.0",
-                                      "TRTLLM 1.2.0",  "SGLang 0.5.14",   "vLLM 0.24.0",
-                                      "SGLang 0.5.9"};
+  std::vector<std::string> sources = {"TRTLLM 1.0.0",  "NCCL 2.29.2", "vLLM 0.19.0", "TRTLLM 1.2.0",
+                                      "SGLang 0.5.14", "vLLM 0.24.0", "SGLang 0.5.9"};
   const auto sorted_for = [&](const char* engine) {
     std::ranges::sort(sources, [&](const std::string& a, const std::string& b) {
       return is_nearer_source(a, b, engine);

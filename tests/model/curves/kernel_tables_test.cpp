@@ -65,8 +65,7 @@ TEST(KernelTables, TheEnginesOwnSourceAnswersThenTheNearest) {
   const OperatorShape other_only{.family = OperatorFamily::moe, .format = "bf16"};
   const Tables all({curve(both, "vLLM 0.24.0", 24), curve(both, "vLLM 0.19.0", 19),
                     curve(both, "SGLang 0.5.14", 5), curve(old_only, "vLLM 0.19.0", 190),
-                    curve(other_only, "SGLang 0.5.14", 50),
-                    curve(other_only, "TRTLLM 1.2.0", 12)});
+                    curve(other_only, "SGLang 0.5.14", 50), curve(other_only, "TRTLLM 1.2.0", 12)});
   EXPECT_DOUBLE_EQ(all.us(both, "vllm-0.24"), 24);
   EXPECT_DOUBLE_EQ(all.us(both, "vllm-0.20"), 19);
   EXPECT_DOUBLE_EQ(all.us(both, "sglang"), 5);
@@ -89,10 +88,9 @@ TEST(KernelTables, NearNeighboursOfTheEngineComeBeforeAnotherSourcesOwnShape) {
 }
 
 TEST(KernelTables, AProductWithinTheGridIsInterpolatedBetweenItsCell) {
-  std::vector<MeasuredCurve> corners = {curve(product(64, 64), "vLLM 0.24.0", 1),
-                                        curve(product(64, 256), "vLLM 0.24.0", 2),
-                                        curve(product(256, 64), "vLLM 0.24.0", 3),
-                                        curve(product(256, 256), "vLLM 0.24.0", 6)};
+  std::vector<MeasuredCurve> corners = {
+      curve(product(64, 64), "vLLM 0.24.0", 1), curve(product(64, 256), "vLLM 0.24.0", 2),
+      curve(product(256, 64), "vLLM 0.24.0", 3), curve(product(256, 256), "vLLM 0.24.0", 6)};
   const auto answer_for = [](const std::vector<MeasuredCurve>& curves, const OperatorShape& shape) {
     const Tables all(curves);
     return answer(find_blend(*all.tables, shape, "vllm"), 1, 0, 1);

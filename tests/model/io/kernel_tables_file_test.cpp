@@ -20,22 +20,24 @@ using testing::HasSubstr;
 using testing::StartsWith;
 
 MeasuredCurve experts() {
-  return {.shape = {.family = OperatorFamily::moe,
-                    .format = "fp8_block",
-                    .outputs = 2048,
-                    .inputs = 7168,
-                    .experts = 256,
-                    .experts_per_token = 8,
-                    .gated = true,
-                    .expert_ranks = 8,
-                    .power_law = 120},
-          .kernel = "deep_gemm, vLLM 0.24.0",
-          .terms = {.floor = Seconds{1.25e-5}, .seconds_per_flop = 1e-15, .seconds_per_wave = 3e-6},
-          .points = {{.x = 1, .time = stored_time(Seconds{2e-5}), .relative_spread = 0.05, .samples = 2},
-                     {.x = 512, .time = stored_time(Seconds{9e-4}), .relative_spread = 0.05, .samples = 2}},
-          .graph_saving = Seconds{2e-6},
-          .median_error = 0.03125,
-          .p90_error = 0.125};
+  return {
+      .shape = {.family = OperatorFamily::moe,
+                .format = "fp8_block",
+                .outputs = 2048,
+                .inputs = 7168,
+                .experts = 256,
+                .experts_per_token = 8,
+                .gated = true,
+                .expert_ranks = 8,
+                .power_law = 120},
+      .kernel = "deep_gemm, vLLM 0.24.0",
+      .terms = {.floor = Seconds{1.25e-5}, .seconds_per_flop = 1e-15, .seconds_per_wave = 3e-6},
+      .points =
+          {{.x = 1, .time = stored_time(Seconds{2e-5}), .relative_spread = 0.05, .samples = 2},
+           {.x = 512, .time = stored_time(Seconds{9e-4}), .relative_spread = 0.05, .samples = 2}},
+      .graph_saving = Seconds{2e-6},
+      .median_error = 0.03125,
+      .p90_error = 0.125};
 }
 
 MeasuredCurve decode(std::int64_t heads) {
@@ -141,7 +143,8 @@ TEST(KernelTablesFile, TheHashIsThatOfWhatFollowsIt) {
   const std::string bytes = written();
   const std::string_view stated = stated_hash(bytes);
   ASSERT_EQ(stated.size(), 16u);
-  EXPECT_EQ(std::stoull(std::string(stated), nullptr, 16), fnv1a(std::string_view(bytes).substr(24)));
+  EXPECT_EQ(std::stoull(std::string(stated), nullptr, 16),
+            fnv1a(std::string_view(bytes).substr(24)));
   EXPECT_EQ(stated_hash("short"), "");
 }
 
