@@ -32,6 +32,17 @@ void fit_model_len(Deployment& deployment, const EngineChoice& asked,
   deployment.engine = start(asked, fitted, deployment);
 }
 
+/// Redundant experts are spread over the ranks as experts are: as many on each (vLLM 0.19,
+/// eplb_state.py; SGLang 0.5.15, expert_location.py).
+int redundant_experts(const EngineOverrides& overrides, const Parallelism& parallel) {
+  const auto copies = static_cast<int>(overrides.num_redundant_experts.value_or(0));
+  if (copies == 0) return 0;
+  if (!parallel.expert_parallel) {
+    throw UsageError("num_redundant_experts: requires enable_expert_parallel");
+  }
+  return copies;
+}
+
 Deployment deploy_on(const DeploymentOptions& options, Gpu gpu) {
   Transformer model = load_model_as(options.model, options.weight_format);
   return deploy(std::move(model), std::move(gpu), with_given({}, options.parallel),
@@ -70,6 +81,7 @@ Deployment deploy(Transformer model, Gpu gpu, const Parallelism& parallel,
   check_parallelism(model, parallel);
   Deployment deployment{
       .model = std::move(model), .gpu = std::move(gpu), .parallel = parallel, .engine = {}};
+  deployment.parallel.redundant_experts = redundant_experts(overrides, parallel);
   deployment.engine = start(engine, overrides, deployment);
   if (overrides.fit_model_len) fit_model_len(deployment, engine, overrides);
   return deployment;

@@ -24,6 +24,9 @@ struct Parallelism {
   int pipeline = 1;  // PP: layers split into this many stages
   int data = 1;      // DP: independent attention/KV ranks behind one endpoint
   bool expert_parallel = false;
+  /// Copies of experts beyond one of each, spread over the expert ranks with them so that the most
+  /// picked have several (vLLM's and SGLang's EPLB). Takes effect with `expert_parallel` alone.
+  int redundant_experts = 0;
 
   int gpus() const { return tensor * pipeline * data; }
   /// Ranks over which whole experts of one layer are divided.

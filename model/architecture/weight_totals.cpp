@@ -117,7 +117,8 @@ Weight shard(const Weight& weight, const Parallelism& parallel) {
   Weight result = weight;
   if (weight.split == Split::expert) {
     if (parallel.expert_parallel) {
-      result.copies = ceil_divide(weight.copies, parallel.expert_ranks());
+      result.copies =
+          ceil_divide(weight.copies + parallel.redundant_experts, parallel.expert_ranks());
     } else if (parallel.expert_width_ranks() > 1) {
       split_by(result, weight.expert_split, parallel.expert_width_ranks());
     }
@@ -156,20 +157,23 @@ std::vector<PartBytes> weight_bytes_by_part(const Transformer& model, const Para
   return fullest;
 }
 
-Bytes vision_bytes(const Transformer& model) {
-  return Bytes{static_cast<double>(model.vision_parameters) * 2.0};
+Bytes vision_bytes(const Transformer& model, int tensor) {
+  // vLLM's pixtral.py builds Mistral's own encoder of whole matrices.
+  const bool whole = model.architecture == "PixtralForConditionalGeneration";
+  return Bytes{static_cast<double>(model.vision_parameters) * 2.0} /
+         static_cast<double>(whole ? 1 : tensor);
 }
 
 Bytes weight_bytes(const Transformer& model, const Parallelism& parallel) {
   if (model.checkpoint_bytes && parallel.gpus() == 1) return *model.checkpoint_bytes;
-  return (sum(weight_bytes_by_part(model, parallel)) + vision_bytes(model)) *
+  return (sum(weight_bytes_by_part(model, parallel)) + vision_bytes(model, parallel.tensor)) *
          exact_over_formula(model);
 }
 
 Bytes weight_bytes_of_stages(const Transformer& model, const Parallelism& parallel) {
   Bytes total;
   for (int stage = 0; stage < parallel.pipeline; ++stage) {
-    total += sum(stage_parts(model, parallel, stage)) + vision_bytes(model);
+    total += sum(stage_parts(model, parallel, stage)) + vision_bytes(model, parallel.tensor);
   }
   return total * exact_over_formula(model);
 }

@@ -96,10 +96,12 @@ struct PartBytes {
 /// the fullest pipeline stage. Excludes a vision tower; see vision_bytes.
 std::vector<PartBytes> weight_bytes_by_part(const Transformer& model, const Parallelism& parallel);
 
-/// Vision encoder and projector, replicated on each rank, 16-bit.
-Bytes vision_bytes(const Transformer& model);
+/// Vision encoder and projector on one of `tensor` ranks, 16-bit. Engines split its matrices as the
+/// language model's (vLLM's mm_encoder_tp_mode "weights", the default; SGLang's VisionAttention),
+/// but for Mistral's own format. Neglects patch embedding and norms, which every rank holds.
+Bytes vision_bytes(const Transformer& model, int tensor = 1);
 
-/// Sum of weight_bytes_by_part plus the vision tower (replicated on each rank, 16-bit). If the
+/// Sum of weight_bytes_by_part plus the vision tower. If the
 /// model has exact checkpoint bytes, these replace the formula on one GPU, and on more they scale
 /// the fullest rank's share (exact over formula).
 Bytes weight_bytes(const Transformer& model, const Parallelism& parallel);

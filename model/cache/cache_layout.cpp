@@ -232,6 +232,7 @@ CacheLayout cache_layout(const Transformer& model, DType cache_dtype, const Para
       max = of_all_groups;
     }
   }
+  fullest.block_tokens *= rules.context_ranks;
   return fullest;
 }
 

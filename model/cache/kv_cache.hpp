@@ -55,6 +55,9 @@ struct CacheRules {
   /// SGLang: one pool of tokens for all layers, in which those with windows have room for this
   /// share of the tokens (1: they keep all of them); recurrent states are elsewhere.
   std::optional<double> window_share{};
+  /// Ranks that share the tokens of each sequence (vLLM's decode context parallelism): a block then
+  /// holds as many more. One group of layers only.
+  std::int64_t context_ranks = 1;
 };
 
 /// One pool of equal pages shared by groups of layers, as vLLM V1 lays it out (kv_cache_utils,

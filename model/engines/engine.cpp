@@ -208,6 +208,7 @@ CacheRules cache_rules(const Engine& engine) {
   CacheRules rules{.chunked = engine.chunked_layers};
   rules.window_share = engine.window_share;
   if (engine.scheduler != SchedulerKind::vllm_v1) return rules;
+  rules.context_ranks = engine.context_ranks;
   rules.state_rows = (engine.prefix_caching ? 2 : 1) + engine.speculation.draft_tokens;
   return rules;
 }

@@ -3,6 +3,7 @@
 // with the source of every value.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <optional>
@@ -78,7 +79,15 @@ struct EngineOverrides {
   std::optional<double> batch_wait_max_tokens_ratio{};        // TRT-LLM
   std::optional<All2All> all2all_backend{};                   // unset: the engine's
   std::optional<double> expert_power_law{};                   // unset: experts are picked evenly
-  std::optional<Bytes> overhead{};                            // textbook rule: fixed, per GPU
+  std::optional<bool> enable_eplb{};
+  std::optional<std::int64_t> num_redundant_experts{};
+  std::optional<std::int64_t> decode_context_parallel_size{};  // vLLM
+  std::optional<std::int64_t> max_lora_rank{};                 // unset: no adapters in memory
+  std::optional<std::int64_t> speculative_eagle_topk{};        // SGLang
+  std::optional<std::int64_t> speculative_num_draft_tokens{};  // SGLang
+  std::optional<Bytes> draft_weight_bytes{};                   // of a draft model, whole
+  std::optional<Bytes> draft_kv_bytes{};                       // and K and V of one token, whole
+  std::optional<Bytes> overhead{};                             // textbook rule: fixed, per GPU
   std::optional<Bytes> weight_bytes{};  // whole checkpoint; used only by the memory plan
 };
 
@@ -105,6 +114,14 @@ struct HostOverhead {
   std::string source{};
 };
 
+/// Copies of the two halves of latent attention's kv_b_proj, which decodes absorb into queries and
+/// outputs (arXiv 2405.04434, section 2.1.2).
+enum class AbsorbedCopies {
+  none,
+  dequantised,  // in the activations' format, if kv_b_proj is narrower (a view of it otherwise)
+  as_stored,    // in the format of kv_b_proj
+};
+
 /// Constants of the memory rule, most of them from start-up logs; the engine's file has the reason
 /// for each. Formulas: model/memory/activation_peak.hpp, model/memory/memory_terms.cpp.
 struct MemoryConstants {
@@ -112,6 +129,7 @@ struct MemoryConstants {
   double forward_intermediate = 3.0;    // forward pass: live elements per token and FFN width
   double forward_hidden = 4.0;          // and per token and hidden width
   bool keeps_expert_workspace = false;  // the fused-experts workspace outlives the forward pass
+  std::int64_t expert_chunk = 0;        // most tokens that fused experts take at once; 0: any
   Bytes compile_peak{};                 // scratch of a cold torch.compile, when graphs are on
   Bytes non_torch_single{};             // CUDA context growth, cuBLAS workspace: one GPU
   Bytes non_torch_multi{};              // plus NCCL buffers: several GPUs
@@ -119,8 +137,11 @@ struct MemoryConstants {
   Bytes graphs_base{};                  // CUDA graphs: fixed part,
   Bytes graphs_per_layer{};             // and per layer of the stage
   bool subtracts_graphs = false;        // whether the KV budget excludes a CUDA-graph estimate
-  bool whole_blocks = false;     // sequences hold whole blocks of every cache group, not tokens
-  std::int64_t null_blocks = 0;  // among the blocks counted; hold no tokens
+  bool whole_blocks = false;      // sequences hold whole blocks of every cache group, not tokens
+  std::int64_t null_blocks = 0;   // among the blocks counted; hold no tokens
+  bool prints_by_length = false;  // the log's KV tokens are its concurrency x max_model_len
+  /// What is kept of latent attention's W_UK and W_UV beside the matrix that they are of.
+  AbsorbedCopies absorbed = AbsorbedCopies::none;
   Bytes residual{};              // root mean square of logged minus planned KV bytes, if fitted
   double relative_residual = 0;  // instead of it: a share of the KV budget
   Bytes residual_other_links{};  // in addition, with TP on GPUs other than Hopper
@@ -181,7 +202,9 @@ struct Engine {
   All2All all2all = All2All::allgather_reducescatter;  // of experts on data-parallel ranks
   /// Exponent of a power law of the experts' picks, for times measured with one; 0: even.
   double expert_power_law = 0;
-  Bytes overhead{};                     // textbook rule
+  bool balances_experts = false;   // EPLB: moves and copies experts by how often they are picked
+  std::int64_t context_ranks = 1;  // vLLM: TP ranks that share a sequence's tokens (DCP)
+  Bytes overhead{};                // textbook rule
   std::optional<Bytes> weight_bytes{};  // memory plan only: whole checkpoint
   bool eager = false;                   // PyTorch runs every step operator by operator, uncompiled
   std::vector<std::int64_t> graph_batch_sizes{};  // captured decode batch sizes, ascending
@@ -273,10 +296,11 @@ inline bool decides_ahead(const Engine& engine) {
 CacheRules cache_rules(const Engine& engine);
 
 /// Slots of the cache that a decode of SGLang or TensorRT-LLM must have beyond what is computed:
-/// its token and the drafts. SGLang keeps them twice (0.5.15, mem_cache/allocation_sizing.py,
-/// get_alloc_reserve_per_decode).
+/// its token and the drafts. SGLang keeps them twice, and of a tree as many as its paths have
+/// tokens if that is more (0.5.15, mem_cache/allocation_sizing.py, get_alloc_reserve_per_decode).
 inline std::int64_t decode_slots(const Engine& engine) {
-  const std::int64_t slots = 1 + engine.speculation.draft_tokens;
+  const Speculation& drafts = engine.speculation;
+  const std::int64_t slots = std::max(drafts.verified(), drafts.draft_tokens * drafts.topk);
   const bool twice = engine.speculation.on() && engine.scheduler == SchedulerKind::sglang;
   return twice ? 2 * slots : slots;
 }

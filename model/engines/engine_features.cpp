@@ -71,21 +71,46 @@ void set_one_layer_pass(Speculation& speculation, const Transformer& model, cons
   add(lm_head_matrix(model));
 }
 
+/// SGLang verifies num_draft_tokens of a tree of depth num_steps (num_speculative_tokens here) and
+/// width topk; with topk 1 it is a chain (0.5.15, arg_groups/speculative_hook.py).
+void resolve_tree(Speculation& speculation, const EngineOverrides& overrides) {
+  speculation.topk = overrides.speculative_eagle_topk.value_or(1);
+  if (speculation.topk == 1) return;
+  if (!overrides.speculative_num_draft_tokens) {
+    throw UsageError(
+        "speculative_eagle_topk: a tree requires speculative_num_draft_tokens, the tokens of it "
+        "that are verified");
+  }
+  speculation.tree_tokens = *overrides.speculative_num_draft_tokens;
+  if (speculation.tree_tokens <= speculation.draft_tokens) {
+    throw UsageError(fmt::format(
+        "speculative_num_draft_tokens: {} given, expected more than the {} of the longest path",
+        speculation.tree_tokens, speculation.draft_tokens));
+  }
+}
+
 Speculation resolve_speculation(const EngineOverrides& overrides, const Transformer& model,
                                 const Gpu& gpu, const Parallelism& parallel) {
   const std::int64_t drafts = overrides.num_speculative_tokens.value_or(0);
   if (drafts == 0) return {};
   Speculation speculation{.method = overrides.speculative_method.value_or(DraftMethod::ngram),
                           .draft_tokens = drafts,
-                          .acceptance = resolve_acceptance(overrides, drafts)};
+                          .acceptance = resolve_acceptance(overrides, drafts),
+                          .draft_weights = overrides.draft_weight_bytes.value_or(Bytes{}),
+                          .draft_kv = overrides.draft_kv_bytes.value_or(Bytes{})};
+  resolve_tree(speculation, overrides);
   if (overrides.draft_pass_time) {
     speculation.draft_pass = *overrides.draft_pass_time;
   } else if (speculation.reads_hidden_states()) {
     set_one_layer_pass(speculation, model, gpu, parallel);
   } else if (speculation.method == DraftMethod::draft_model) {
-    throw UsageError(
-        "draft_pass_time: missing, expected the draft model's seconds per token (see roofcast "
-        "estimate)");
+    if (!overrides.draft_weight_bytes) {
+      throw UsageError(
+          "draft_pass_time: missing, expected the draft model's seconds per token (see roofcast "
+          "estimate), or draft_weight_bytes, which each of its passes reads");
+    }
+    speculation.draft_pass =
+        *overrides.draft_weight_bytes / static_cast<double>(parallel.tensor) / gpu.memory_bandwidth;
   }
   return speculation;
 }
@@ -119,6 +144,7 @@ void resolve_features(Engine& engine, const EngineOverrides& given, const Transf
                       const Gpu& gpu, const Parallelism& parallel) {
   engine.speculation = resolve_speculation(given, model, gpu, parallel);
   engine.lora = {.max_loras = given.max_loras.value_or(1),
+                 .max_rank = given.max_lora_rank.value_or(0),
                  .step = given.lora_step_time.value_or(Seconds{0}),
                  .adapter = given.lora_adapter_time.value_or(Seconds{0})};
   engine.kv_offloading = resolve_kv_offloading(given, gpu, parallel);

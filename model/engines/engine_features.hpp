@@ -19,10 +19,15 @@ struct EngineOverrides;
 /// Far beyond any draft; more is an input error.
 inline constexpr std::int64_t kMaxDrafts = 1'000;
 
-/// Speculative decoding: each decode computes one token and verifies `draft_tokens` more.
+/// Speculative decoding: each decode computes one token and verifies `draft_tokens` more, or a tree
+/// of drafts of that depth, of which one path can be accepted.
 struct Speculation {
   DraftMethod method = DraftMethod::ngram;
-  std::int64_t draft_tokens = 0;  // 0: off
+  std::int64_t draft_tokens = 0;  // 0: off; of a tree its depth
+  /// SGLang: branches that each pass of the draft adds to a tree, and the tokens of it that are
+  /// verified, the first included; 1 and 0: a chain of draft_tokens.
+  std::int64_t topk = 1;
+  std::int64_t tree_tokens = 0;
   /// By position: the share of decodes in which all drafts up to it are accepted (vLLM's
   /// "Per-position acceptance rate"). Never increases.
   std::vector<double> acceptance{};
@@ -30,8 +35,12 @@ struct Speculation {
   Seconds draft_expert{};  // the time to read one of them,
   double draft_experts = 0;  // their number on a rank
   double draft_routed = 0;   // and the share of them that a token reads
+  Bytes draft_weights{};     // of a draft model, whole, and K and V of one of its tokens
+  Bytes draft_kv{};
 
   bool on() const { return draft_tokens > 0; }
+  /// Tokens that a decode computes: its own and the drafts.
+  std::int64_t verified() const { return tree_tokens > 0 ? tree_tokens : 1 + draft_tokens; }
   /// Slots for which blocks are kept beyond a step's own tokens: a draft model's tokens are written
   /// to the cache before they are verified (num_lookahead_tokens in
   /// vllm/v1/core/sched/scheduler.py).
@@ -50,6 +59,7 @@ Seconds draft_pass_time(const Speculation& speculation, std::int64_t tokens);
 /// plus `adapter` for each distinct one.
 struct LoraServing {
   std::int64_t max_loras = 1;  // distinct adapters in one step (vLLM's default)
+  std::int64_t max_rank = 0;   // for which GPU memory is kept; 0: none is
   Seconds step{};
   Seconds adapter{};
 };

@@ -143,6 +143,10 @@ constexpr KnobRange kSomeBytes{.min = 1};
 constexpr std::int64_t kMaxRecvInterval = 1000;
 /// Far beyond any pass or transfer; more is an input error.
 constexpr KnobRange kUpToAnHour{.min = 0, .max = 3600};
+/// Far beyond any model's experts; more is an input error.
+constexpr double kMaxRedundantExperts = 4096;
+/// vLLM's largest rank is 512 (0.19, config/lora.py, MaxLoRARanks); more is an input error.
+constexpr double kMaxLoraRank = 512;
 /// Far beyond any server's adapters; more is an input error.
 constexpr double kMaxAdapters = 1'000'000;
 
@@ -220,6 +224,18 @@ std::vector<EngineKnob> memory_knobs() {
            .help = "number of KV blocks",
            .effect = "Number of KV cache blocks, instead of the number from the memory rule.",
            .examples = {std::int64_t{2588}}}),
+      unshown<&O::decode_context_parallel_size, &Engine::context_ranks>(
+          {.flag = "decode-context-parallel-size",
+           .key = "decode_context_parallel_size",
+           .group = features,
+           .kind = count,
+           .range = {.min = 1, .max = kMaxDegree},
+           .owner = vllm_scheduler,
+           .aliases = {"--dcp"},
+           .help = "tensor-parallel ranks that share each sequence's tokens (default 1)",
+           .effect = "Tensor-parallel ranks among which the tokens of each sequence are divided, "
+                     "where they would hold the same heads of K and V.",
+           .examples = {std::int64_t{8}}}),
       unshown<&O::kv_cache_memory, &Engine::kv_cache_memory>(
           {.flag = "kv-cache-memory-bytes",
            .key = "kv_cache_memory_bytes",
@@ -554,8 +570,30 @@ std::vector<EngineKnob> feature_knobs() {
                    "it (default: picked evenly)",
            .effect = "How unevenly experts are picked: the exponent of a power law of their picks, "
                      "for profiles whose experts were timed with it (1.01 and 1.2 in "
-                     "aiconfigurator's tables). Default: evenly.",
+                     "aiconfigurator's tables); otherwise the busiest rank's share follows from "
+                     "it. Default: evenly.",
            .examples = {1.2}}),
+      unshown<&O::enable_eplb, &Engine::balances_experts>(
+          {.flag = "enable-eplb",
+           .key = "enable_eplb",
+           .group = scheduler,
+           .kind = on_off,
+           .help = "experts are moved and copied by how often they are picked",
+           .effect =
+               "Whether experts are placed on ranks by how often they are picked, so that the "
+               "busiest rank has less to do (EPLB).",
+           .examples = {true}}),
+      knob<&O::num_redundant_experts>(
+          {.flag = "num-redundant-experts",
+           .key = "num_redundant_experts",
+           .group = scheduler,
+           .kind = count,
+           .range = {.min = 0, .max = kMaxRedundantExperts},
+           .aliases = {"--ep-num-redundant-experts"},
+           .help = "copies of experts in each layer beyond one of each (default 0)",
+           .effect = "Copies of experts that each layer has beyond one of each, spread over the "
+                     "expert-parallel ranks: they take memory, and those picked most have several.",
+           .examples = {std::int64_t{32}}}),
       knob<&O::num_speculative_tokens>({.flag = "num-speculative-tokens",
                                         .key = "num_speculative_tokens",
                                         .group = features,
@@ -608,10 +646,51 @@ std::vector<EngineKnob> feature_knobs() {
            .range = kUpToAnHour,
            .owner = prefix_cache,
            .partner = "num-speculative-tokens",
-           .help =
-               "draft model's time per token (default: ngram 0, eagle and mtp from their weights)",
+           .help = "draft model's time per token (default: ngram 0, others by their weights)",
            .effect = "Time of the draft model for one token of the whole batch.",
            .examples = {0.0005}}),
+      knob<&O::speculative_eagle_topk>(
+          {.flag = "speculative-eagle-topk",
+           .key = "speculative_eagle_topk",
+           .group = features,
+           .kind = count,
+           .range = {.min = 1, .max = static_cast<double>(kMaxDrafts)},
+           .owner = KnobOwner::sglang,
+           .partner = "num-speculative-tokens",
+           .help = "branches of a tree of drafts (default 1: a chain)",
+           .effect = "Branches that each pass of the draft adds to a tree; 1: a chain of drafts.",
+           .examples = {std::int64_t{4}}}),
+      knob<&O::speculative_num_draft_tokens>(
+          {.flag = "speculative-num-draft-tokens",
+           .key = "speculative_num_draft_tokens",
+           .group = features,
+           .kind = count,
+           .range = {.min = 1, .max = static_cast<double>(kMaxDrafts)},
+           .owner = KnobOwner::sglang,
+           .partner = "speculative-eagle-topk",
+           .help = "tokens of the tree that a decode verifies",
+           .effect = "Tokens of a tree of drafts that one decode verifies, its first included.",
+           .examples = {std::int64_t{8}}}),
+      knob<&O::draft_weight_bytes>({.flag = "draft-weight-bytes",
+                                    .key = "draft_weight_bytes",
+                                    .group = features,
+                                    .kind = bytes,
+                                    .range = kSomeBytes,
+                                    .owner = prefix_cache,
+                                    .partner = "num-speculative-tokens",
+                                    .help = "weights of a draft model, all ranks together",
+                                    .effect = "Weights of a draft model, whole.",
+                                    .examples = {2.5e9}}),
+      knob<&O::draft_kv_bytes>({.flag = "draft-kv-bytes",
+                                .key = "draft_kv_bytes",
+                                .group = features,
+                                .kind = bytes,
+                                .range = kSomeBytes,
+                                .owner = prefix_cache,
+                                .partner = "num-speculative-tokens",
+                                .help = "K and V that a draft model keeps of each token, all ranks",
+                                .effect = "Bytes of K and V of one token of a draft model, whole.",
+                                .examples = {32768.0}}),
       knob<&O::max_loras>({.flag = "max-loras",
                            .key = "max_loras",
                            .group = features,
@@ -620,6 +699,15 @@ std::vector<EngineKnob> feature_knobs() {
                            .help = "distinct adapters per step (default 1)",
                            .effect = "vLLM: distinct LoRA adapters per step.",
                            .examples = {std::int64_t{4}}}),
+      knob<&O::max_lora_rank>({.flag = "max-lora-rank",
+                               .key = "max_lora_rank",
+                               .group = features,
+                               .kind = count,
+                               .range = {.min = 1, .max = kMaxLoraRank},
+                               .help = "rank for which adapters get memory (default: none do)",
+                               .effect = "Largest rank of LoRA adapters, for max_loras of which "
+                                         "memory is kept. Default: no adapters.",
+                               .examples = {std::int64_t{16}}}),
       knob<&O::lora_step_time>({.flag = "lora-step-time",
                                 .key = "lora_step_time_s",
                                 .group = features,

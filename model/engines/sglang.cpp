@@ -21,6 +21,7 @@ namespace {
 MemoryConstants memory_of_sglang() {
   return {.non_torch_single = gib(0.51),
           .non_torch_multi = gib(1.53),
+          .absorbed = AbsorbedCopies::as_stored,
           .residual = gib(2.0),
           .source = "free memory at start in vLLM 0.19 logs; the rule itself is SGLang's"};
 }

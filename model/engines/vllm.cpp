@@ -13,8 +13,12 @@
 //   0.20:       as before, but models with recurrent layers do not start with more max_num_seqs
 //               than blocks (vllm-project/vllm pull 38270, merged on 2026-03-31; a start of 0.17.1
 //               and 0.20.0 side by side: NVIDIA-NeMo/RL issue 2620).
-//   0.21 on:    an estimate of CUDA-graph memory is subtracted from the KV budget (default since
-//               0.21.0 by the engine's own log message); utilisation 0.92.
+//   0.21 - 0.26: an estimate of CUDA-graph memory is subtracted from the KV budget (default since
+//               0.21.0 by the engine's own log message); utilisation 0.92; the log's KV tokens are
+//               its maximum concurrency times max_model_len.
+//   0.26 on:    as before; graphs take less (0.23 GiB for 32 layers in 0.29, where 0.19 and 0.22
+//   take
+//               0.9).
 // The scheduling changes are dated only to within a few versions.
 #include <fmt/format.h>
 
@@ -35,6 +39,12 @@ constexpr int kFirstV1Minor = 8;
 
 /// One block serves as "no block"; it holds no tokens.
 constexpr std::int64_t kNullBlocks = 1;
+
+/// Tokens that the fused experts take at once (vllm/envs.py, VLLM_FUSED_MOE_CHUNK_SIZE): 64 x
+/// 1,024, later 16 x 1,024, gone with vllm-project/vllm pull 34086 (0.19's source has no chunks).
+/// When it was lowered is not known; assumed with 0.14.
+constexpr std::int64_t kExpertChunk = 65536;
+constexpr std::int64_t kLaterExpertChunk = 16384;
 
 /// NCCL and custom all-reduce buffers: the constants are from Hopper with NVLink; start-up logs of
 /// other cards print 0.2 to 1.8 GiB (0.10 to 0.29). Assumption: about half of that range.
@@ -60,12 +70,14 @@ constexpr std::string_view kStartUpLogs = "start-up logs of the engine against t
 /// 0.95, 1.70 and 1.74) and its residual.
 MemoryConstants memory_of_vllm_0_11() {
   return {.logits_bytes = 38.4,
+          .expert_chunk = kExpertChunk,
           .non_torch_single = gib(0.109),
           .non_torch_multi = gib(0.55),
           .graphs_base = gib(0.43),
           .graphs_per_layer = gib(0.0155),
           .whole_blocks = true,
           .null_blocks = kNullBlocks,
+          .absorbed = AbsorbedCopies::dequantised,
           .residual = gib(1.07),
           .residual_other_links = kOtherLinksResidual,
           .residual_source = kStartUpLogs,
@@ -82,6 +94,7 @@ MemoryConstants memory_of_vllm_0_19() {
           .graphs_per_layer = gib(0.0155),
           .whole_blocks = true,
           .null_blocks = kNullBlocks,
+          .absorbed = AbsorbedCopies::dequantised,
           .residual = gib(0.08),
           .residual_other_links = kOtherLinksResidual,
           .residual_source = kStartUpLogs,
@@ -98,10 +111,27 @@ MemoryConstants memory_of_vllm_0_29() {
           .subtracts_graphs = true,
           .whole_blocks = true,
           .null_blocks = kNullBlocks,
+          .prints_by_length = true,
+          .absorbed = AbsorbedCopies::dequantised,
           .residual = gib(0.5),
           .residual_other_links = kOtherLinksResidual,
           .residual_source = kStartUpLogs,
           .source = "vLLM 0.26 to 0.29 start-up logs"};
+}
+
+MemoryConstants with_chunks(MemoryConstants constants, std::int64_t tokens) {
+  constants.expert_chunk = tokens;
+  return constants;
+}
+
+/// 0.21 to 0.26: as 0.29, but its graphs are those of 0.19: 1.0 GiB for gpt-oss-120b (36 layers) on
+/// one to eight H200 in 0.22 (0.9 less the "equivalent" utilisation that the log prints).
+MemoryConstants memory_of_vllm_0_22() {
+  MemoryConstants constants = memory_of_vllm_0_29();
+  constants.graphs_base = memory_of_vllm_0_19().graphs_base;
+  constants.graphs_per_layer = memory_of_vllm_0_19().graphs_per_layer;
+  constants.source = "vLLM 0.19 to 0.29 start-up logs";
+  return constants;
 }
 
 // ---- host time
@@ -152,17 +182,68 @@ std::vector<DType> later_cache_dtypes() {
   return {DType::bf16, DType::fp16, DType::fp8, DType::int8, DType::fp4, DType::int4};
 }
 
-/// Models with recurrent layers ("hybrid" and "attention_free") cache no prefixes unless asked to
-/// (0.19 config/model.py, is_prefix_caching_supported; since vllm-project/vllm pull 23716).
+/// Models with recurrent layers ("hybrid" and "attention_free") cache no prefixes unless asked to,
+/// up to 0.26 (0.19 config/model.py, is_prefix_caching_supported; vllm-project/vllm pulls 23716 and
+/// 50991).
 bool is_recurrent(const Transformer& model) { return state_bytes_per_sequence(model).value > 0; }
+
+/// Decode context parallelism divides a sequence's tokens among ranks that would hold the same
+/// heads (0.19, config/model.py, verify_with_parallel_config), in models whose layers all keep
+/// whole sequences.
+void check_context_ranks(const Engine& engine, const EngineSetting& setting) {
+  if (engine.context_ranks == 1) return;
+  const std::int64_t tensor = setting.parallel.tensor;
+  std::int64_t copies = tensor;  // of each head, on as many ranks
+  for (const Layer& layer : setting.model.layers) {
+    if (const auto* attention = std::get_if<Attention>(&layer.mixer)) {
+      copies = std::min(copies, tensor / std::max<std::int64_t>(1, attention->kv_heads));
+    }
+    const CacheNeed need = cache_need(layer, setting.model, engine.kv_cache_dtype, 1);
+    if (need.per_sequence.value > 0 || keeps_window(need.span)) {
+      throw UsageError(
+          "decode_context_parallel_size: not modelled for layers with windows or states");
+    }
+  }
+  if (copies % engine.context_ranks != 0 || copies < engine.context_ranks) {
+    throw UsageError(fmt::format(
+        "decode_context_parallel_size: {} given, expected a divisor of the {} ranks that hold the "
+        "same heads of K and V",
+        engine.context_ranks, std::max<std::int64_t>(copies, 1)));
+  }
+}
+
+/// Tokens in a block of latent attention that the chosen backend wants, where the user sets none
+/// (0.11 and 0.19, platforms/cuda.py, check_and_update_config): sparse attention runs on FlashMLA's
+/// sparse kernels, 64; Hopper with a narrow cache on FlashMLA, 64, else on FlashAttention 3 with
+/// the default 16; Blackwell up to 0.13 on CUTLASS, 128, then on FlashInfer's kernels, 32 (GB300
+/// start-ups of 0.21 print 3,098,848 tokens, a multiple of 32 and not of 64).
+void resolve_latent_blocks(Engine& engine, const EngineSetting& setting, std::int64_t blackwell) {
+  if (setting.given.block_size || setting.model.layers.empty()) return;
+  const auto* latent = std::get_if<LatentAttention>(&setting.model.layers.front().mixer);
+  if (latent == nullptr) return;
+  const std::string_view capability = setting.gpu.compute_capability;
+  if (latent->span.kind == AttentionSpan::Kind::sparse) {
+    engine.block_size = 64;
+  } else if (capability.starts_with("9.") && bits_of(engine.kv_cache_dtype) == 8) {
+    engine.block_size = 64;
+  } else if (capability.starts_with("10.")) {
+    engine.block_size = blackwell;
+  }
+}
+
+void resolve_vllm_0_29(Engine& engine, const EngineSetting& setting) {
+  check_context_ranks(engine, setting);
+  resolve_latent_blocks(engine, setting, 32);
+  resolve_vllm_batch(engine, setting);
+  resolve_vllm_graphs(engine, setting, 16);  // 0.19: 51 sizes to 512 (start-up dump)
+  if (!setting.given.sampling) engine.sampling = setting.model.sampling;
+}
 
 void resolve_vllm(Engine& engine, const EngineSetting& setting) {
   if (!setting.given.enable_prefix_caching && is_recurrent(setting.model)) {
     engine.prefix_caching = false;
   }
-  resolve_vllm_batch(engine, setting);
-  resolve_vllm_graphs(engine, setting, 16);  // 0.19: 51 sizes to 512 (start-up dump)
-  if (!setting.given.sampling) engine.sampling = setting.model.sampling;
+  resolve_vllm_0_29(engine, setting);
 }
 
 void resolve_vllm_to_0_13(Engine& engine, const EngineSetting& setting) {
@@ -171,6 +252,7 @@ void resolve_vllm_to_0_13(Engine& engine, const EngineSetting& setting) {
   // MambaModelConfig: "without support for prefix caching: disabling"; printed by 0.13.0 for
   // Qwen3-Next).
   if (is_recurrent(setting.model)) engine.prefix_caching = false;
+  resolve_latent_blocks(engine, setting, 128);
   resolve_vllm_graphs(engine, setting, 8);  // 67 sizes to 512
   if (setting.parallel.tensor * setting.parallel.pipeline == 1) return;
   engine.host.step_base = engine.host.step_base + kRanksStep;
@@ -180,14 +262,26 @@ void resolve_vllm_to_0_13(Engine& engine, const EngineSetting& setting) {
 std::vector<EnginePreset> vllm_presets() {
   return {
       {.name = "vllm-0.29",
-       .summary = "vLLM 0.21 and later (2026): CUDA graphs counted in memory, utilisation 0.92",
-       .first_minor = 21,
-       .first_compared = 21,
+       .summary = "vLLM 0.27 and later (2026): CUDA graphs counted in memory, utilisation 0.92",
+       .first_minor = 27,
+       .first_compared = 27,
        .last_compared = 29,
        .cache_dtypes = later_cache_dtypes(),
        .defaults = {.gpu_memory_utilization = 0.92,
                     .needs_state_blocks = true,
                     .memory = memory_of_vllm_0_29(),
+                    .host = host_of_vllm()},
+       .on_large_gpu = kVllmLargeBatch,
+       .resolve = resolve_vllm_0_29},
+      {.name = "vllm-0.22",
+       .summary = "vLLM 0.21 to 0.26: CUDA graphs counted in memory, utilisation 0.92",
+       .first_minor = 21,
+       .first_compared = 21,
+       .last_compared = 26,
+       .cache_dtypes = later_cache_dtypes(),
+       .defaults = {.gpu_memory_utilization = 0.92,
+                    .needs_state_blocks = true,
+                    .memory = memory_of_vllm_0_22(),
                     .host = host_of_vllm()},
        .on_large_gpu = kVllmLargeBatch,
        .resolve = resolve_vllm},
@@ -218,7 +312,7 @@ std::vector<EnginePreset> vllm_presets() {
        .last_compared = 18,
        .cache_dtypes = cache_dtypes(),
        .defaults = {.reserve_full_sequence = false,
-                    .memory = memory_of_vllm_0_19(),
+                    .memory = with_chunks(memory_of_vllm_0_19(), kLaterExpertChunk),
                     .host = host_of_vllm()},
        .on_large_gpu = kVllmLargeBatch,
        .resolve = resolve_vllm},
@@ -231,7 +325,7 @@ std::vector<EnginePreset> vllm_presets() {
        .defaults = {.reserve_full_sequence = false,
                     .chunked_layers = ChunkedLayers::as_full,
                     .sorts_logits = true,
-                    .memory = memory_of_vllm_0_11(),
+                    .memory = with_chunks(memory_of_vllm_0_11(), kLaterExpertChunk),
                     .host = host_of_vllm_over_http()},
        .on_large_gpu = kVllmLargeBatch,
        .resolve = resolve_vllm},

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <variant>
 
+#include "base/ceil_divide.hpp"
 #include "base/quantity.hpp"
 #include "model/architecture/experts.hpp"
 
@@ -15,14 +16,71 @@ namespace {
 /// outgoing hidden state), the second their product (or the input), each for every chosen expert
 /// (vllm model_executor/layers/fused_moe, workspace13 and workspace2; TensorRT-LLM
 /// cutlass_kernels/moe_gemm/moe_kernels.cu, overlapped_gemm1_gemm2_inputs and _outputs).
-double expert_elements_per_token(const MoeFfn& experts, std::int64_t hidden,
-                                 const Parallelism& parallel) {
-  const int split = parallel.expert_parallel ? 1 : parallel.tensor;
-  const auto width = static_cast<double>(experts.expert_intermediate) / split;
+double expert_elements_per_pair(const MoeFfn& experts, std::int64_t hidden,
+                                const Parallelism& parallel) {
+  const auto width =
+      static_cast<double>(experts.expert_intermediate) / parallel.expert_width_ranks();
   const auto input = static_cast<double>(experts.latent > 0 ? experts.latent : hidden);
   const double first = std::max((experts.gated ? 2.0 : 1.0) * width, input);
   const double second = std::max(width, input);
-  return static_cast<double>(experts.experts_per_token) * (first + second);
+  return first + second;
+}
+
+double expert_elements_per_token(const MoeFfn& experts, std::int64_t hidden,
+                                 const Parallelism& parallel) {
+  return static_cast<double>(experts.experts_per_token) *
+         expert_elements_per_pair(experts, hidden, parallel);
+}
+
+/// Tokens of each rank that a low-latency dispatch takes at once (vllm/envs.py,
+/// VLLM_MOE_DP_CHUNK_SIZE).
+constexpr std::int64_t kLowLatencyTokens = 256;
+
+/// Elements of vLLM's fused experts' two buffers on one rank.
+double vllm_expert_elements(const MoeFfn& experts, const Transformer& model, const Engine& engine,
+                            const Parallelism& parallel) {
+  const double pair = expert_elements_per_pair(experts, model.hidden, parallel);
+  if (parallel.data > 1 && parallel.expert_parallel &&
+      engine.all2all == All2All::deepep_low_latency) {
+    const std::int64_t ranks = parallel.expert_ranks();
+    const std::int64_t held = ceil_divide(experts.experts + parallel.redundant_experts, ranks);
+    return static_cast<double>(held * ranks * kLowLatencyTokens) * pair;
+  }
+  std::int64_t tokens = engine.max_num_batched_tokens * parallel.data;
+  if (engine.memory.expert_chunk > 0) tokens = std::min(tokens, engine.memory.expert_chunk);
+  return static_cast<double>(tokens * experts.experts_per_token) * pair;
+}
+
+/// Latent attention rebuilds keys and values of a prompt's cached context in chunks; the profile
+/// run holds those of the largest, in one layer at a time (0.11 and 0.19,
+/// attention/backends/mla/common.py and mla_attention.py, determine_chunked_prefill_workspace_size:
+/// tokens of eight sequences of max_model_len or four blocks of each sequence, at most 64 x 1,024
+/// and at least a block of each; and what its forward pass allocates without metadata). Sparse
+/// attention reads the latent itself.
+double up_projected_elements(const LatentAttention& latent, const Engine& engine, int tensor) {
+  if (latent.span.kind == AttentionSpan::Kind::sparse) return 0;
+  constexpr std::int64_t kMost = 65536;
+  const std::int64_t blocks = engine.max_num_seqs * engine.block_size;
+  const std::int64_t tokens =
+      std::max(std::min(std::max(8 * engine.max_model_len, 4 * blocks), kMost), blocks);
+  const std::int64_t heads = heads_per_rank(latent.query_heads, tensor);
+  return static_cast<double>(tokens * heads) *
+         static_cast<double>(latent.nope_dim + latent.value_head_dim);
+}
+
+/// Tokens of the largest picture that Qwen's processors make (max_pixels 16,777,216 of 32 x 32
+/// pixels a token; Qwen2-VL 12,845,056 of 28 x 28), each of four patches.
+constexpr double kQwenPictureTokens = 16384;
+constexpr double kPatchesPerToken = 4;
+
+/// The encoder's pass over the largest picture, which vLLM profiles whole before the language model
+/// (0.19, gpu_model_runner.py, profile_run): of an encoder's block, whose FFN is four times as wide
+/// as its states, the products before and after the activation function and four states are live.
+/// Neglects other families, whose pictures are smaller.
+double encoder_elements(const Transformer& model, int tensor) {
+  if (!model.has_vision || !model.model_type.starts_with("qwen")) return 0;
+  const auto hidden = static_cast<double>(model.vision_hidden);
+  return kQwenPictureTokens * kPatchesPerToken * (2.0 * 4.0 * hidden / tensor + 4.0 * hidden);
 }
 
 std::int64_t attention_width(const Layer& layer) {
@@ -45,12 +103,11 @@ double tensorrt_coefficient(bool has_experts, int tensor) {
 /// gathered and returned states, and the experts' two buffers in the worst case, where every token
 /// chose experts of this rank (TensorRT-LLM sizes its workspace this way).
 double gathered_elements_per_token(const Transformer& model, const Parallelism& parallel) {
-  const Parallelism split{.tensor = parallel.expert_width_ranks()};
   double elements = 0;
   for (const Layer& layer : model.layers) {
     const auto* moe = std::get_if<MoeFfn>(&layer.ffn);
     if (moe == nullptr) continue;
-    elements = std::max(elements, expert_elements_per_token(*moe, model.hidden, split) +
+    elements = std::max(elements, expert_elements_per_token(*moe, model.hidden, parallel) +
                                       2.0 * static_cast<double>(model.hidden));
   }
   return elements;
@@ -68,16 +125,31 @@ ActivationShape activation_shape(const Transformer& model, const Engine& engine,
   shape.logits = sequences * static_cast<double>(model.vocabulary);
   shape.hidden = tokens * static_cast<double>(model.hidden);
   double expert_elements = 0;
+  double up_projected = 0;
   for (const Layer& layer : model.layers) {
+    if (const auto* latent = std::get_if<LatentAttention>(&layer.mixer)) {
+      up_projected =
+          std::max(up_projected, up_projected_elements(*latent, engine, parallel.tensor));
+    }
     if (const auto* ffn = std::get_if<DenseFfn>(&layer.ffn)) {
       const auto width = static_cast<double>(ffn->intermediate) / parallel.tensor;
       shape.intermediate = std::max(shape.intermediate, tokens * width);
     } else if (const auto* experts = std::get_if<MoeFfn>(&layer.ffn)) {
       expert_elements =
-          std::max(expert_elements, expert_elements_per_token(*experts, model.hidden, parallel));
+          std::max(expert_elements, vllm_expert_elements(*experts, model, engine, parallel));
+      if (parallel.data > 1 && engine.all2all != All2All::deepep_low_latency) {
+        // Quantised before they are sent if the experts are whole.
+        const double width =
+            parallel.expert_parallel
+                ? std::min(bits_of(layer.ffn_format.compute) / 8.0, shape.element_bytes)
+                : shape.element_bytes;
+        shape.gathered = std::max(shape.gathered, Bytes{shape.hidden * parallel.data * width});
+      }
     }
   }
-  shape.expert_workspace = Bytes{tokens * expert_elements * shape.element_bytes};
+  shape.up_projected = Bytes{up_projected * shape.element_bytes};
+  shape.encoder_pass = Bytes{encoder_elements(model, parallel.tensor) * shape.element_bytes};
+  shape.expert_workspace = Bytes{expert_elements * shape.element_bytes};
   if (model.vision_parameters > 0)
     shape.encoder_outputs = Bytes{shape.hidden * shape.element_bytes};
   return shape;
@@ -90,9 +162,11 @@ Bytes sampler_peak(const ActivationShape& shape, const MemoryConstants& constant
 }
 
 Bytes forward_peak(const ActivationShape& shape, const MemoryConstants& constants) {
-  const double elements =
-      constants.forward_intermediate * shape.intermediate + constants.forward_hidden * shape.hidden;
-  return Bytes{elements * shape.element_bytes} + shape.expert_workspace + shape.encoder_outputs;
+  const Bytes hidden{constants.forward_hidden * shape.hidden * shape.element_bytes};
+  const Bytes dense{constants.forward_intermediate * shape.intermediate * shape.element_bytes};
+  const Bytes kept = constants.keeps_expert_workspace ? shape.expert_workspace : Bytes{};
+  return hidden + shape.encoder_outputs +
+         std::max(dense + shape.expert_workspace + shape.gathered, shape.up_projected + kept);
 }
 
 ActivationPeak vllm_activation_peak(const Transformer& model, const Engine& engine,
@@ -102,15 +176,24 @@ ActivationPeak vllm_activation_peak(const Transformer& model, const Engine& engi
   const Bytes sampler = sampler_peak(shape, constants);
   const Bytes forward = forward_peak(shape, constants);
   const Bytes compile = engine.cuda_graphs ? constants.compile_peak : Bytes{};
-  ActivationPeak peak{.bytes = std::max({sampler, forward, compile})};
+  const Bytes encoder = shape.encoder_pass;
+  ActivationPeak peak{.bytes = std::max({sampler, forward, compile, encoder})};
+  const std::string ranks = parallel.data > 1 && shape.expert_workspace.value > 0
+                                ? fmt::format("; experts: {:.2f} GiB for the tokens of {} ranks",
+                                              to_gib(shape.expert_workspace), parallel.data)
+                                : "";
   if (peak.bytes == sampler) {
     peak.detail = fmt::format("sampler pass: {:g} bytes x {} sequences x {} vocabulary + {} tokens",
                               constants.logits_bytes, engine.max_num_seqs, model.vocabulary,
-                              engine.max_num_batched_tokens);
+                              engine.max_num_batched_tokens) +
+                  ranks;
   } else if (peak.bytes == forward) {
     peak.detail = fmt::format("forward pass of {} tokens: {:g} x FFN + {:g} x hidden elements each",
                               engine.max_num_batched_tokens, constants.forward_intermediate,
-                              constants.forward_hidden);
+                              constants.forward_hidden) +
+                  ranks;
+  } else if (peak.bytes == encoder) {
+    peak.detail = fmt::format("encoder's pass over a picture of {:g} tokens", kQwenPictureTokens);
   } else {
     peak.detail =
         fmt::format("cold torch.compile (warm start: {:.2f} GiB, the larger of the two passes)",

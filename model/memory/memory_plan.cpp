@@ -36,8 +36,16 @@ Bytes row_bytes_of_sequence(const Engine& engine, const CacheLayout& layout, std
 CacheLayout cache_layout_of(const Deployment& deployment, const Transformer& model,
                             const Parallelism& parallel) {
   const Engine& engine = deployment.engine;
-  return cache_layout(model, engine.kv_cache_dtype, parallel, engine.block_size,
-                      cache_rules(engine));
+  CacheLayout layout =
+      cache_layout(model, engine.kv_cache_dtype, parallel, engine.block_size, cache_rules(engine));
+  // A draft model's layers are among the blocks of the target's (vLLM, SGLang); of its tokens each
+  // rank holds the heads that it computes.
+  const Speculation& drafts = engine.speculation;
+  if (drafts.method == DraftMethod::draft_model && layout.groups.size() == 1) {
+    const double tokens = static_cast<double>(engine.block_size) / parallel.tensor;
+    layout.page += drafts.draft_kv * (tokens / static_cast<double>(layout.layers_per_row));
+  }
+  return layout;
 }
 
 /// What one sequence takes on a GPU of each pipeline stage. Engines with blocks count whole rows;
@@ -95,7 +103,7 @@ MemoryTerm remainder_term(Bytes left) {
   return {.name = "unused", .detail = "less than one block", .bytes = left};
 }
 
-/// What vLLM prints as "GPU KV cache size": the blocks divided among the groups.
+/// What vLLM up to 0.20 prints as "GPU KV cache size": the blocks divided among the groups.
 std::int64_t tokens_in(const CacheLayout& layout, std::int64_t blocks) {
   if (layout.groups.empty()) return 0;
   return blocks / static_cast<std::int64_t>(layout.groups.size()) * layout.block_tokens;
@@ -154,7 +162,7 @@ std::int64_t held_by_windows(const Deployment& deployment, const MemoryPlan& pla
     if (keeps_window(span)) window = std::max(window, span.tokens);
   }
   const std::int64_t kept = std::min(context, window + plan.layout.block_tokens);
-  const auto room = static_cast<std::int64_t>(share * static_cast<double>(plan.kv_tokens));
+  const auto room = static_cast<std::int64_t>(share * static_cast<double>(plan.tokens_in_blocks));
   return window == 0 || kept == 0 ? kLongestSequence : room / kept;
 }
 
@@ -233,7 +241,8 @@ MemoryPlan plan_memory(const Deployment& deployment) {
   plan.kv_budget = std::max(Bytes{}, division.kv_budget);
   plan.layout = cache_layout_of(deployment, with_draft_layer(deployment), deployment.parallel);
   plan.kv_blocks = count_blocks(engine, plan.layout, plan.kv_budget);
-  plan.kv_tokens = tokens_in(plan.layout, plan.kv_blocks);
+  plan.tokens_in_blocks = tokens_in(plan.layout, plan.kv_blocks);
+  plan.kv_tokens = plan.tokens_in_blocks;
   if (division.state_slots) plan.max_running = *division.state_slots / engine.state_slots;
   plan.relative_uncertainty = uncertainty(deployment, division.kv_budget);
 
@@ -249,6 +258,10 @@ MemoryPlan plan_memory(const Deployment& deployment) {
                             ? plan.layout.row_bytes() * static_cast<double>(plan.kv_blocks)
                             : plan.kv_budget;
     plan.max_concurrency = cache / one;
+  }
+  if (engine.memory.prints_by_length && plan.max_concurrency > 0) {
+    const auto length = static_cast<double>(engine.max_model_len);
+    plan.kv_tokens = static_cast<std::int64_t>(std::floor(plan.max_concurrency * length));
   }
   plan.fits = plan.max_batch >= 1;
   if (!plan.fits) plan.reason = shortage(deployment, plan, division.kv_budget, one);

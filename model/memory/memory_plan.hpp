@@ -34,8 +34,11 @@ struct MemoryPlan {
   Bytes total{};                    // memory the driver reports
   Bytes kv_budget{};                // bytes left for KV blocks, before rounding to blocks
   CacheLayout layout{};
-  std::int64_t kv_blocks = 0;  // block ids
-  std::int64_t kv_tokens = 0;  // tokens of full-attention cache in them (as the engine prints)
+  std::int64_t kv_blocks = 0;         // block ids
+  std::int64_t tokens_in_blocks = 0;  // of full-attention cache
+  /// What the engine prints as the size of its cache: these, or max_concurrency x max_model_len
+  /// (vLLM from 0.21).
+  std::int64_t kv_tokens = 0;
   std::int64_t max_batch = 0;  // concurrent sequences of max_model_len, limited by memory only
   /// Sequences that the pool of recurrent states lets run at once; unset if there is none.
   std::optional<std::int64_t> max_running{};

@@ -59,6 +59,112 @@ void add_if_any(std::vector<MemoryTerm>& terms, MemoryTerm term) {
   if (term.bytes.value != 0) terms.push_back(std::move(term));
 }
 
+/// Bytes of W_UK and W_UV of one layer on one rank, where the engine keeps them beside kv_b_proj:
+/// heads x latent x (nope + value) elements. vLLM dequantises them into the activations' format
+/// (0.19, mla_attention.py, process_weights_after_loading: 512 x 32,768 x 2 bytes a layer of
+/// DeepSeek-V3 on one rank), SGLang copies them as they are (0.5.15, deepseek_v2.py,
+/// post_load_weights: w_kc and w_vc).
+Bytes absorbed_bytes(const Layer& layer, const Deployment& deployment) {
+  const auto* latent = std::get_if<LatentAttention>(&layer.mixer);
+  if (latent == nullptr) return {};
+  const double stored = layer.mixer_format.bits_per_weight;
+  const double activation = bits_of(deployment.model.activation);
+  double bits = 0;
+  switch (deployment.engine.memory.absorbed) {
+    case AbsorbedCopies::none:
+      break;
+    case AbsorbedCopies::dequantised:
+      bits = stored < activation ? activation : 0;
+      break;
+    case AbsorbedCopies::as_stored:
+      bits = std::floor(stored);
+      break;
+  }
+  const std::int64_t heads = heads_per_rank(latent->query_heads, deployment.parallel.tensor);
+  const std::int64_t width = latent->nope_dim + latent->value_head_dim;
+  return Bytes{static_cast<double>(heads * latent->kv_lora_rank * width) * bits / 8.0};
+}
+
+/// The same of all layers of the pipeline stage with the most.
+Bytes absorbed_bytes(const Deployment& deployment) {
+  const auto layers = static_cast<std::int64_t>(deployment.model.layers.size());
+  Bytes fullest;
+  for (int stage = 0; stage < deployment.parallel.pipeline; ++stage) {
+    const LayerRange range = pipeline_stage(layers, deployment.parallel.pipeline, stage);
+    Bytes of_stage;
+    for (std::int64_t i = range.first; i < range.last; ++i) {
+      of_stage += absorbed_bytes(deployment.model.layers[static_cast<std::size_t>(i)], deployment);
+    }
+    fullest = std::max(fullest, of_stage);
+  }
+  return fullest;
+}
+
+std::int64_t round_up(std::int64_t value, std::int64_t step) {
+  return ceil_divide(value, step) * step;
+}
+
+/// Where vLLM multiplies mxfp4 experts with Marlin's kernels, which it does on GPUs without fp4
+/// arithmetic, their width on a rank is padded to a multiple of 128 and the hidden size to one of
+/// 256 (0.11 and 0.19, quantization/mxfp4.py, Mxfp4MoEMethod.create_weights). gpt-oss-120b on an
+/// H200: 66.14 GiB printed (0.22.0), 60.8 without. Late in 2025 Triton's kernels were the default
+/// for a while (vllm-project/vllm pull 27523).
+Bytes expert_padding(const Deployment& deployment) {
+  const Transformer& model = deployment.model;
+  const Gpu& gpu = deployment.gpu;
+  const bool marlin = deployment.engine.memory_rule == MemoryRule::vllm &&
+                      !gpu.compute_capability.starts_with("gfx") &&
+                      !gpu.dense_peak.contains(DType::fp4);
+  if (!marlin) return {};
+  Bytes padding;
+  for (const Layer& layer : model.layers) {
+    const auto* experts = std::get_if<MoeFfn>(&layer.ffn);
+    if (experts == nullptr || layer.ffn_format.name != "mxfp4") continue;
+    const std::int64_t input = experts->latent > 0 ? experts->latent : model.hidden;
+    const std::int64_t width =
+        ceil_divide(experts->expert_intermediate, deployment.parallel.expert_width_ranks());
+    const double padded = static_cast<double>(round_up(input, 256) * round_up(width, 128)) /
+                          static_cast<double>(input * width);
+    double elements = 0;
+    for (const Weight& whole : layer_weights(layer, model.hidden, model.activation)) {
+      if (whole.split != Split::expert || !whole.multiplies) continue;
+      elements += static_cast<double>(shard(whole, deployment.parallel).parameters());
+    }
+    padding += Bytes{elements * layer.ffn_format.bits_per_weight / 8.0 * (padded - 1.0)};
+  }
+  return padding / static_cast<double>(deployment.parallel.pipeline);
+}
+
+/// Matrices that are stored as one: query, key and value; gate and up. Each has an A of its own.
+std::int64_t merged_parts(const Weight& weight) {
+  if (weight.split == Split::kv_output) return weight.outputs > weight.kv_outputs ? 3 : 2;
+  return weight.name.find("gate_up") != std::string::npos ? 2 : 1;
+}
+
+/// Room for LoRA adapters: for each of max_loras and each matrix of the layers A (rank x inputs)
+/// and B (outputs x rank) in the activations' format, split as the matrix's inputs and outputs are
+/// (vLLM 0.19, lora/layers/base_linear.py, create_lora_weights; experts: fused_moe.py). Neglects
+/// embedding and LM head, and --fully-sharded-loras.
+Bytes adapter_bytes(const Deployment& deployment) {
+  const LoraServing& lora = deployment.engine.lora;
+  if (lora.max_rank == 0) return {};
+  const auto layers = static_cast<std::int64_t>(deployment.model.layers.size());
+  const LayerRange range = pipeline_stage(layers, deployment.parallel.pipeline, 0);
+  double elements = 0;
+  for (std::int64_t i = range.first; i < range.last; ++i) {
+    const Layer& layer = deployment.model.layers[static_cast<std::size_t>(i)];
+    for (const Weight& whole :
+         layer_weights(layer, deployment.model.hidden, deployment.model.activation)) {
+      if (!whole.multiplies) continue;
+      const Weight weight = shard(whole, deployment.parallel);
+      const std::int64_t width = merged_parts(whole) * weight.inputs + weight.outputs;
+      elements += static_cast<double>(weight.copies * lora.max_rank * width);
+    }
+  }
+  const double bytes = bits_of(deployment.model.activation) / 8.0;
+  return Bytes{elements * bytes * static_cast<double>(lora.max_loras)};
+}
+
 std::int64_t layers_of_stage(const Deployment& deployment) {
   const auto layers = static_cast<std::int64_t>(deployment.model.layers.size());
   const std::int64_t stages = deployment.parallel.pipeline;
@@ -254,13 +360,30 @@ std::vector<MemoryTerm> weight_terms(const Deployment& deployment) {
                      .bytes = part.bytes});
   }
   add_if_any(terms, {.name = "weights.vision",
-                     .detail = "encoder and projector, 16-bit, on every rank",
-                     .bytes = vision_bytes(deployment.model)});
+                     .detail = "encoder and projector, 16-bit" + share,
+                     .bytes = vision_bytes(deployment.model, parallel.tensor)});
   const Bytes difference = weight_bytes(deployment.model, parallel) - sum(terms);
   if (std::abs(difference.value) > kNegligible.value) {
     terms.push_back({.name = "weights.not_itemised",
                      .detail = "difference between checkpoint files and the count above",
                      .bytes = difference});
+  }
+  add_if_any(terms, {.name = "weights.expert_padding",
+                     .detail = "mxfp4 experts, padded for Marlin's kernels" + share,
+                     .bytes = expert_padding(deployment)});
+  add_if_any(terms, {.name = "weights.absorbed",
+                     .detail = "latent attention's W_UK and W_UV, kept beside kv_b_proj",
+                     .bytes = absorbed_bytes(deployment)});
+  const LoraServing& lora = deployment.engine.lora;
+  add_if_any(terms, {.name = "weights.lora",
+                     .detail = fmt::format("room for {} adapters of rank {}", lora.max_loras,
+                                           lora.max_rank),
+                     .bytes = adapter_bytes(deployment)});
+  const Speculation& drafts = deployment.engine.speculation;
+  if (drafts.method == DraftMethod::draft_model && drafts.draft_weights.value > 0) {
+    terms.push_back({.name = "weights.draft",
+                     .detail = "the draft model" + share,
+                     .bytes = drafts.draft_weights / static_cast<double>(parallel.tensor)});
   }
   if (deployment.engine.speculation.reads_hidden_states()) {
     Bytes draft;

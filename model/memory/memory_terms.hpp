@@ -24,8 +24,9 @@ struct MemoryDivision {
 /// Neglects the head's projection, and heads of another shape.
 Transformer with_draft_layer(const Deployment& deployment);
 
-/// Weights of the fullest rank by part and format, vision tower and rotary table; a single term if
-/// the user stated the checkpoint's size.
+/// Weights of the fullest rank by part and format, vision tower, what is kept beside them (latent
+/// attention's absorbed matrices, drafts, LoRA adapters); a single term if the user stated the
+/// checkpoint's size.
 std::vector<MemoryTerm> weight_terms(const Deployment& deployment);
 
 /// Applies the engine's own rule to one GPU.

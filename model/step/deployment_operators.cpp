@@ -6,6 +6,7 @@
 #include <utility>
 #include <variant>
 
+#include "model/architecture/expert_load.hpp"
 #include "model/architecture/weights.hpp"
 #include "model/step/efficiency.hpp"
 
@@ -85,18 +86,22 @@ LinearOperator gemm_operator(const Deployment& deployment, const Weight& whole,
 /// all ranks.
 void set_expert_shape(const Deployment& deployment, const Layer& layer, const Weight& down,
                       const Weight& whole, double pairs_a_token, LinearOperator& op) {
-  op.shape = {.family = OperatorFamily::moe,
-              .format = kernel_format_name(layer.ffn_format),
-              .outputs = down.inputs,
-              .inputs = down.outputs,
-              .experts = down.copies,
-              .experts_per_token = std::min(down.copies_used, down.copies),
-              .gated = std::get<MoeFfn>(layer.ffn).gated,
-              .power_law = static_cast<int>(std::lround(100 * deployment.engine.expert_power_law))};
+  op.shape = {
+      .family = OperatorFamily::moe,
+      .format = kernel_format_name(layer.ffn_format),
+      .outputs = down.inputs,
+      .inputs = down.outputs,
+      .experts = down.copies,
+      .experts_per_token = std::min(down.copies_used, down.copies),
+      .gated = std::get<MoeFfn>(layer.ffn).gated,
+      .power_law = deployment.engine.balances_experts
+                       ? 0  // timed without
+                       : static_cast<int>(std::lround(100 * deployment.engine.expert_power_law))};
   op.shape_each = pairs_a_token / to_double(op.shape.experts_per_token);
   op.calls_of_shape = kExpertCalls;
   const int ranks = deployment.parallel.expert_ranks();
-  if (ranks == 1 || down.copies * ranks != whole.copies) return;
+  const std::int64_t copies = whole.copies + deployment.parallel.redundant_experts;
+  if (ranks == 1 || down.copies * ranks != copies) return;
   op.alone_shape = op.shape;
   op.alone_each = op.shape_each;
   op.shape.experts = whole.copies;
@@ -124,16 +129,21 @@ LinearOperator expert_operator(const Deployment& deployment, const Layer& layer,
     }
     op.experts = weight.copies;
     picked = whole.copies_used;
-    all = whole.copies;
+    all = whole.copies + deployment.parallel.redundant_experts;
     parameters += to_double(weight.inputs * weight.outputs);
     widths += to_double(weight.inputs + weight.outputs);
   }
   if (op.experts == 0) return {.work = {.calls = 0}};
   // The experts receive the tokens of all data-parallel ranks. A rank computes its share of the
-  // token-expert pairs (balanced) with whole experts, or all pairs with its part of their width.
+  // token-expert pairs (the busiest rank's) with whole experts, or all pairs with its part of their
+  // width.
   const Parallelism& parallel = deployment.parallel;
   op.group_tokens = parallel.data;
-  const double pairs = to_double(picked * op.group_tokens) / to_double(parallel.expert_ranks());
+  const MoeFfn& moe = std::get<MoeFfn>(layer.ffn);
+  op.busiest = busiest_rank_load(moe, parallel, deployment.engine.expert_power_law,
+                                 deployment.engine.balances_experts);
+  const double pairs =
+      to_double(picked * op.group_tokens) / to_double(parallel.expert_ranks()) * op.busiest;
   const double per_call = 1.0 / to_double(kExpertCalls);
   op.work.name = "experts";
   op.work.family = OperatorFamily::moe;

@@ -41,6 +41,8 @@ class MeasuredTimes {
 
   /// Whether attention's products ran in fp8.
   bool fp8_arithmetic() const { return blend_.shape.fp8_arithmetic; }
+  /// Whether the curve is of experts picked by a power law.
+  bool of_power_law() const { return blend_.shape.power_law > 0; }
 
   /// Prefill of several prompts at once, as timed, over fixed() and each prompt's at() beyond it:
   /// short prompts fill a device better together. 1 where no batches were timed. `prompts` need not

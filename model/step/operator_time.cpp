@@ -78,6 +78,8 @@ TimedOperator::TimedOperator(LinearOperator op, const Gpu& gpu)
       op_.shape_each = op_.alone_each;
     }
   }
+  // A curve of even picks answers for the busiest rank as for a step of as many more tokens.
+  if (measured_ && !measured_->of_power_law()) op_.shape_each *= op_.busiest;
   if (measured_) return;
   // The other families' efficiency is over bytes, where EfficiencyCurve keeps it from rising too
   // fast.

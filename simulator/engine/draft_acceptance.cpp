@@ -1,6 +1,6 @@
 #include "simulator/engine/draft_acceptance.hpp"
 
-#include <cassert>
+#include <algorithm>
 
 #include "base/hash_mix.hpp"
 
@@ -16,7 +16,7 @@ double uniform(std::uint64_t bits) { return static_cast<double>(bits >> 11) * 0x
 
 std::int64_t accepted_drafts(const Speculation& speculation, std::uint64_t seed, RequestId request,
                              std::int64_t generated, std::int64_t drafts) {
-  assert(drafts <= speculation.draft_tokens);
+  drafts = std::min(drafts, speculation.draft_tokens);  // the longest path of a tree
   const std::uint64_t of_request =
       hash_mix(hash_mix(seed, kStream), static_cast<std::uint64_t>(request));
   const double drawn = uniform(hash_mix(of_request, static_cast<std::uint64_t>(generated)));
@@ -33,7 +33,7 @@ Seconds draft_time(const Engine& engine, const StepPlan& plan) {
   std::int64_t tokens = 0;
   for (const ScheduledTokens& one : plan.scheduled) tokens += one.tokens;
   const Seconds first = draft_pass_time(speculation, tokens);
-  const Seconds later = draft_pass_time(speculation, std::ssize(plan.scheduled));
+  const Seconds later = draft_pass_time(speculation, std::ssize(plan.scheduled) * speculation.topk);
   return first + later * static_cast<double>(speculation.draft_tokens - 1);
 }
 

@@ -51,7 +51,7 @@ void take_slots(EngineState& state, const std::vector<RequestId>& batch) {
 /// A token and its drafts of each.
 void schedule_decodes(const EngineState& state, const std::vector<RequestId>& batch,
                       StepPlan& plan) {
-  const std::int64_t tokens = 1 + state.engine.speculation.draft_tokens;
+  const std::int64_t tokens = state.engine.speculation.verified();
   for (RequestId id : batch) plan.scheduled.push_back({id, tokens});
 }
 

@@ -89,6 +89,38 @@ TEST(Speculation, SglangRuns48SequencesUnlessTold) {
   EXPECT_EQ(engine_with({}, "sglang").max_num_seqs, 2048);
 }
 
+// SGLang's own setting for most models: five steps of four branches, eight tokens verified. Slots
+// for the longest paths, 5 x 4, are more than for those; twice of them.
+TEST(Speculation, ATreeVerifiesTokensOfWhichOnePathIsAccepted) {
+  const auto engine_of = [](std::optional<std::int64_t> topk, std::optional<std::int64_t> tokens) {
+    return engine_with({.num_speculative_tokens = 5,
+                        .speculative_method = DraftMethod::eagle,
+                        .acceptance_rate = 0.7,
+                        .speculative_eagle_topk = topk,
+                        .speculative_num_draft_tokens = tokens},
+                       "sglang");
+  };
+  const Engine tree = engine_of(4, 8);
+  EXPECT_EQ(tree.speculation.verified(), 8);
+  EXPECT_EQ(tree.speculation.acceptance.size(), 5u);
+  EXPECT_EQ(decode_slots(tree), 40);
+  const Engine chain = engine_of({}, {});
+  EXPECT_EQ(chain.speculation.verified(), 6);
+  EXPECT_EQ(decode_slots(chain), 12);
+  EXPECT_THROW(engine_of(4, {}), UsageError);
+  EXPECT_THROW(engine_of(4, 5), UsageError);  // no more than the longest path
+}
+
+// Each of its passes reads the draft model: 2 GB over two ranks.
+TEST(Speculation, ADraftModelIsTimedByItsWeights) {
+  const EngineOverrides overrides{.num_speculative_tokens = 2,
+                                  .speculative_method = DraftMethod::draft_model,
+                                  .acceptance_rate = 0.7,
+                                  .draft_weight_bytes = Bytes{2e9}};
+  const Engine engine = engine_with(overrides, "vllm-0.19", {.tensor = 2});
+  EXPECT_DOUBLE_EQ(engine.speculation.draft_pass.value, 1e9 / test::h100().memory_bandwidth.value);
+}
+
 TEST(Speculation, GraphsAreCapturedForTheDraftsToo) {
   // 0.19: up to min(max_num_seqs x (1 + drafts) x 2, 512) tokens: 16 x 4 x 2 = 128; without, 32.
   EngineOverrides given{.max_num_seqs = 16};

@@ -58,7 +58,9 @@ TEST(EnginePresets, AVersionTakesThePresetWhoseBehaviourItShares) {
   EXPECT_EQ(preset_of("vllm-0.18.1"), "vllm-0.17");
   EXPECT_EQ(preset_of("vllm-0.19.1"), "vllm-0.19");
   EXPECT_EQ(preset_of("vllm-0.20"), "vllm-0.20");  // wants a block for each recurrent state
-  EXPECT_EQ(preset_of("vllm-0.21"), "vllm-0.29");  // subtracts CUDA graphs
+  EXPECT_EQ(preset_of("vllm-0.21"), "vllm-0.22");  // subtracts CUDA graphs
+  EXPECT_EQ(preset_of("vllm-0.26"), "vllm-0.22");
+  EXPECT_EQ(preset_of("vllm-0.27"), "vllm-0.29");
   EXPECT_EQ(preset_of("vllm-0.31"), "vllm-0.29");
   EXPECT_EQ(preset_of("vllm-2025"), "vllm-0.11");
   EXPECT_EQ(preset_of("vllm-2026"), "vllm-0.29");
@@ -67,11 +69,11 @@ TEST(EnginePresets, AVersionTakesThePresetWhoseBehaviourItShares) {
 TEST(EnginePresets, AVersionNotComparedWithIsAnsweredWithAWarning) {
   EXPECT_EQ(uncompared_version("vllm-0.9.2"),
             "vllm-0.9.2 is answered as vllm-0.11, whose values are from versions 0.10 to 0.13");
-  EXPECT_THAT(*uncompared_version("vllm-0.31"), HasSubstr("0.21 to 0.29"));
+  EXPECT_THAT(*uncompared_version("vllm-0.31"), HasSubstr("0.27 to 0.29"));
   EXPECT_THAT(*uncompared_version("sglang-0.4.6"), HasSubstr("from version 0.5"));
   EXPECT_EQ(preset_of("vllm-nightly"), "vllm-0.29");
   EXPECT_EQ(uncompared_version("vllm-nightly"),
-            "vllm-nightly is answered as vllm-0.29, whose values are from versions 0.21 to 0.29");
+            "vllm-nightly is answered as vllm-0.29, whose values are from versions 0.27 to 0.29");
   EXPECT_THAT(message_of<Error>(test::h100(), "nightly", {}), HasSubstr("unknown engine"));
   for (const char* covered : {"vllm", "vllm-0.11", "vllm-0.19.1", "vllm-2025", "sglang", "trtllm",
                               "trtllm-1.2", "textbook"}) {
@@ -82,7 +84,7 @@ TEST(EnginePresets, AVersionNotComparedWithIsAnsweredWithAWarning) {
 // A preset covers several versions; curves are taken of the one asked for.
 TEST(EnginePresets, TheVersionAskedForIsKept) {
   const auto version_of = [](const char* name) { return engine_on(test::h100(), name).version; };
-  EXPECT_EQ(engine_on(test::h100(), "vLLM 0.24.1").name, "vllm-0.29");
+  EXPECT_EQ(engine_on(test::h100(), "vLLM 0.24.1").name, "vllm-0.22");
   EXPECT_EQ(version_of("vLLM 0.24.1"), "vllm-0.24.1");
   EXPECT_EQ(version_of("sglang-0.5.9"), "sglang-0.5.9");
   EXPECT_EQ(version_of("vllm"), "vllm-0.19");
@@ -94,9 +96,10 @@ TEST(EnginePresets, AnUnknownNameIsAnsweredWithTheNearest) {
   const std::string message = message_of<Error>(test::h100(), "vlm-0.19", {});
   EXPECT_THAT(message, HasSubstr("unknown engine 'vlm-0.19'"));
   EXPECT_THAT(message, HasSubstr("did you mean 'vllm-0.19'"));
-  EXPECT_THAT(message,
-              HasSubstr("vllm-0.29, vllm-0.20, vllm-0.19, vllm-0.17, vllm-0.15, vllm-0.11, sglang, "
-                        "trtllm-1.3, trtllm, trtllm-0.18, roofcast, textbook"));
+  EXPECT_THAT(
+      message,
+      HasSubstr("vllm-0.29, vllm-0.22, vllm-0.20, vllm-0.19, vllm-0.17, vllm-0.15, vllm-0.11, "
+                "sglang, trtllm-1.3, trtllm, trtllm-0.18, roofcast, textbook"));
   EXPECT_THAT(message_of<Error>(test::h100(), "vllm-x", {}), HasSubstr("unknown engine"));
   EXPECT_THAT(message_of<Error>(test::h100(), "vllm-0.x", {}), HasSubstr("unknown engine"));
 }
@@ -111,7 +114,7 @@ TEST(EnginePresets, TheV0EngineIsRefused) {
 }
 
 TEST(EnginePresets, AreListedOncePerEraWithASummary) {
-  ASSERT_EQ(engine_presets().size(), 14u);
+  ASSERT_EQ(engine_presets().size(), 15u);
   EXPECT_EQ(engine_presets().front().name, "vllm-0.29");
   for (const EnginePreset& preset : engine_presets()) {
     EXPECT_FALSE(preset.summary.empty()) << preset.name;
@@ -426,7 +429,9 @@ TEST(VllmDefaults, ModelsWithRecurrentLayersCacheNoPrefixesUnlessAskedTo) {
                          const EngineOverrides& given = {}) {
     return resolve_engine(preset, given, model, test::h100(), {}).prefix_caching;
   };
-  for (const char* preset : {"vllm-0.11", "vllm-0.15", "vllm-0.19", "vllm-0.20", "vllm-0.29"}) {
+  EXPECT_TRUE(caches("vllm-0.29", test::qwen3_next_80b()));  // vllm-project/vllm pull 50991
+  EXPECT_FALSE(caches("vllm-0.29", test::qwen3_next_80b(), {.enable_prefix_caching = false}));
+  for (const char* preset : {"vllm-0.11", "vllm-0.15", "vllm-0.19", "vllm-0.20", "vllm-0.22"}) {
     EXPECT_FALSE(caches(preset, test::qwen3_next_80b())) << preset;
     EXPECT_FALSE(caches(preset, test::nemotron_3_nano())) << preset;
     EXPECT_TRUE(caches(preset, test::gemma_3_27b())) << preset;

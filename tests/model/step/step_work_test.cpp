@@ -7,6 +7,7 @@
 #include <numeric>
 #include <string>
 
+#include "model/architecture/expert_load.hpp"
 #include "tests/model/step/step_time_cases.hpp"
 #include "tests/support/shapes.hpp"
 
@@ -221,6 +222,31 @@ TEST(Operators, ExpertParallelRanksShareTheTokensOfAll) {
   EXPECT_DOUBLE_EQ(find(work, "expert_dispatch")->scale, 10 * 1.75 * 4096 * 2.0);
   EXPECT_DOUBLE_EQ(find(work, "expert_dispatch")->bytes.value, 32 * 10 * 1.75 * 4096 * 2.0 * 0.75);
   EXPECT_NE(find(work, "expert_combine"), nullptr);
+}
+
+// The busiest rank's share of the picks, of experts as they lie and after they were copied and
+// moved; 8 and 4 experts on four ranks are 3 on each, of which a token picks one with 2 / 12.
+TEST(Operators, TheBusiestRankDecidesWhereExpertsArePickedUnevenly) {
+  Deployment d =
+      deployment_of(test::mixtral_8x7b(), round_gpu(), {.data = 4, .expert_parallel = true});
+  const auto experts = [&] {
+    return total_flops(step_work(d, prefill_batch(1, 100)), OperatorFamily::moe);
+  };
+  const double even = experts();
+  d.engine.expert_power_law = 1.2;
+  const auto& moe = std::get<MoeFfn>(d.model.layers.front().ffn);
+  const double by_chance = busiest_rank_load(moe, d.parallel, 1.2, false);
+  EXPECT_GT(by_chance, 1.2);
+  EXPECT_NEAR(experts() / even, by_chance, 1e-9);
+  d.engine.balances_experts = true;
+  d.parallel.redundant_experts = 4;
+  const double moved = busiest_rank_load(moe, d.parallel, 1.2, true);
+  EXPECT_LT(moved, by_chance);
+  EXPECT_NEAR(experts() / even, moved, 1e-9);
+  const double expert = 3 * 4096.0 * 14336.0 * 32;
+  const double missed = std::pow(1 - 2.0 / 12, 40);
+  EXPECT_NEAR(total_stored(step_work(d, prefill_batch(1, 10)), OperatorFamily::moe),
+              2 * (1 - missed) * 3 * expert, 1e-9 * expert);
 }
 
 TEST(Operators, WithoutABackendEveryRankGathersEveryToken) {

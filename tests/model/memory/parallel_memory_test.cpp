@@ -1,0 +1,230 @@
+// What memory plans count beside the model's own weights and one rank's tokens: experts under data
+// parallelism, copies of matrices, padding, adapters, drafts, and sequences divided among ranks.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <string>
+
+#include "base/error.hpp"
+#include "model/architecture/requantise.hpp"
+#include "model/memory/activation_peak.hpp"
+#include "model/memory/memory_plan.hpp"
+#include "tests/model/deployments.hpp"
+#include "tests/support/shapes.hpp"
+
+namespace roofcast {
+namespace {
+
+using ::testing::HasSubstr;
+
+Gpu h200() { return test::gpu_of("nvidia-h200-sxm", 139.80); }
+
+Bytes term(const MemoryPlan& plan, const std::string& name) {
+  Bytes bytes;
+  for (const MemoryTerm& one : plan.terms) {
+    if (one.name == name) bytes += one.bytes;
+  }
+  return bytes;
+}
+
+/// As published, in fp8.
+Transformer deepseek_v3_fp8() {
+  Transformer model = test::deepseek_v3();
+  requantise(model, "fp8");
+  return model;
+}
+
+Deployment deepseek_on_eight(const std::string& engine, const EngineOverrides& overrides = {}) {
+  return test::deploy(deepseek_v3_fp8(), h200(), engine, overrides,
+                      {.data = 8, .expert_parallel = true});
+}
+
+ActivationShape shape_of(const Deployment& deployment) {
+  return activation_shape(deployment.model, deployment.engine, deployment.parallel);
+}
+
+// vLLM 0.19 sizes both buffers for the tokens of all ranks: 8 x 8,192 tokens x 8 experts x (7,168 +
+// 7,168) elements x 2 bytes = 14.0 GiB; on one rank of tensor parallelism an eighth, 1.75 GiB.
+TEST(DataParallelExperts, HoldTheTokensOfAllRanks) {
+  EXPECT_EQ(shape_of(deepseek_on_eight("vllm-0.19")).expert_workspace.value,
+            65536.0 * 8 * 14336 * 2);
+  const Deployment tensor = test::deploy(test::deepseek_v3(), h200(), "vllm-0.19", {},
+                                         {.tensor = 8, .expert_parallel = true});
+  EXPECT_EQ(shape_of(tensor).expert_workspace.value, 8192.0 * 8 * 14336 * 2);
+}
+
+// Up to 0.18 at most 16,384 tokens are computed at once, up to 0.13 65,536.
+TEST(DataParallelExperts, AreComputedInChunksUpTo0_18) {
+  EXPECT_EQ(shape_of(deepseek_on_eight("vllm-0.17")).expert_workspace.value,
+            16384.0 * 8 * 14336 * 2);
+  EXPECT_EQ(shape_of(deepseek_on_eight("vllm-0.11")).expert_workspace.value,
+            65536.0 * 8 * 14336 * 2);
+}
+
+// DeepEP's low-latency kernels: 32 experts, each with room for 256 tokens of 8 ranks.
+TEST(DataParallelExperts, TakeFewTokensFromLowLatencyKernels) {
+  const Deployment deployment =
+      deepseek_on_eight("vllm-0.19", {.all2all_backend = All2All::deepep_low_latency});
+  EXPECT_EQ(shape_of(deployment).expert_workspace.value, 32.0 * 256 * 8 * 14336 * 2);
+}
+
+// The states of all ranks' tokens are gathered in fp8: 65,536 x 7,168 bytes; in 16 bits where each
+// rank has a part of every expert.
+TEST(DataParallelExperts, AreGathered) {
+  EXPECT_EQ(shape_of(deepseek_on_eight("vllm-0.19")).gathered.value, 65536.0 * 7168);
+  const Deployment split = test::deploy(test::deepseek_v3(), h200(), "vllm-0.19", {}, {.data = 8});
+  EXPECT_EQ(shape_of(split).gathered.value, 65536.0 * 7168 * 2);
+}
+
+// 65,536 tokens of context x 128 heads x (128 + 128) elements x 2 bytes = 4 GiB on one rank of data
+// parallelism, an eighth with eight of tensor parallelism; sparse attention does without.
+TEST(LatentAttention, RebuildsTheContextOfALongPromptInTheProfileRun) {
+  EXPECT_EQ(shape_of(deepseek_on_eight("vllm-0.19")).up_projected.value, 4 * kGiB);
+  const Deployment tensor =
+      test::deploy(test::deepseek_v3(), h200(), "vllm-0.19", {}, {.tensor = 8});
+  EXPECT_EQ(shape_of(tensor).up_projected.value, kGiB / 2);
+  const Deployment sparse = test::deploy(test::deepseek_v3_2(), h200(), "vllm-0.19");
+  EXPECT_EQ(shape_of(sparse).up_projected.value, 0);
+  // Four blocks of 16 for each of 4 sequences are fewer than eight of 1,000 tokens.
+  const Deployment shorter = test::deploy(test::deepseek_v3(), h200(), "vllm-0.19",
+                                          {.max_model_len = 1000, .max_num_seqs = 4});
+  EXPECT_EQ(shape_of(shorter).up_projected.value, 8000.0 * 128 * 256 * 2);
+}
+
+// 61 layers x 512 x 32,768 elements x 2 bytes = 2.05 GB on one rank (fp8 weights); SGLang keeps
+// them in fp8, and bf16 weights need no copy in vLLM.
+TEST(LatentAttention, KeepsItsAbsorbedMatrices) {
+  const auto absorbed = [](Transformer model, const char* engine, int tensor) {
+    return term(plan_memory(test::deploy(std::move(model), h200(), engine, {}, {.tensor = tensor})),
+                "weights.absorbed")
+        .value;
+  };
+  EXPECT_EQ(absorbed(deepseek_v3_fp8(), "vllm-0.19", 1), 61.0 * 512 * 32768 * 2);
+  EXPECT_EQ(absorbed(deepseek_v3_fp8(), "vllm-0.19", 8), 61.0 * 512 * 4096 * 2);
+  EXPECT_EQ(absorbed(deepseek_v3_fp8(), "sglang", 8), 61.0 * 512 * 4096);
+  EXPECT_EQ(absorbed(test::deepseek_v3(), "vllm-0.19", 8), 0);  // in bf16
+  EXPECT_EQ(absorbed(test::deepseek_v3(), "sglang", 8), 61.0 * 512 * 4096 * 2);
+}
+
+// 256 and 32 more experts on 8 ranks are 36 on each instead of 32.
+TEST(RedundantExperts, TakeTheMemoryOfAsManyMore) {
+  Deployment deployment = deepseek_on_eight("vllm-0.19");
+  const double without = term(plan_memory(deployment), "weights.experts").value;
+  deployment.parallel.redundant_experts = 32;
+  EXPECT_NEAR(term(plan_memory(deployment), "weights.experts").value / without, 36.0 / 32.0, 1e-9);
+}
+
+// Widths of 2,880 become 3,072 (hidden) and 2,944: 9.04 % more; an eighth of the width, 360,
+// becomes 384: 13.8 %. GPUs with fp4 arithmetic run other kernels.
+TEST(MarlinPadding, RoundsTheWidthsOfMxfp4Experts) {
+  const auto plan_on = [](Gpu gpu, int tensor) {
+    return plan_memory(
+        test::deploy(test::gpt_oss_20b(), std::move(gpu), "vllm-0.22", {}, {.tensor = tensor}));
+  };
+  const MemoryPlan one = plan_on(h200(), 1);
+  const double matrices = 24.0 * 32 * 3 * 2880 * 2880 * 4.25 / 8;
+  EXPECT_NEAR(term(one, "weights.expert_padding").value,
+              matrices * (3072.0 * 2944 / (2880.0 * 2880) - 1), 1.0);
+  EXPECT_NEAR(term(plan_on(h200(), 8), "weights.expert_padding").value,
+              matrices / 8 * (3072.0 * 384 / (2880.0 * 360) - 1), 1.0);
+  Gpu blackwell = test::gpu_of("b200", 178.35);
+  blackwell.dense_peak[DType::fp4] = FlopsPerSecond{9e15};
+  EXPECT_EQ(term(plan_on(blackwell, 1), "weights.expert_padding").value, 0);
+}
+
+// Llama-3.1-8B, for each of 32 layers and each of 16 ranks: query, key and value 3 x 4,096 + 6,144,
+// output 4,096 + 4,096, gate and up 2 x 4,096 + 28,672, down 14,336 + 4,096 = 81,920 elements of 2
+// bytes: 80 MiB an adapter.
+TEST(LoraAdapters, TakeMemoryByRank) {
+  const auto adapters = [](std::int64_t rank, std::int64_t count) {
+    return term(plan_memory(test::deploy(test::llama_3_1_8b(), test::h100(), "vllm-0.19",
+                                         {.max_loras = count, .max_lora_rank = rank})),
+                "weights.lora")
+        .value;
+  };
+  EXPECT_EQ(adapters(16, 1), 80.0 * 1024 * 1024);
+  EXPECT_EQ(adapters(64, 4), 16 * 80.0 * 1024 * 1024);
+}
+
+// Kimi-K2 on eight H200 with --decode-context-parallel-size 8 prints 5,721,088 tokens (vLLM's
+// recipe of November 2025); the same 46.8 GiB hold an eighth without: 44,696 blocks of 16 of 70,272
+// bytes.
+TEST(DecodeContextParallelism, MultipliesTheTokensOfLatentAttention) {
+  EngineOverrides overrides{.block_size = 16, .num_gpu_blocks_override = 44'696};
+  const auto tokens = [&] {
+    return plan_memory(
+               test::deploy(test::deepseek_v3(), h200(), "vllm-0.19", overrides, {.tensor = 8}))
+        .kv_tokens;
+  };
+  EXPECT_EQ(tokens(), 715'136);
+  overrides.decode_context_parallel_size = 8;
+  EXPECT_EQ(tokens(), 5'721'088);
+}
+
+TEST(DecodeContextParallelism, IsRefusedWhereNoHeadsAreRepeated) {
+  const auto message = [](Transformer model, std::int64_t ranks, int tensor) -> std::string {
+    try {
+      test::deploy(std::move(model), h200(), "vllm-0.19", {.decode_context_parallel_size = ranks},
+                   {.tensor = tensor});
+    } catch (const UsageError& error) {
+      return error.what();
+    }
+    return "";
+  };
+  EXPECT_THAT(message(test::llama_3_1_8b(), 2, 8), HasSubstr("a divisor of the 1 ranks"));
+  EXPECT_EQ(message(test::llama_3_1_8b(), 2, 16), "");  // 8 heads on 16 ranks
+  EXPECT_THAT(message(test::deepseek_v3(), 3, 8), HasSubstr("a divisor of the 8 ranks"));
+  EXPECT_THAT(message(test::qwen3_next_80b(), 2, 8), HasSubstr("windows or states"));
+}
+
+// A draft of 2.5 GB and 32,768 bytes of K and V a token beside Llama-3.1-70B (327,680): a block of
+// 16 tokens on one of four ranks grows by a tenth.
+TEST(DraftModel, TakesWeightsAndCache) {
+  const EngineOverrides drafts{.num_speculative_tokens = 3,
+                               .speculative_method = DraftMethod::draft_model,
+                               .acceptance_rate = 0.7,
+                               .draft_weight_bytes = Bytes{2.5e9},
+                               .draft_kv_bytes = Bytes{32768}};
+  const auto plan_with = [](const EngineOverrides& overrides) {
+    return plan_memory(
+        test::deploy(test::llama_3_1_70b(), h200(), "vllm-0.19", overrides, {.tensor = 4}));
+  };
+  const MemoryPlan plan = plan_with(drafts);
+  EXPECT_EQ(term(plan, "weights.draft").value, 2.5e9 / 4);
+  EXPECT_NEAR(plan.layout.row_bytes() / plan_with({}).layout.row_bytes(), 1.1, 1e-9);
+}
+
+// vLLM 0.22.1 prints 6,131,120 tokens and 2,964.76x for gpt-oss-120b with 2,068 tokens: its tokens
+// are the concurrency times the length, in 0.19 those of the blocks.
+TEST(PrintedTokens, AreConcurrencyTimesLengthFrom0_21) {
+  const auto plan_of = [](const char* engine) {
+    return plan_memory(test::deploy(test::gpt_oss_20b(), h200(), engine, {.max_model_len = 2068}));
+  };
+  const MemoryPlan late = plan_of("vllm-0.22");
+  EXPECT_EQ(late.kv_tokens, static_cast<std::int64_t>(std::floor(late.max_concurrency * 2068)));
+  EXPECT_NE(late.kv_tokens, late.tokens_in_blocks);
+  const MemoryPlan early = plan_of("vllm-0.19");
+  EXPECT_EQ(early.kv_tokens, early.tokens_in_blocks);
+}
+
+// Blocks by the backend that the engine chooses: FlashMLA's sparse kernels and its dense ones with
+// a narrow cache 64, FlashAttention 3 the default 16, on Blackwell CUTLASS 128 and FlashInfer 32.
+TEST(LatentBlocks, AreTheBackends) {
+  const auto block = [](Transformer model, const char* capability, const char* engine,
+                        std::optional<DType> cache) {
+    Gpu gpu = test::gpu_of("gpu", 180);
+    gpu.compute_capability = capability;
+    return test::deploy(std::move(model), gpu, engine, {.kv_cache_dtype = cache}, {.tensor = 8})
+        .engine.block_size;
+  };
+  EXPECT_EQ(block(test::deepseek_v3(), "9.0", "vllm-0.19", {}), 16);
+  EXPECT_EQ(block(test::deepseek_v3(), "9.0", "vllm-0.19", DType::fp8), 64);
+  EXPECT_EQ(block(test::deepseek_v3_2(), "9.0", "vllm-0.19", {}), 64);
+  EXPECT_EQ(block(test::deepseek_v3(), "10.0", "vllm-0.11", {}), 128);
+  EXPECT_EQ(block(test::deepseek_v3(), "10.0", "vllm-0.19", {}), 32);
+  EXPECT_EQ(block(test::llama_3_1_8b(), "10.0", "vllm-0.19", {}), 16);
+}
+
+}  // namespace
+}  // namespace roofcast
