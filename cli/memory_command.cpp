@@ -36,10 +36,16 @@ Table term_table(const MemoryAnswer& answer) {
 
 std::string verdict(const MemoryAnswer& answer) {
   if (!answer.fits) return "Does not fit: " + answer.reason.value_or("") + ".";
-  return fmt::format("Fits: {} KV blocks hold {} tokens (±{}): {} sequences of {} tokens at once.",
-                     with_separators(answer.kv_blocks), with_separators(answer.kv_tokens),
-                     as_percent(answer.relative_uncertainty), fixed(answer.max_concurrency, 2),
-                     with_separators(max_model_len(answer.inputs)));
+  const std::string printed =
+      answer.kv_tokens == answer.kv_tokens_in_blocks
+          ? ""
+          : fmt::format(" The engine prints {} tokens: as many sequences times their length.",
+                        with_separators(answer.kv_tokens));
+  return fmt::format(
+      "Fits: {} KV blocks hold {} tokens (±{}): {} sequences of {} tokens at once.{}",
+      with_separators(answer.kv_blocks), with_separators(answer.kv_tokens_in_blocks),
+      as_percent(answer.relative_uncertainty), fixed(answer.max_concurrency, 2),
+      with_separators(max_model_len(answer.inputs)), printed);
 }
 
 std::string solution_text(const MemoryAnswer& answer) {
@@ -48,6 +54,15 @@ std::string solution_text(const MemoryAnswer& answer) {
     if (!*solution.tensor_parallel) return "No tensor parallelism up to 64 fits.";
     return fmt::format("The smallest tensor parallelism that fits is {}.",
                        **solution.tensor_parallel);
+  }
+  if (solution.utilization) {
+    if (!*solution.utilization) return "It does not fit with all of the memory.";
+    return fmt::format("The smallest utilization that fits is {:.2f}.", **solution.utilization);
+  }
+  if (solution.max_num_seqs) {
+    if (!*solution.max_num_seqs) return "Not even one sequence fits.";
+    return fmt::format("The largest max_num_seqs of which all fit is {}.",
+                       with_separators(**solution.max_num_seqs));
   }
   const std::int64_t batch = solution.batch.value_or(0);
   const std::optional<std::int64_t> context =
@@ -226,7 +241,7 @@ int run_memory(CommandContext& context) {
   if (!common) return kExitDone;
   refuse_idle_flags(question);  // those of a server's command line are its own
   take_from_command(options, line, context.err);
-  leave_out_drafts(options, context.err);
+  complete_drafts(options);
   tell_version(options, context.err);
 
   const MemoryAnswer answer = memory(question);

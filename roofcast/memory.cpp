@@ -29,6 +29,16 @@ void check(const MemoryQuestion& question) {
   if (question.batch && question.solve == Solve::batch) {
     throw UsageError("batch: conflicts with solve batch, which finds it");
   }
+  const EngineOverrides& knobs = question.deployment.overrides;
+  if (question.solve == Solve::utilization &&
+      (knobs.gpu_memory_utilization || knobs.kv_cache_memory || knobs.num_gpu_blocks_override)) {
+    throw UsageError(
+        "gpu_memory_utilization: solved for, conflicts with a given utilisation, KV budget or "
+        "number of blocks");
+  }
+  if (question.solve == Solve::max_num_seqs && (knobs.max_num_seqs || question.batch)) {
+    throw UsageError("max_num_seqs: solved for, conflicts with a given max_num_seqs or batch");
+  }
   if (question.context && question.solve == Solve::context) {
     throw UsageError("context: conflicts with solve context, which finds it");
   }
@@ -48,6 +58,7 @@ MemoryAnswer answer_of(const Deployment& deployment, const MemoryPlan& plan, Sol
                       .block_bytes = plan.layout.row_bytes(),
                       .kv_blocks = plan.kv_blocks,
                       .kv_tokens = plan.kv_tokens,
+                      .kv_tokens_in_blocks = plan.tokens_in_blocks,
                       .max_batch = plan.max_batch,
                       .max_concurrency = plan.max_concurrency,
                       .relative_uncertainty = plan.relative_uncertainty,
@@ -131,7 +142,8 @@ BatchMemory batch_memory(const Deployment& deployment, const MemoryPlan& plan,
       .context_tokens = context,
       .gpus = parallel.gpus(),
       .kv_bytes_per_token =
-          kv_bytes_per_token(deployment.model, engine.kv_cache_dtype, parallel.tensor) * tensor,
+          kv_bytes_per_token(deployment.model, engine.kv_cache_dtype, parallel.tensor) *
+          (tensor / static_cast<double>(engine.context_ranks)),
       .kv_bytes_per_sequence = on_stages * tensor,
       .one_gpu =
           parts_of(plan, usable_cache(deployment, plan), one * static_cast<double>(per_rank)),
@@ -191,6 +203,64 @@ MemoryAnswer solve_tensor_parallel(const MemoryQuestion& question) {
   return answer;
 }
 
+/// The question's deployment with one knob set.
+template <class Value>
+Deployment with_knob(const MemoryQuestion& question, std::optional<Value> EngineOverrides::*knob,
+                     Value value) {
+  DeploymentOptions options = question.deployment;
+  options.overrides.*knob = value;
+  return resolve(options).deployment;
+}
+
+bool holds(const Deployment& deployment, const MemoryQuestion& question, std::int64_t per_rank) {
+  const MemoryPlan plan = plan_memory(deployment);
+  const std::int64_t context = question.context.value_or(deployment.engine.max_model_len);
+  return max_batch_at(deployment, plan, context) >= per_rank;
+}
+
+/// The utilisation in hundredths: more of the memory never holds less.
+MemoryAnswer solve_utilization(const MemoryQuestion& question) {
+  constexpr int kAll = 100;
+  const auto at = [&](int percent) {
+    return with_knob(question, &EngineOverrides::gpu_memory_utilization, percent / 100.0);
+  };
+  const std::int64_t ranks = question.deployment.parallel.data.value_or(1);
+  const std::int64_t wanted = ceil_divide(question.batch.value_or(1), ranks);
+  int too_little = 0;
+  int enough = kAll;
+  const bool any = holds(at(kAll), question, wanted);
+  while (any && enough - too_little > 1) {
+    const int middle = (too_little + enough) / 2;
+    (holds(at(middle), question, wanted) ? enough : too_little) = middle;
+  }
+  const Deployment deployment = any ? at(enough) : resolve(question.deployment).deployment;
+  MemoryAnswer answer = answer_of(deployment, plan_memory(deployment), question.solve);
+  std::optional<double> share;
+  if (any) share = enough / 100.0;
+  answer.solution = MemorySolution{.utilization = share};
+  return answer;
+}
+
+/// The most sequences that the scheduler may run and memory holds at once on each rank. More of
+/// them leave less memory, for the sampler's pass and for captured batches.
+MemoryAnswer solve_max_num_seqs(const MemoryQuestion& question) {
+  const auto at = [&](std::int64_t sequences) {
+    return with_knob(question, &EngineOverrides::max_num_seqs, sequences);
+  };
+  std::int64_t most = 0;
+  std::int64_t too_many = resolve(question.deployment).deployment.engine.max_num_batched_tokens + 1;
+  while (too_many - most > 1) {
+    const std::int64_t middle = most + (too_many - most) / 2;
+    (holds(at(middle), question, middle) ? most : too_many) = middle;
+  }
+  const Deployment deployment = most > 0 ? at(most) : resolve(question.deployment).deployment;
+  MemoryAnswer answer = answer_of(deployment, plan_memory(deployment), question.solve);
+  std::optional<std::int64_t> solved;
+  if (most > 0) solved = most;
+  answer.solution = MemorySolution{.max_num_seqs = solved};
+  return answer;
+}
+
 MemorySolution solve_batch(const Deployment& deployment, const MemoryPlan& plan,
                            std::int64_t context) {
   return {.batch = max_batch_at(deployment, plan, context), .context_tokens = context};
@@ -204,6 +274,8 @@ MemorySolution solve_context(const Deployment& deployment, const MemoryPlan& pla
 /// `all_engines`: compares their rules, too.
 MemoryAnswer memory_of_one(const MemoryQuestion& question, bool all_engines) {
   if (question.solve == Solve::tensor_parallel) return solve_tensor_parallel(question);
+  if (question.solve == Solve::utilization) return solve_utilization(question);
+  if (question.solve == Solve::max_num_seqs) return solve_max_num_seqs(question);
   const Deployment deployment = resolve(question.deployment).deployment;
   const MemoryPlan plan = plan_memory(deployment);
   MemoryAnswer answer = answer_of(deployment, plan, question.solve);
@@ -240,6 +312,8 @@ bool is_yes(const MemoryAnswer& answer) {
   if (!answer.solution) return answer.fits;
   const MemorySolution& solution = *answer.solution;
   if (solution.tensor_parallel) return solution.tensor_parallel->has_value();
+  if (solution.utilization) return solution.utilization->has_value();
+  if (solution.max_num_seqs) return solution.max_num_seqs->has_value();
   return solution.batch.value_or(0) > 0 && solution.context_tokens &&
          solution.context_tokens->has_value();
 }
@@ -252,6 +326,10 @@ MemoryAnswer memory_answer_from_json(const Json& json) {
   const MemorySolution& solution = *answer.solution;
   if (solution.tensor_parallel) {
     answer.solve = Solve::tensor_parallel;
+  } else if (solution.utilization) {
+    answer.solve = Solve::utilization;
+  } else if (solution.max_num_seqs) {
+    answer.solve = Solve::max_num_seqs;
   } else {
     const bool no_context = solution.context_tokens && !solution.context_tokens->has_value();
     answer.solve = no_context ? Solve::context : Solve::batch;

@@ -1,6 +1,7 @@
 // What fits: the memory of one GPU, term by term, by the engine's own rule; optionally whether a
 // batch of sequences of some length fits, by one engine's rule or by several side by side, or the
-// largest batch, the longest context or the smallest tensor parallelism that fits.
+// largest batch, the longest context, the smallest tensor parallelism or memory utilisation, or the
+// largest max_num_seqs that fits.
 //
 //   MemoryQuestion question;
 //   question.deployment.model = "llama-3.1-70b";
@@ -28,7 +29,7 @@ namespace roofcast {
 
 struct MemoryQuestion {
   /// What to solve for. none: only whether it fits, and what would make it fit.
-  enum class Solve { none, batch, context, tensor_parallel };
+  enum class Solve { none, batch, context, tensor_parallel, utilization, max_num_seqs };
 
   /// What runs where: model and GPU are required. Engine "all": answers by the default one, and
   /// compares the batch under every engine's default version and by the textbook rule.
@@ -83,11 +84,13 @@ struct ContextBatch {
   std::int64_t max_batch = 0;
 };
 
-/// The solution. `context_tokens` and `tensor_parallel` are set but empty if nothing fits.
+/// The solution. All but `batch` are set but empty if nothing fits.
 struct MemorySolution {
   std::optional<std::int64_t> batch{};
   std::optional<std::optional<std::int64_t>> context_tokens{};
   std::optional<std::optional<int>> tensor_parallel{};
+  std::optional<std::optional<double>> utilization{};
+  std::optional<std::optional<std::int64_t>> max_num_seqs{};
 };
 
 struct MemoryAnswer {
@@ -102,6 +105,7 @@ struct MemoryAnswer {
   Bytes block_bytes{};
   std::int64_t kv_blocks = 0;
   std::int64_t kv_tokens = 0;
+  std::int64_t kv_tokens_in_blocks = 0;
   std::int64_t max_batch = 0;
   double max_concurrency = 0;
   double relative_uncertainty = 0;
@@ -110,8 +114,8 @@ struct MemoryAnswer {
   std::optional<std::vector<ContextBatch>> max_batch_by_context{};
   std::optional<BatchMemory> asked{};
   std::optional<std::vector<EngineMemory>> engines{};
-  /// As asked. Not in the JSON: read back as `tensor_parallel`, or as `context` when no length
-  /// fits, if the solution shows it, otherwise as `batch`.
+  /// As asked. Not in the JSON: read back by what the solution has, and if it has a batch and a
+  /// length, as `context` when no length fits and otherwise as `batch`.
   MemoryQuestion::Solve solve = MemoryQuestion::Solve::none;
 };
 
@@ -163,6 +167,11 @@ void members(Visitor& visit, MemorySolution& solution) {
                "the batch was solved");
   visit.if_set("tensor_parallel", solution.tensor_parallel,
                "the smallest tensor parallelism that fits; null: none up to 64");
+  visit.if_set("gpu_memory_utilization", solution.utilization,
+               "the smallest gpu_memory_utilization (SGLang, TensorRT-LLM: memory fraction) with "
+               "which the batch fits, in hundredths; null: none");
+  visit.if_set("max_num_seqs", solution.max_num_seqs,
+               "the largest max_num_seqs of which all sequences fit at once; null: none");
 }
 
 template <class Visitor>
@@ -224,7 +233,12 @@ void members(Visitor& visit, MemoryAnswer& answer) {
   visit("block_tokens", answer.block_tokens, "tokens per KV block");
   visit("block_bytes", answer.block_bytes, "bytes per KV block on one GPU, all layers");
   visit("kv_blocks", answer.kv_blocks, "KV blocks, as the engine counts them");
-  visit("kv_tokens", answer.kv_tokens, "tokens in these blocks, as the engine prints it");
+  visit(
+      "kv_tokens", answer.kv_tokens,
+      "the size of the cache as the engine prints it: tokens in these blocks, or from vLLM 0.21 on "
+      "max_concurrency x max_model_len");
+  visit("kv_tokens_in_blocks", answer.kv_tokens_in_blocks,
+        "tokens in these blocks, shared equally by the groups of layers");
   visit("max_batch", answer.max_batch,
         "sequences of max_model_len tokens that fit at once, by memory alone");
   visit("max_concurrency", answer.max_concurrency,

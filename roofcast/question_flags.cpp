@@ -24,7 +24,10 @@ MemoryQuestion::Solve parse_solve(const std::string& text, const std::string& fl
   if (text == "batch") return Solve::batch;
   if (text == "context") return Solve::context;
   if (text == "tp") return Solve::tensor_parallel;
-  throw UsageError(flag + ": '" + text + "' is not one of batch, context, tp");
+  if (text == "utilization" || text == "utilisation") return Solve::utilization;
+  if (text == "max_num_seqs" || text == "max-num-seqs") return Solve::max_num_seqs;
+  throw UsageError(flag + ": '" + text +
+                   "' is not one of batch, context, tp, utilization, max_num_seqs");
 }
 
 std::int64_t parse_batch(const std::string& text, const std::string& flag) {
@@ -81,7 +84,7 @@ const Flags<MemoryQuestion>& memory_flags() {
   static const Flags<Q> flags = {
       {.name = "solve",
        .placeholder = "WHAT",
-       .help = "the largest batch, the longest context or the smallest tp",
+       .help = "largest batch, context or max_num_seqs, smallest tp or utilization",
        .read = into(&Q::solve, parse_solve)},
       {.name = "context",
        .placeholder = "TOKENS",

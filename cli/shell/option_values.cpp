@@ -23,7 +23,7 @@ struct FixedValues {
 };
 constexpr std::array kFixed = {
     FixedValues{"dtype", {"auto", "bf16", "fp16", "fp32"}},
-    FixedValues{"solve", {"batch", "context", "tp"}},
+    FixedValues{"solve", {"batch", "context", "tp", "utilization", "max_num_seqs"}},
     FixedValues{"objective", {"cost", "gpus", "power"}},
     FixedValues{"output", {"table", "json", "jsonl", "csv", "md"}},
     FixedValues{"device", {"cpu", "cuda"}},

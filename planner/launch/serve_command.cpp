@@ -12,6 +12,9 @@
 
 #include "base/error.hpp"
 #include "base/io/shown.hpp"
+#include "model/architecture/weights.hpp"
+#include "model/cache/kv_cache.hpp"
+#include "model/io/model_reader.hpp"
 #include "planner/launch/launcher.hpp"
 #include "planner/launch/serve_parallelism.hpp"
 #include "planner/launch/serve_yaml.hpp"
@@ -320,7 +323,47 @@ class ServeReader {
     }
   }
 
+  /// SGLang's drafts: without the number of steps it chooses by the model, and a chain has as many
+  /// tokens as steps and one more (0.5.15, arg_groups/speculative_hook.py).
+  void finish_drafts() {
+    EngineOverrides& knobs = words_.overrides;
+    if (launch_.engine == ServeEngine::sglang) {
+      if (words_.draft_algorithm.empty() || !knobs.num_speculative_tokens) {
+        if (!words_.draft_algorithm.empty()) {
+          add_once(command_.not_modelled, "--speculative-algorithm " + words_.draft_algorithm +
+                                              " without --speculative-num-steps");
+        }
+        knobs.num_speculative_tokens.reset();
+        knobs.speculative_method.reset();
+        knobs.speculative_eagle_topk.reset();
+      }
+      if (knobs.speculative_eagle_topk.value_or(1) == 1) {
+        knobs.speculative_eagle_topk.reset();
+        knobs.speculative_num_draft_tokens.reset();
+      }
+    }
+    if (knobs.speculative_method == DraftMethod::draft_model && !words_.draft_model.empty()) {
+      count_draft_model();
+    }
+  }
+
+  /// Weights and cache of a draft model that is known by its name.
+  void count_draft_model() {
+    try {
+      const Transformer draft = load_model(words_.draft_model);
+      words_.overrides.draft_weight_bytes = weight_bytes(draft, {});
+      words_.overrides.draft_kv_bytes =
+          kv_bytes_per_token(draft, words_.overrides.kv_cache_dtype.value_or(draft.activation));
+    } catch (const Error&) {
+      command_.notes.push_back(fmt::format(
+          "the draft model {} is not known: without draft_weight_bytes and draft_kv_bytes its "
+          "memory is not counted",
+          shown(words_.draft_model)));
+    }
+  }
+
   void finish() {
+    finish_drafts();
     if (words_.model.empty()) throw UsageError("the command names no model");
     DeploymentOptions& deployment = command_.deployment;
     deployment.model = words_.model;

@@ -130,11 +130,14 @@ class LineWriter {
 };
 
 /// A draft that is a separate model has a name, which a deployment does not hold.
-void note_draft(const EngineOverrides& knobs, std::vector<std::string>& notes) {
+void note_draft(ServeEngine engine, const EngineOverrides& knobs, std::vector<std::string>& notes) {
   const bool drafts = knobs.num_speculative_tokens.value_or(0) > 0;
   const DraftMethod method = knobs.speculative_method.value_or(DraftMethod::ngram);
   if (!drafts || (method != DraftMethod::eagle && method != DraftMethod::draft_model)) return;
-  notes.emplace_back("--speculative-config: add \"model\", the checkpoint of the draft model");
+  notes.emplace_back(
+      engine == ServeEngine::sglang
+          ? "--speculative-draft-model-path: add the checkpoint of the draft model"
+          : "--speculative-config: add \"model\", the checkpoint of the draft model");
 }
 
 /// "--disable-radix-cache" turns it off; on is the engine's default and needs no flag.
@@ -178,7 +181,7 @@ ServeLine serve_command_line(const DeploymentOptions& options, bool has_experts)
   put_kv_tokens(*engine, words);
   LineWriter writer(*engine, words);
   line.text = writer.line();
-  note_draft(options.overrides, line.notes);
+  note_draft(*engine, options.overrides, line.notes);
   for (const std::string& knob : writer.unsaid()) {
     if (is_default(knob, words, *engine)) continue;
     line.notes.push_back(fmt::format("{}: the engine has no flag for it", knob));

@@ -43,6 +43,16 @@ void add_knobs(std::vector<ServeFlag>& rows) {
   add_flag(rows, "--cuda-graph-max-bs|--cuda-graph-max-bs-decode", kLargestGraph);
   add_flag(rows, "--cuda-graph-bs|--cuda-graph-bs-decode", kGraphSizes, {.takes = Takes::several});
   add_flag(rows, "--disable-cuda-graph-padding", kGraphPadding, off);
+  add_flag(rows, "--enable-eplb", kEplb, on);
+  add_flag(rows, "--ep-num-redundant-experts", kRedundantExperts);
+  add_flag(rows, "--max-loras-per-batch", kMaxLoras);
+  add_flag(rows, "--max-lora-rank", kMaxLoraRank);
+  add_flag(rows, "--speculative-algorithm|--speculative-algo", kDraftAlgorithm);
+  add_flag(rows, "--speculative-draft-model-path|--speculative-draft-model", kDraftModel,
+           {.written = false});
+  add_flag(rows, "--speculative-num-steps", kDraftSteps);
+  add_flag(rows, "--speculative-eagle-topk", kDraftBranches);
+  add_flag(rows, "--speculative-num-draft-tokens", kDraftTree);
 }
 
 /// Front end, logging, loading, names and paths: no effect on performance.
@@ -74,7 +84,7 @@ void add_telling_flags(std::vector<ServeFlag>& rows) {
   add_flags(rows, Effect::possible, Takes::value,
             "--nnodes --attention-backend --prefill-attention-backend --decode-attention-backend "
             "--sampling-backend --mm-attention-backend --moe-runner-backend --fp8-gemm-backend "
-            "--deepep-mode --deepep-config --ep-num-redundant-experts --ep-dispatch-algorithm "
+            "--deepep-mode --deepep-config --ep-dispatch-algorithm "
             "--eplb-algorithm --moe-dense-tp-size --load-balance-method "
             "--cuda-graph-backend --torch-compile-max-bs --torchao-config "
             "--schedule-low-priority-values-first "
@@ -82,20 +92,18 @@ void add_telling_flags(std::vector<ServeFlag>& rows) {
             "--mamba-ssm-dtype --max-mamba-cache-size --radix-eviction-policy --cpu-offload-gb "
             "--offload-group-size --hicache-ratio --hicache-size --hicache-write-policy "
             "--hicache-io-backend --hicache-storage-backend --hicache-mem-layout "
-            "--speculative-algorithm|--speculative-algo --speculative-draft-model-path|"
-            "--speculative-draft-model --speculative-num-steps --speculative-eagle-topk "
-            "--speculative-num-draft-tokens --speculative-token-map "
+            "--speculative-token-map "
             "--speculative-attention-mode --disaggregation-mode "
             "--disaggregation-transfer-backend --disaggregation-bootstrap-port "
             "--disaggregation-ib-device --disaggregation-prefill-pp "
             "--disaggregation-decode-tp --tbo-token-distribution-threshold "
             "--json-model-override-args --model-impl --tokenizer-worker-num "
-            "--max-loras-per-batch --max-loaded-loras --quantization-param-path "
+            "--max-loaded-loras --quantization-param-path "
             "--attention-context-parallel-size|--attn-cp-size --kt-method --nsa-prefill-backend "
-            "--nsa-decode-backend --lora-backend --max-lora-rank");
+            "--nsa-decode-backend --lora-backend");
   add_flags(rows, Effect::possible, Takes::nothing,
             "--enable-torch-compile --enable-two-batch-overlap --enable-single-batch-overlap "
-            "--enable-eplb --enable-dp-lm-head --enable-p2p-check --enable-nccl-nvls "
+            "--enable-dp-lm-head --enable-p2p-check --enable-nccl-nvls "
             "--enable-symm-mem --enable-mscclpp --enable-flashinfer-allreduce-fusion "
             "--enable-flashinfer-moe --enable-hierarchical-cache --enable-lmcache "
             "--enable-priority-scheduling --enable-piecewise-cuda-graph "

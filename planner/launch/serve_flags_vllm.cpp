@@ -39,7 +39,13 @@ void add_knobs(std::vector<ServeFlag>& rows) {
   add_flag(rows, "--scheduling-policy", kVllmOrder);
   add_flag(rows, "--generation-config", kGenerationConfig);
   add_flag(rows, "--speculative-config|-sc", kDrafts);
+  add_flag(rows, "--enable-lora", kLora, on);
   add_flag(rows, "--max-loras", kMaxLoras);
+  add_flag(rows, "--max-lora-rank", kMaxLoraRank);
+  add_flag(rows, "--decode-context-parallel-size|-dcp", kContextRanks);
+  add_flag(rows, "--enable-eplb", kEplb, on);
+  add_flag(rows, "--num-redundant-experts", kRedundantExperts, {.written = false});
+  add_flag(rows, "--eplb-config", kEplbConfig);
   add_flag(rows, "--kv-offloading-size", kOffloadingSize);
   add_flag(rows, "--stream-interval", kStreamInterval);
 }
@@ -87,8 +93,8 @@ void add_telling_flags(std::vector<ServeFlag>& rows) {
             "--api-server-count|-asc --attention-backend --attention-config|-ac "
             "--optimization-level --performance-mode --kernel-config "
             "--moe-backend --gdn-prefill-backend --distributed-executor-backend "
-            "--nnodes|-n --decode-context-parallel-size|-dcp --prefill-context-parallel-size|-pcp "
-            "--data-parallel-backend|-dpb --eplb-config --ubatch-size "
+            "--nnodes|-n --prefill-context-parallel-size|-pcp "
+            "--data-parallel-backend|-dpb --ubatch-size "
             "--dbo-decode-token-threshold --dbo-prefill-token-threshold --cpu-offload-gb "
             "--offload-backend --offload-group-size --offload-num-in-group "
             "--offload-prefetch-step --kv-transfer-config --ec-transfer-config --hf-overrides "
@@ -100,17 +106,16 @@ void add_telling_flags(std::vector<ServeFlag>& rows) {
             "--mm-processor-kwargs --mm-processor-cache-gb --mm-encoder-tp-mode "
             "--media-io-kwargs --video-pruning-rate --logits-processors --additional-config "
             "--speculative-model --num-speculative-tokens --worker-cls --tokenizer-pool-type "
-            "--max-lora-rank --max-cpu-loras --lora-dtype --lora-extra-vocab-size --hf-config-path "
+            "--max-cpu-loras --lora-dtype --lora-extra-vocab-size --hf-config-path "
             "--task --runner --convert");
-  add_flags(
-      rows, Effect::possible, Takes::nothing,
-      "--enable-eplb --enable-dbo --enable-elastic-ep --disable-custom-all-reduce "
-      "--disable-sliding-window --disable-cascade-attn --disable-hybrid-kv-cache-manager "
-      "--disable-chunked-mm-input --disable-frontend-multiprocessing "
-      "--data-parallel-hybrid-lb|-dph --data-parallel-external-lb|-dpe "
-      "--kv-sharing-fast-prefill --fully-sharded-loras --enable-prompt-embeds "
-      "--language-model-only --skip-mm-profiling --mm-encoder-only "
-      "--enable-flashinfer-autotune --disable-async-output-proc --enable-lora --enable-lora-bias");
+  add_flags(rows, Effect::possible, Takes::nothing,
+            "--enable-dbo --enable-elastic-ep --disable-custom-all-reduce "
+            "--disable-sliding-window --disable-cascade-attn --disable-hybrid-kv-cache-manager "
+            "--disable-chunked-mm-input --disable-frontend-multiprocessing "
+            "--data-parallel-hybrid-lb|-dph --data-parallel-external-lb|-dpe "
+            "--kv-sharing-fast-prefill --fully-sharded-loras --enable-prompt-embeds "
+            "--language-model-only --skip-mm-profiling --mm-encoder-only "
+            "--enable-flashinfer-autotune --disable-async-output-proc --enable-lora-bias");
   add_flags(rows, Effect::possible, Takes::several,
             "--kv-cache-dtype-skip-layers "
             "--lora-modules");

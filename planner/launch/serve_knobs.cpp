@@ -220,6 +220,88 @@ void read_drafts(ServeWords& words, const std::string& text, const std::string& 
   }
   words.overrides.num_speculative_tokens = number->get<std::int64_t>();
   words.overrides.speculative_method = known;
+  const auto model = config.find("model");
+  if (known == DraftMethod::draft_model && model != config.end() && model->is_string()) {
+    words.draft_model = model->get<std::string>();
+  }
+}
+
+/// SGLang's algorithms (0.5.15, speculative/spec_info.py). NEXTN is EAGLE on the model's own head.
+void read_draft_algorithm(ServeWords& words, const std::string& text, const std::string& flag) {
+  const std::string name = lower(text);
+  EngineOverrides& knobs = words.overrides;
+  if (name == "eagle" || name == "eagle3") {
+    knobs.speculative_method = DraftMethod::eagle;
+  } else if (name == "nextn") {
+    knobs.speculative_method = DraftMethod::mtp;
+  } else if (name == "standalone") {
+    knobs.speculative_method = DraftMethod::draft_model;
+  } else {
+    words.not_modelled.push_back(flag + " " + text);
+    return;
+  }
+  words.draft_algorithm = text;
+}
+
+void read_draft_model(ServeWords& words, const std::string& text, const std::string&) {
+  words.draft_model = text;
+}
+
+/// SGLang's n-gram drafts come in trees of their own, which are not modelled.
+Text write_draft_algorithm(const ServeWords& words) {
+  const auto& method = words.overrides.speculative_method;
+  if (method == DraftMethod::eagle) return "EAGLE";
+  if (method == DraftMethod::mtp) return "NEXTN";
+  return method == DraftMethod::draft_model ? Text("STANDALONE") : Text();
+}
+
+/// The steps of a chain or tree, and what SGLang wants beside them.
+Text write_draft_steps(const ServeWords& words) {
+  const EngineOverrides& knobs = words.overrides;
+  const bool has_flags =
+      knobs.speculative_method.value_or(DraftMethod::eagle) != DraftMethod::ngram;
+  if (!has_flags || knobs.num_speculative_tokens.value_or(0) == 0) return std::nullopt;
+  return fmt::format("{}", *knobs.num_speculative_tokens);
+}
+
+Text write_draft_branches(const ServeWords& words) {
+  const auto& branches = words.overrides.speculative_eagle_topk;
+  if (branches) return fmt::format("{}", *branches);
+  return write_draft_steps(words) ? Text("1") : Text();
+}
+
+Text write_draft_tree(const ServeWords& words) {
+  const auto& tokens = words.overrides.speculative_num_draft_tokens;
+  if (tokens) return fmt::format("{}", *tokens);
+  if (!write_draft_steps(words)) return std::nullopt;
+  return fmt::format("{}", *words.overrides.num_speculative_tokens + 1);
+}
+
+/// vLLM's --eplb-config; what else it holds says how often and how experts are moved.
+void read_eplb_config(ServeWords& words, const std::string& text, const std::string& flag) {
+  const nlohmann::json config = nlohmann::json::parse(text, nullptr, false);
+  if (!config.is_object()) refuse(flag, text, "JSON such as {\"num_redundant_experts\": 32}");
+  const auto copies = config.find("num_redundant_experts");
+  if (copies != config.end()) {
+    words.overrides.num_redundant_experts = read_serve_count(copies->dump(), flag);
+  }
+}
+
+Text write_eplb_config(const ServeWords& words) {
+  const auto& copies = words.overrides.num_redundant_experts;
+  return copies ? Text(fmt::format("{{\"num_redundant_experts\": {}}}", *copies)) : Text();
+}
+
+/// vLLM's default rank (0.19, config/lora.py, max_lora_rank).
+constexpr std::int64_t kDefaultLoraRank = 16;
+
+void read_lora(ServeWords& words, const std::string& text, const std::string& flag) {
+  auto& rank = words.overrides.max_lora_rank;
+  if (read_serve_switch(text, flag) && !rank) rank = kDefaultLoraRank;
+}
+
+Text write_lora(const ServeWords& words) {
+  return words.overrides.max_lora_rank ? Text("true") : Text();
 }
 
 Text write_drafts(const ServeWords& words) {
@@ -400,6 +482,25 @@ const ServeKnob kWindowTokens = number_knob<&O::swa_full_tokens_ratio>("swa_full
 const ServeKnob kStateMemory = number_knob<&O::mamba_full_memory_ratio>("mamba_full_memory_ratio");
 const ServeKnob kMixedChunk = switch_knob<&O::enable_mixed_chunk>("enable_mixed_chunk");
 const ServeKnob kDrafts{"num_speculative_tokens", read_drafts, write_drafts};
+// SGLang says in four flags what vLLM says in one.
+const ServeKnob kDraftAlgorithm{"num_speculative_tokens", read_draft_algorithm,
+                                write_draft_algorithm};
+const ServeKnob kDraftModel{"draft_weight_bytes", read_draft_model,
+                            [](const W&) { return Text(); }};
+const ServeKnob kDraftSteps{"num_speculative_tokens",
+                            count_knob<&O::num_speculative_tokens>("").read, write_draft_steps};
+const ServeKnob kDraftBranches{"num_speculative_tokens",
+                               count_knob<&O::speculative_eagle_topk>("").read,
+                               write_draft_branches};
+const ServeKnob kDraftTree{"num_speculative_tokens",
+                           count_knob<&O::speculative_num_draft_tokens>("").read, write_draft_tree};
+const ServeKnob kContextRanks =
+    count_knob<&O::decode_context_parallel_size>("decode_context_parallel_size");
+const ServeKnob kEplb = switch_knob<&O::enable_eplb>("enable_eplb");
+const ServeKnob kEplbConfig{"num_redundant_experts", read_eplb_config, write_eplb_config};
+const ServeKnob kRedundantExperts = count_knob<&O::num_redundant_experts>("num_redundant_experts");
+const ServeKnob kLora{"max_lora_rank", read_lora, write_lora};
+const ServeKnob kMaxLoraRank = count_knob<&O::max_lora_rank>("max_lora_rank");
 const ServeKnob kMaxLoras = count_knob<&O::max_loras>("max_loras");
 const ServeKnob kOffloadingSize{"kv_offloading_size", read_offloading_size, write_offloading_size};
 const ServeKnob kCapacityPolicy{"capacity_scheduler_policy", read_capacity_policy,

@@ -36,6 +36,8 @@ extern const ServeKnob kVllmOrder, kSglangOrder, kGenerationConfig;
 extern const ServeKnob kPrefillTokens, kConservativeness, kMixedChunk, kDrafts, kMaxLoras;
 extern const ServeKnob kWindowTokens, kStateMemory;
 extern const ServeKnob kOffloadingSize, kCapacityPolicy, kChunkingPolicy;
+extern const ServeKnob kContextRanks, kEplb, kEplbConfig, kRedundantExperts, kLora, kMaxLoraRank;
+extern const ServeKnob kDraftAlgorithm, kDraftModel, kDraftSteps, kDraftBranches, kDraftTree;
 extern const ServeKnob kRecvInterval, kStreamInterval, kBatchWaitIters, kBatchWaitRatio;
 
 }  // namespace serve_knobs

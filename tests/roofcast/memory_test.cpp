@@ -147,6 +147,48 @@ TEST(Memory, NoTensorParallelismIsNo) {
   expect_round_trip(answer);
 }
 
+// The utilisation that is found holds the batch, and a hundredth less does not.
+TEST(Memory, SolvesForTheUtilization) {
+  MemoryQuestion question = memory_question_of("llama-3.1-8b", "h100");
+  question.solve = Solve::utilization;
+  question.batch = 16;
+  question.context = 8192;
+  const MemoryAnswer answer = memory(question);
+  expect_round_trip(answer);
+  ASSERT_TRUE(answer.solution && answer.solution->utilization && *answer.solution->utilization);
+  const double share = **answer.solution->utilization;
+  question.solve = Solve::none;
+  question.deployment.overrides.gpu_memory_utilization = share;
+  EXPECT_TRUE(is_yes(memory(question)));
+  question.deployment.overrides.gpu_memory_utilization = share - 0.01;
+  EXPECT_FALSE(is_yes(memory(question)));
+}
+
+TEST(Memory, NoUtilizationIsNo) {
+  MemoryQuestion question = memory_question_of("llama-3.1-70b", "h100");
+  question.solve = Solve::utilization;
+  const MemoryAnswer answer = memory(question);
+  EXPECT_FALSE(is_yes(answer));
+  expect_round_trip(answer);
+}
+
+// As many sequences of 8,192 tokens as run fit at once, and one more would not.
+TEST(Memory, SolvesForMaxNumSeqs) {
+  MemoryQuestion question = memory_question_of("llama-3.1-8b", "h100");
+  question.solve = Solve::max_num_seqs;
+  question.context = 8192;
+  const MemoryAnswer answer = memory(question);
+  expect_round_trip(answer);
+  ASSERT_TRUE(answer.solution && answer.solution->max_num_seqs && *answer.solution->max_num_seqs);
+  const std::int64_t most = **answer.solution->max_num_seqs;
+  question.solve = Solve::none;
+  for (const std::int64_t sequences : {most, most + 1}) {
+    question.deployment.overrides.max_num_seqs = sequences;
+    question.batch = sequences;
+    EXPECT_EQ(is_yes(memory(question)), sequences == most) << sequences;
+  }
+}
+
 TEST(Memory, NamesTheKeyThatIsWrong) {
   MemoryQuestion question = memory_question_of("llama-2-70b", "h100");
   question.batch = 0;

@@ -77,8 +77,18 @@ TEST(FromCommand, DraftsNeedTheirAcceptanceToBeSimulated) {
   EXPECT_THAT(without.err, HasSubstr("acceptance_rate"));
   EXPECT_EQ(
       run_command("simulate --num-prompts 1 --no-store --acceptance-rate 0.5" + line).exit_code, 0);
-  EXPECT_THAT(run_command("memory" + line).err,
+  EXPECT_THAT(run_command("estimate" + line).err,
               HasSubstr("speculative decoding is not modelled here"));
+}
+
+// Memory needs no acceptance: the head of Llama-3.2-1B is one of its layers, 16 of which take 0.97 B
+// parameters.
+TEST(FromCommand, DraftsAreCountedInMemory) {
+  const CommandResult run = run_command(
+      "memory --gpu h100 --from-cmd 'vllm serve meta-llama/Llama-3.2-1B "
+      "--speculative-config.num_speculative_tokens 3 --speculative-config.method eagle'");
+  EXPECT_EQ(run.exit_code, 0) << run.err;
+  EXPECT_THAT(run.out, HasSubstr("weights.draft"));
 }
 
 }  // namespace

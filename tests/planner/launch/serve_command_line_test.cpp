@@ -129,6 +129,8 @@ std::string sample_value(const ServeFlag& row) {
                                           "MAX_UTILIZATION",
                                           "EQUAL_PROGRESS",
                                           "allgather_reducescatter",
+                                          "EAGLE",
+                                          "{\"num_redundant_experts\": 32}",
                                           "{\"method\": \"ngram\", \"num_speculative_tokens\": 3}"};
   for (const std::string& text : texts) {
     ServeWords words;

@@ -131,12 +131,14 @@ TEST(ServeCommand, AdaptersAndOtherModelsMayChangePerformance) {
       "vllm serve m --enable-lora --lora-modules a=x b=y --max-lora-rank 64 --max-cpu-loras 8 "
       "--lora-dtype auto --hf-config-path c --task embed --runner pooling --convert embed");
   EXPECT_THAT(vllm.ignored, IsEmpty());
-  EXPECT_EQ(vllm.not_modelled.size(), 9U);
+  EXPECT_EQ(vllm.not_modelled.size(), 7U);
+  EXPECT_EQ(vllm.deployment.overrides.max_lora_rank, 64);
   const ServeCommand sglang = read_serve_command(
       "sglang serve --model-path m --enable-lora --lora-paths a b --max-lora-rank 64 "
       "--lora-backend triton --is-embedding");
   EXPECT_THAT(sglang.ignored, IsEmpty());
-  EXPECT_EQ(sglang.not_modelled.size(), 5U);
+  EXPECT_EQ(sglang.not_modelled.size(), 4U);
+  EXPECT_EQ(sglang.deployment.overrides.max_lora_rank, 64);
 }
 
 TEST(ServeCommand, SpeculationIsReadFromJsonAndFromDottedKeys) {
@@ -237,7 +239,55 @@ TEST(ServeCommand, AnSglangLineDecidesWhatItsFlagsSay) {
   EXPECT_EQ(knobs.scheduling_policy, QueueOrder::longest_prefix);
   EXPECT_EQ(knobs.max_model_len, 8192);
   EXPECT_EQ(knobs.num_gpu_blocks_override, 4096);  // 65536 tokens in pages of 16
-  EXPECT_THAT(command.not_modelled, ElementsAre("--speculative-algorithm"));
+  EXPECT_THAT(command.not_modelled,
+              ElementsAre("--speculative-algorithm EAGLE without --speculative-num-steps"));
+}
+
+// A chain has a token more than steps, whatever is said; a tree as many as are verified.
+TEST(ServeCommand, ReadsTheDraftsOfSglang) {
+  const auto knobs_of = [](const std::string& flags) {
+    return read_serve_command("python -m sglang.launch_server --model-path m " + flags)
+        .deployment.overrides;
+  };
+  const EngineOverrides chain = knobs_of(
+      "--speculative-algorithm NEXTN --speculative-num-steps 3 --speculative-eagle-topk 1 "
+      "--speculative-num-draft-tokens 4");
+  EXPECT_EQ(chain.speculative_method, DraftMethod::mtp);
+  EXPECT_EQ(chain.num_speculative_tokens, 3);
+  EXPECT_FALSE(chain.speculative_eagle_topk);
+  EXPECT_FALSE(chain.speculative_num_draft_tokens);
+  const EngineOverrides tree = knobs_of(
+      "--speculative-algo EAGLE3 --speculative-draft-model-path d --speculative-num-steps 5 "
+      "--speculative-eagle-topk 4 --speculative-num-draft-tokens 8");
+  EXPECT_EQ(tree.speculative_method, DraftMethod::eagle);
+  EXPECT_EQ(tree.num_speculative_tokens, 5);
+  EXPECT_EQ(tree.speculative_eagle_topk, 4);
+  EXPECT_EQ(tree.speculative_num_draft_tokens, 8);
+  EXPECT_FALSE(knobs_of("--speculative-num-steps 5").num_speculative_tokens);
+}
+
+// Llama-3.2-1B: 16 layers x 2 x 8 heads x 64 x 2 bytes of K and V a token.
+TEST(ServeCommand, CountsADraftModelThatItKnows) {
+  const EngineOverrides knobs =
+      read_serve_command(
+          R"(vllm serve m --speculative-config '{"model": "llama-3.2-1b", "num_speculative_tokens": 3}')")
+          .deployment.overrides;
+  EXPECT_EQ(knobs.draft_kv_bytes, Bytes{32768});
+  ASSERT_TRUE(knobs.draft_weight_bytes);
+  EXPECT_NEAR(knobs.draft_weight_bytes->value, 2.47e9, 0.01e9);
+}
+
+TEST(ServeCommand, ReadsAdaptersExpertsAndContextRanks) {
+  const EngineOverrides knobs =
+      read_serve_command(
+          "vllm serve m --enable-lora --max-loras 4 -dcp 8 --enable-eplb "
+          R"(--eplb-config '{"window_size": 1000, "num_redundant_experts": 32}')")
+          .deployment.overrides;
+  EXPECT_EQ(knobs.max_lora_rank, 16);
+  EXPECT_EQ(knobs.max_loras, 4);
+  EXPECT_EQ(knobs.decode_context_parallel_size, 8);
+  EXPECT_EQ(knobs.enable_eplb, true);
+  EXPECT_EQ(knobs.num_redundant_experts, 32);
 }
 
 TEST(ServeCommand, HowServersPollStreamAndWaitIsRead) {
