@@ -89,19 +89,14 @@ Usage validate_usage(ValidateOptions& target) {
   usage.options.add_options()("file", po::value(&target.question.files.files)->value_name("FILE"),
                               "manifests of measured runs (reports/validation.schema.json), "
                               "benchmark results, or folders of these")(
-      "ledger", po::bool_switch(&target.ledger),
-      "summarise by engine, GPU, model and group instead of listing every case")(
+      "ledger", po::bool_switch(&target.ledger), "summarise by engine, GPU, model and group")(
       "by", po::value(&target.by)->composing()->value_name("KEY,..."),
-      "with --ledger: also by values of these labels or keys of the scenario (version, dtype, tp, "
-      "load, conc, engine_options.max_num_seqs)")(
-      "decisions", po::bool_switch(&target.decisions),
-      "what choosing the deployment that is predicted to be best gives away")(
-      "price", po::value(&target.prices)->composing()->value_name("GPU=X,..."),
-      "$ per GPU and hour, instead of the profile's, for --decisions")(
+      "summarise by labels or keys of the scenario (version, tp)")(
+      "decisions", po::bool_switch(&target.decisions), "what choices by predictions give away")(
       "versions", po::bool_switch(&target.versions),
-      "how far versions of an engine differ, from the labels `date`")(
+      "how far versions of an engine differ (labels `date`)")(
       "plot", po::value(&target.plot_path)->value_name("FILE.svg"),
-      "write a figure of predicted against measured values, one panel per metric")(
+      "draw predicted against measured values, a panel per metric")(
       "threshold",
       po::value(&target.thresholds)->multitoken()->value_name("[METRIC[:STATISTIC]=]SHARE"),
       "exit code 3 if the mean absolute error of a metric exceeds it (10%, ttft_s=15%, "
@@ -110,6 +105,9 @@ Usage validate_usage(ValidateOptions& target) {
       "the SQLite store for both sides (default roofcast.db)")(
       "no-store", po::bool_switch()->notifier([&target](bool off) { target.store = !off; }),
       "do not store the runs");
+  usage.unlisted.add_options()("price",
+                               po::value(&target.prices)->composing()->value_name("GPU=X,..."),
+                               "$ per GPU and hour, instead of the profile's, for --decisions");
   add_result_options(usage, target.question.files);
   usage.positional.add("file", -1);
   return usage;

@@ -259,8 +259,9 @@ TEST_F(Validate, FlagsThatAManifestSaysAreMisuse) {
                          {"scenario", {{"model", "llama-3.1-8b"}, {"gpu", "h100"}}},
                          {"measured", {{"kv_blocks", 27000}}}}};
   std::ofstream("m.json") << manifest_;
-  const std::vector<std::string> own = {"file",     "ledger", "plot", "threshold", "store",
-                                        "no-store", "output", "help", "help-all",  "format"};
+  const std::vector<std::string> own = {"file",     "ledger", "by",        "decisions", "price",
+                                        "versions", "plot",   "threshold", "store",     "no-store",
+                                        "output",   "help",   "help-all",  "format"};
   std::size_t tried = 0;
   for (const CommandFacts& command : program_facts()) {
     if (command.name != "validate") continue;
