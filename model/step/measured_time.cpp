@@ -148,7 +148,10 @@ double MeasuredTimes::batch_ratio(double prompts, double x, double y) const {
 std::string MeasuredTimes::source() const {
   const std::string& kernel = blend_.parts.front().curve.kernel;
   const std::string_view source = source_of(kernel);
-  return source.size() < kernel.size() ? std::string(source) : std::string();
+  // Tables name a kernel of the engine alone "TRTLLM 1.3.0".
+  const bool of_engine = is_of_engine(source, "vllm") || is_of_engine(source, "sglang") ||
+                         is_of_engine(source, "trtllm");
+  return of_engine || source.size() < kernel.size() ? std::string(source) : std::string();
 }
 
 Seconds MeasuredTimes::at(double x, double y) const {
