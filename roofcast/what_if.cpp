@@ -82,7 +82,7 @@ namespace {
 
 // ---- the simulations
 
-std::vector<RunFigure> figures_of(const SimulationRun& run) {
+std::vector<RunFigure> run_figures(const SimulationRun& run) {
   std::vector<RunFigure> figures;
   for (const std::vector<MetricRow>& rows : {simulation_metrics(run), cost_metrics(run)}) {
     for (const MetricRow& row : rows) figures.push_back({{row.name, row.statistic}, row.value});
@@ -90,7 +90,7 @@ std::vector<RunFigure> figures_of(const SimulationRun& run) {
   return figures;
 }
 
-RunLabels labels_of(const SimulationRun& run) {
+RunLabels run_labels(const SimulationRun& run) {
   return {.model = run.pools.front().deployment.model.name,
           .gpu = gpus_of(run.pools),
           .engine = engines_of(run.pools),
@@ -161,8 +161,8 @@ WhatIfTask what_if_task(const WhatIfQuestion& question) {
       .variants = variants_of(baseline, question.settings),
       .metrics = question.metrics.empty() ? default_metrics(baseline.slo) : question.metrics,
       .explain = question.explain,
-      .figures_of = figures_of,
-      .labels_of = labels_of};
+      .figures_of = run_figures,
+      .labels_of = run_labels};
   if (is_trace(baseline) && question.seeds) {
     throw UsageError("`seeds`: the load is a trace, which does not depend on the seed");
   }

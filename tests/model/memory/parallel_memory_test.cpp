@@ -20,7 +20,7 @@ using ::testing::HasSubstr;
 
 Gpu h200() { return test::gpu_of("nvidia-h200-sxm", 139.80); }
 
-Bytes term(const MemoryPlan& plan, const std::string& name) {
+Bytes term_of(const MemoryPlan& plan, const std::string& name) {
   Bytes bytes;
   for (const MemoryTerm& one : plan.terms) {
     if (one.name == name) bytes += one.bytes;
@@ -96,7 +96,7 @@ TEST(LatentAttention, RebuildsTheContextOfALongPromptInTheProfileRun) {
 // them in fp8, and bf16 weights need no copy in vLLM.
 TEST(LatentAttention, KeepsItsAbsorbedMatrices) {
   const auto absorbed = [](Transformer model, const char* engine, int tensor) {
-    return term(plan_memory(test::deploy(std::move(model), h200(), engine, {}, {.tensor = tensor})),
+    return term_of(plan_memory(test::deploy(std::move(model), h200(), engine, {}, {.tensor = tensor})),
                 "weights.absorbed")
         .value;
   };
@@ -110,9 +110,9 @@ TEST(LatentAttention, KeepsItsAbsorbedMatrices) {
 // 256 and 32 more experts on 8 ranks are 36 on each instead of 32.
 TEST(RedundantExperts, TakeTheMemoryOfAsManyMore) {
   Deployment deployment = deepseek_on_eight("vllm-0.19");
-  const double without = term(plan_memory(deployment), "weights.experts").value;
+  const double without = term_of(plan_memory(deployment), "weights.experts").value;
   deployment.parallel.redundant_experts = 32;
-  EXPECT_NEAR(term(plan_memory(deployment), "weights.experts").value / without, 36.0 / 32.0, 1e-9);
+  EXPECT_NEAR(term_of(plan_memory(deployment), "weights.experts").value / without, 36.0 / 32.0, 1e-9);
 }
 
 // Widths of 2,880 become 3,072 (hidden) and 2,944: 9.04 % more; an eighth of the width, 360,
@@ -124,13 +124,13 @@ TEST(MarlinPadding, RoundsTheWidthsOfMxfp4Experts) {
   };
   const MemoryPlan one = plan_on(h200(), 1);
   const double matrices = 24.0 * 32 * 3 * 2880 * 2880 * 4.25 / 8;
-  EXPECT_NEAR(term(one, "weights.expert_padding").value,
+  EXPECT_NEAR(term_of(one, "weights.expert_padding").value,
               matrices * (3072.0 * 2944 / (2880.0 * 2880) - 1), 1.0);
-  EXPECT_NEAR(term(plan_on(h200(), 8), "weights.expert_padding").value,
+  EXPECT_NEAR(term_of(plan_on(h200(), 8), "weights.expert_padding").value,
               matrices / 8 * (3072.0 * 384 / (2880.0 * 360) - 1), 1.0);
   Gpu blackwell = test::gpu_of("b200", 178.35);
   blackwell.dense_peak[DType::fp4] = FlopsPerSecond{9e15};
-  EXPECT_EQ(term(plan_on(blackwell, 1), "weights.expert_padding").value, 0);
+  EXPECT_EQ(term_of(plan_on(blackwell, 1), "weights.expert_padding").value, 0);
 }
 
 // Llama-3.1-8B, for each of 32 layers and each of 16 ranks: query, key and value 3 x 4,096 + 6,144,
@@ -138,7 +138,7 @@ TEST(MarlinPadding, RoundsTheWidthsOfMxfp4Experts) {
 // bytes: 80 MiB an adapter.
 TEST(LoraAdapters, TakeMemoryByRank) {
   const auto adapters = [](std::int64_t rank, std::int64_t count) {
-    return term(plan_memory(test::deploy(test::llama_3_1_8b(), test::h100(), "vllm-0.19",
+    return term_of(plan_memory(test::deploy(test::llama_3_1_8b(), test::h100(), "vllm-0.19",
                                          {.max_loras = count, .max_lora_rank = rank})),
                 "weights.lora")
         .value;
@@ -191,7 +191,7 @@ TEST(DraftModel, TakesWeightsAndCache) {
         test::deploy(test::llama_3_1_70b(), h200(), "vllm-0.19", overrides, {.tensor = 4}));
   };
   const MemoryPlan plan = plan_with(drafts);
-  EXPECT_EQ(term(plan, "weights.draft").value, 2.5e9 / 4);
+  EXPECT_EQ(term_of(plan, "weights.draft").value, 2.5e9 / 4);
   EXPECT_NEAR(plan.layout.row_bytes() / plan_with({}).layout.row_bytes(), 1.1, 1e-9);
 }
 

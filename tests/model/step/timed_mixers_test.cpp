@@ -17,7 +17,7 @@ using test::deployment_of;
 using test::round_gpu;
 
 /// A curve with one time at all sizes.
-MeasuredCurve flat(const OperatorShape& shape, double microseconds) {
+MeasuredCurve level_curve(const OperatorShape& shape, double microseconds) {
   MeasuredCurve curve{.shape = shape, .kernel = "some, vLLM 0.24.0"};
   curve.terms.floor = Seconds{microseconds * 1e-6};
   const std::vector<double> others =
@@ -76,9 +76,9 @@ struct DeltaNets {
 TEST(TimedMixers, ARecurrentMixerIsTheSumOfItsKernels) {
   const DeltaNets nets;
   ASSERT_EQ(nets.deployment.model.state_dtype, DType::fp32);
-  const MeasuredCurve update = flat(DeltaNets::shape("gated_delta_update", DType::fp32), 90);
+  const MeasuredCurve update = level_curve(DeltaNets::shape("gated_delta_update", DType::fp32), 90);
   const MeasuredCurve convolution =
-      flat(DeltaNets::shape("gated_delta_conv_update", DType::bf16), 10);
+      level_curve(DeltaNets::shape("gated_delta_conv_update", DType::bf16), 10);
   const double both =
       time_of(decode(with_curves(nets.deployment, {update, convolution}), 64), "state_update");
   EXPECT_NEAR(both, nets.layers() * 100e-6, 1e-9);
@@ -94,8 +94,8 @@ TEST(TimedMixers, ARecurrentMixerIsTheSumOfItsKernels) {
 TEST(TimedMixers, PromptsAreScannedTogether) {
   const DeltaNets nets;
   const Deployment timed =
-      with_curves(nets.deployment, {flat(DeltaNets::shape("gated_delta_scan", DType::fp32), 500),
-                                    flat(DeltaNets::shape("gated_delta_conv", DType::bf16), 50)});
+      with_curves(nets.deployment, {level_curve(DeltaNets::shape("gated_delta_scan", DType::fp32), 500),
+                                    level_curve(DeltaNets::shape("gated_delta_conv", DType::bf16), 50)});
   StepBatch batch;
   batch.prefills = {{.new_tokens = 1024}, {.new_tokens = 512}};
   const StepEstimate step = RooflineStepTime(timed).explain(batch);
@@ -114,7 +114,7 @@ TEST(TimedMixers, DecodingTakesTheAbsorbedProducts) {
   };
   // The round GPU reads 16 x 512 x 128 x 2 bytes in 2 us.
   const Deployment timed =
-      with_curves(plain, {flat(product(512, 128), 70), flat(product(128, 512), 50)});
+      with_curves(plain, {level_curve(product(512, 128), 70), level_curve(product(128, 512), 50)});
   const StepEstimate step = decode(timed, 8);
   EXPECT_NEAR(time_of(step, "absorbed_keys"), 61 * 70e-6, 1e-9);
   EXPECT_NEAR(time_of(step, "absorbed_values"), 61 * 50e-6, 1e-9);
@@ -131,7 +131,7 @@ TEST(TimedMixers, FindingScalesAddsToQuantising) {
       .family = OperatorFamily::memory_bound, .name = "quantise_activations", .inputs = 7168};
   OperatorShape scales = rows;
   scales.name = "activation_scales";
-  Deployment timed = with_curves(plain, {flat(rows, 30), flat(scales, 20)});
+  Deployment timed = with_curves(plain, {level_curve(rows, 30), level_curve(scales, 20)});
   const double both = time_of(decode(timed, 8), "quantise_activations");
   EXPECT_NEAR(time_of(decode(timed, 8), "activation_scales"), both / 30 * 20, 1e-9);
   timed.engine.name = "trtllm";
