@@ -13,6 +13,7 @@ namespace roofcast {
 
 struct PackingRules {
   double tolerance = 0.05;            // largest error of a timed point that is left out
+  double max_median = 0.03;           // of these errors in a group, else it is thinned less
   std::size_t max_bytes = 1'500'000;  // of the file
 };
 

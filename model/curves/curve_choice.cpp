@@ -273,12 +273,26 @@ CurveBlend blend_from(const Curves& curves, const OperatorShape& shape, double r
   return {.shape = shape};
 }
 
-/// The sources that have curves of the family, nearest to the engine first.
-std::vector<std::string_view> sources_for(const KernelTables& tables, OperatorFamily family,
+/// Whether the engine's own kernels were timed in the shape's family and format, at any size.
+bool timed_by_engine(const KernelTables& tables, const OperatorShape& shape,
+                     std::string_view engine) {
+  return std::ranges::any_of(tables.groups(), [&](const TableGroup& group) {
+    return group.key.family == shape.family && group.key.format == shape.format &&
+           is_of_engine(group.source, engine);
+  });
+}
+
+/// The sources that have curves of the family, nearest to the engine first. Experts run in kernels
+/// of each engine's own (Triton's, CUTLASS's, DeepGEMM's): those of another say little of an engine
+/// whose own were timed at other sizes.
+std::vector<std::string_view> sources_for(const KernelTables& tables, const OperatorShape& shape,
                                           std::string_view engine) {
+  const bool own_only =
+      shape.family == OperatorFamily::moe && timed_by_engine(tables, shape, engine);
   std::vector<std::string_view> sources;
   for (const TableGroup& group : tables.groups()) {
-    if (group.key.family == family) sources.push_back(group.source);
+    if (group.key.family != shape.family) continue;
+    if (!own_only || is_of_engine(group.source, engine)) sources.push_back(group.source);
   }
   std::sort(sources.begin(), sources.end());
   sources.erase(std::unique(sources.begin(), sources.end()), sources.end());
@@ -316,7 +330,7 @@ CurveBlend find_blend(const Measured& measured, const OperatorShape& shape,
 
 CurveBlend find_blend(const KernelTables& tables, const OperatorShape& shape,
                       std::string_view engine) {
-  const std::vector<std::string_view> sources = sources_for(tables, shape.family, engine);
+  const std::vector<std::string_view> sources = sources_for(tables, shape, engine);
   for (const double reach : {kNear, kAnyDistance}) {
     for (const std::string_view source : sources) {
       CurveBlend blend = blend_from(SourceCurves{tables, source}, shape, reach);

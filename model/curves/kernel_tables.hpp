@@ -88,7 +88,8 @@ class KernelTables {
 /// Which curves answer for a shape on an engine ("vllm-0.24"; empty: none in particular): those of
 /// the first source that has any, by find_blend() over measured curves, in this order: the engine's
 /// own in the nearest version (model/curves/curve_source.hpp) and then in others, libraries,
-/// other engines (vLLM, SGLang, TensorRT-LLM), each in its newest version first. A GEMM that was
+/// other engines (vLLM, SGLang, TensorRT-LLM; for experts only where the engine's own were timed in
+/// no size of the format), each in its newest version first. A GEMM that was
 /// never timed is interpolated, bilinearly in log2 N and log2 K, between the corners of its cell of
 /// the source's grid; without a whole cell neighbours answer, of which those within an octave in
 /// the engine's own tables come before another source's.

@@ -90,6 +90,15 @@ class TimedMixer {
     return prefill_.measured_estimate(
         roofcast::explain_prefill(*prefill_.measured, op_, batch, prefill_.scratch), total, gpu);
   }
+  /// No kernel does it in less.
+  Seconds least_decode_time(const StepBatch& batch, const Gpu& gpu) const {
+    set_decode_work(op_, batch, decode_.scratch);
+    return physical_limit(decode_.scratch, gpu);
+  }
+  Seconds least_prefill_time(const StepBatch& batch, const Gpu& gpu) const {
+    set_prefill_work(op_, batch, prefill_.scratch);
+    return physical_limit(prefill_.scratch, gpu);
+  }
   std::int64_t calls() const { return op_.decode.calls; }
   /// The part of decode_time() that a captured graph saves: that of two kernels if one writes the
   /// cache.

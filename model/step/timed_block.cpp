@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <cassert>
 #include <iterator>
+#include <string>
 #include <utility>
+
+#include "model/curves/curve_source.hpp"
 
 namespace roofcast {
 
@@ -34,10 +37,19 @@ std::vector<LinearOperator> of_phase(const std::vector<LinearOperator>& operator
   return list;
 }
 
+/// What the engine's own block was timed to take: what surrounds attention in a block is the
+/// engine's (norms, launches), so that another's says little.
+std::optional<MeasuredTimes> block_times(const Gpu& gpu, const OperatorShape& shape,
+                                         std::string_view engine) {
+  auto times = measured_times(gpu, shape, {}, engine);
+  if (times && !times->source().empty() && !is_of_engine(times->source(), engine)) return {};
+  return times;
+}
+
 }  // namespace
 
 TimedBlock::Side::Side(const OperatorShape& block, const Gpu& gpu, std::string_view engine)
-    : shape(block), times(measured_times(gpu, block, {}, engine)) {}
+    : shape(block), times(block_times(gpu, block, engine)) {}
 
 TimedBlock::TimedBlock(const BlockShapes& shapes, const std::vector<LinearOperator>& parts,
                        std::vector<AttentionOperator> mixers, const Gpu& gpu,
@@ -145,6 +157,8 @@ std::vector<OperatorEstimate> TimedBlock::explain(const StepBatch& batch, const 
     if (batch.decode_new_tokens > 1) one.provenance = Provenance::extended;
     answer = both_of(answer, one);
   }
+  const Side& named = batch.decode_sequences > 0 && decode_.times ? decode_ : prefill_;
+  const std::string source = named.times ? named.times->source() : std::string();
   Seconds sum;
   for (const OperatorEstimate& part : result) sum += part.time;
   const double share = time(batch, counts, gpu) / sum;
@@ -152,14 +166,15 @@ std::vector<OperatorEstimate> TimedBlock::explain(const StepBatch& batch, const 
     part.time = part.time * share;
     if (!answer) continue;
     part.provenance = answer->provenance;
+    part.source = source;
     part.relative_uncertainty = answer->relative_uncertainty;
   }
   return result;
 }
 
 bool has_block_times(const BlockShapes& shapes, const Gpu& gpu, std::string_view engine) {
-  return measured_times(gpu, shapes.decode, {}, engine).has_value() ||
-         measured_times(gpu, shapes.prefill, {}, engine).has_value();
+  return block_times(gpu, shapes.decode, engine).has_value() ||
+         block_times(gpu, shapes.prefill, engine).has_value();
 }
 
 }  // namespace roofcast

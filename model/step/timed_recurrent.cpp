@@ -54,17 +54,18 @@ Seconds TimedRecurrent::time_of(const Side& side, const Size& size, Seconds whol
 }
 
 Seconds TimedRecurrent::decode_time(const StepBatch& batch, const Gpu& gpu) const {
-  return time_of(decode_, decode_size(batch), whole_.decode_time(batch, gpu));
+  const Seconds time = time_of(decode_, decode_size(batch), whole_.decode_time(batch, gpu));
+  return decode_.any() ? std::max(time, whole_.least_decode_time(batch, gpu)) : time;
 }
 
 Seconds TimedRecurrent::prefill_time(const StepBatch& batch, const Gpu& gpu) const {
-  return time_of(prefill_, prefill_size(batch), whole_.prefill_time(batch, gpu));
+  const Seconds time = time_of(prefill_, prefill_size(batch), whole_.prefill_time(batch, gpu));
+  return prefill_.any() ? std::max(time, whole_.least_prefill_time(batch, gpu)) : time;
 }
 
 OperatorEstimate TimedRecurrent::explained(const Side& side, const Size& size,
-                                           OperatorEstimate whole) const {
+                                           OperatorEstimate whole, Seconds total) const {
   if (!side.any()) return whole;
-  const Seconds total = time_of(side, size, whole.time);
   Provenance provenance = Provenance::measured;
   double deviation = 0;  // of all layers, in seconds
   for (const auto* kernel : {&side.convolution, &side.recurrence}) {
@@ -76,6 +77,7 @@ OperatorEstimate TimedRecurrent::explained(const Side& side, const Size& size,
     const CurveAnswer answer = (*kernel)->explain(size.x, size.y);
     provenance = std::max(provenance, answer.provenance);
     deviation += answer.time.value * layers_ * answer.relative_uncertainty;
+    whole.source = (*kernel)->source();
   }
   whole.time = total;
   whole.provenance = provenance;
@@ -84,11 +86,13 @@ OperatorEstimate TimedRecurrent::explained(const Side& side, const Size& size,
 }
 
 OperatorEstimate TimedRecurrent::explain_decode(const StepBatch& batch, const Gpu& gpu) const {
-  return explained(decode_, decode_size(batch), whole_.explain_decode(batch, gpu));
+  return explained(decode_, decode_size(batch), whole_.explain_decode(batch, gpu),
+                   decode_time(batch, gpu));
 }
 
 OperatorEstimate TimedRecurrent::explain_prefill(const StepBatch& batch, const Gpu& gpu) const {
-  return explained(prefill_, prefill_size(batch), whole_.explain_prefill(batch, gpu));
+  return explained(prefill_, prefill_size(batch), whole_.explain_prefill(batch, gpu),
+                   prefill_time(batch, gpu));
 }
 
 }  // namespace roofcast

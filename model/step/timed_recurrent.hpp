@@ -12,7 +12,7 @@ namespace roofcast {
 /// A recurrent mixer is a convolution and a recurrence. Where curves name them (family
 /// `recurrent`), each takes its own time, and one that was not timed half of the operator's; else
 /// both take what the operator does.
-///  Prompts of unequal length count as as many equal ones as have the same (sum of lengths)^2 / sum
+/// Prompts of unequal length count as as many equal ones as have the same (sum of lengths)^2 / sum
 ///  of squared lengths, each of the mean length.
 class TimedRecurrent {
  public:
@@ -42,7 +42,8 @@ class TimedRecurrent {
   static Size decode_size(const StepBatch& batch);
   static Size prefill_size(const StepBatch& batch);
   Seconds time_of(const Side& side, const Size& size, Seconds whole) const;
-  OperatorEstimate explained(const Side& side, const Size& size, OperatorEstimate whole) const;
+  OperatorEstimate explained(const Side& side, const Size& size, OperatorEstimate whole,
+                             Seconds total) const;
 
   TimedMixer<RecurrentOperator> whole_;
   double layers_ = 0;

@@ -109,7 +109,7 @@ TEST(Estimate, RefusesSequencesLongerThanTheModels) {
   EXPECT_TRUE(estimate(question).fits);
   question.output_tokens = 25;
   EXPECT_EQ(test::complaint([&] { estimate(question); }),
-            "input_tokens: 1000 and 25 output tokens are longer than max_model_len, 1024 tokens");
+            "`input_len`: 1000 and 25 output tokens are longer than `max_model_len`, 1024 tokens");
   question.deployment.engine = "textbook";  // counts bytes, whatever the length
   question.deployment.overrides.max_model_len = 2048;
   EXPECT_GT(estimate(question).decode_step.value, 0);
@@ -211,7 +211,7 @@ TEST(EstimateBatches, NameTheListThatIsWrong) {
   EXPECT_EQ(complaint({1, 2, 1}, {1}), "batch: 1 is given twice");
   EXPECT_EQ(complaint({1}, {-1}), "input_tokens: expected 1 to 1000000000, found -1");
   EXPECT_EQ(complaint({1}, {1, 131'072}),
-            "input_tokens: 131072 and 128 output tokens are longer than max_model_len, 131072 "
+            "`input_len`: 131072 and 128 output tokens are longer than `max_model_len`, 131072 "
             "tokens");
 }
 

@@ -107,6 +107,19 @@ TEST(KernelTables, AProductWithinTheGridIsInterpolatedBetweenItsCell) {
   EXPECT_EQ(answer_for(corners, product(128, 128)).provenance, Provenance::extended);
 }
 
+TEST(KernelTables, ExpertsOfAnotherEngineAnswerOnlyWhereTheOwnWereTimedAtNoSize) {
+  const auto experts = [](const char* format, std::int64_t width) {
+    return OperatorShape{.family = OperatorFamily::moe, .format = format, .outputs = width};
+  };
+  const Tables all({curve(experts("fp8", 768), "vLLM 0.14.0", 14),
+                    curve(experts("fp8", 4096), "TRTLLM 1.3.0", 13),
+                    curve(experts("int4", 4096), "TRTLLM 1.3.0", 4)});
+  EXPECT_DOUBLE_EQ(all.us(experts("fp8", 768), "vllm"), 14);
+  EXPECT_DOUBLE_EQ(all.us(experts("fp8", 4096), "vllm"), 0);
+  EXPECT_DOUBLE_EQ(all.us(experts("int4", 4096), "vllm"), 4);
+  EXPECT_DOUBLE_EQ(all.us(experts("fp8", 4096), "trtllm"), 13);
+}
+
 TEST(KernelTables, LibrariesComeBeforeOtherEngines) {
   const OperatorShape gather{
       .family = OperatorFamily::collective, .ranks = 4, .exchange = Exchange::all_gather};

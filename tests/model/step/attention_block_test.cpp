@@ -108,9 +108,10 @@ MeasuredCurve flat(const OperatorShape& shape, double microseconds) {
 }
 
 /// DeepSeek-V3 on eight ranks whose blocks take so many microseconds.
-RooflineStepTime step_with(double decode, double prefill) {
+RooflineStepTime step_with(double decode, double prefill, const std::string& engine = "vllm-0.24") {
   Deployment deployment = deployment_of(deepseek_v3(), round_gpu(), {.tensor = 8});
   deployment.engine.kv_cache_dtype = DType::bf16;
+  deployment.engine.version = engine;
   const BlockShapes shapes = shapes_of(deployment.model, 5, 8);
   deployment.gpu.measured.emplace();
   deployment.gpu.measured->curves = {flat(shapes.decode, decode), flat(shapes.prefill, prefill)};
@@ -142,6 +143,7 @@ TEST(AttentionBlock, GivesItsSourceToItsParts) {
   for (const OperatorEstimate& op : step.operators) {
     if (op.provenance != Provenance::measured) continue;
     block += op.time.value;
+    EXPECT_EQ(op.source, "vLLM 0.24.0") << op.work.name;
     EXPECT_TRUE(op.work.name == "decode_attention" || op.work.name == "qkv_a_proj" ||
                 op.work.name == "q_b_proj" || op.work.name == "kv_b_proj" ||
                 op.work.name == "o_proj" || op.work.name == "latent_norms" ||
@@ -150,6 +152,13 @@ TEST(AttentionBlock, GivesItsSourceToItsParts) {
         << op.work.name;
   }
   EXPECT_NEAR(block, kLayers * 1000e-6, 1e-9);
+}
+
+// What surrounds attention in a block is the engine's own.
+TEST(AttentionBlock, OfAnotherEngineSaysNothing) {
+  const StepBatch decode = decode_batch(deepseek_v3(), 8, 1023);
+  EXPECT_EQ(step_with(1000, 4000, "sglang-0.5").seconds(decode),
+            step_with(2000, 4000, "sglang-0.5").seconds(decode));
 }
 
 // Both phases share one pass over the projections: less than both blocks, more than either.

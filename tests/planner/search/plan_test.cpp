@@ -68,9 +68,10 @@ TEST(Plan, FindsWhatSimulatingEverythingFinds) {
   ASSERT_EQ(answer.ranked.size(), 1U);
   EXPECT_DOUBLE_EQ(cost_of(answer), min);
   EXPECT_DOUBLE_EQ(answer.ranked[0].figures.verdict.worst_margin, margin);
-  // 3 GPUs x 2 degrees x 2 dtypes x 3 batches, each up to 12 times; a twentieth of them simulated.
+  // 3 GPUs x 2 degrees x 2 dtypes x 3 batches, each up to 12 times; the bounds spare nearly all of
+  // them, so that fewer are simulated than there are shapes.
   EXPECT_EQ(answer.candidates, 36 * kMaxUnits);
-  EXPECT_LE(answer.simulations * 20, answer.candidates);
+  EXPECT_LT(answer.simulations, 36);
 }
 
 TEST(Plan, IsTheSameWhateverTheThreads) {
