@@ -86,7 +86,11 @@ Document import_document(const TablesAnswer& answer) {
     head.lines.push_back(fmt::format("{} rows with prefill and decode in one call made one curve",
                                      with_separators(answer.mixed)));
   }
-  head.lines.push_back(fmt::format("use it with --gpu {}", answer.inputs.out));
+  head.lines.push_back(
+      answer.inputs.out.ends_with(".curves")
+          ? std::string("to build it in, put it into hardware_profiles/ and name it in a profile "
+                        "(kernel_tables)")
+          : fmt::format("use it with --gpu {}", answer.inputs.out));
   document.sections.push_back(std::move(head));
   if (!answer.tables.empty()) document.sections.push_back(tables_section(answer.tables));
   document.sections.push_back(families_section(answer.families));
