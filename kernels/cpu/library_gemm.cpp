@@ -102,6 +102,15 @@ Shape shape_of(const Gemm& gemm, const Parts& parts, std::int64_t part) {
           .output_stride = gemm.n};
 }
 
+/// Without VNNI the library adds two products of 8 bits in 16, where they saturate (oneDNN
+/// developer guide, "Nuances of int8 Computations").
+bool sums_int8_exactly() {
+  const auto bits = [](dnnl::cpu_isa isa) { return static_cast<unsigned>(isa); };
+  const unsigned vnni = (bits(dnnl::cpu_isa::avx2_vnni) & ~bits(dnnl::cpu_isa::avx2)) |
+                        (bits(dnnl::cpu_isa::avx512_core_vnni) & ~bits(dnnl::cpu_isa::avx512_core));
+  return (bits(dnnl::get_effective_cpu_isa()) & vnni) != 0;
+}
+
 void* element_at(const void* tensor, Element element, std::int64_t index) {
   const auto* bytes = static_cast<const char*>(tensor);
   return const_cast<char*>(bytes) + index * static_cast<std::int64_t>(size_of(element));
@@ -189,6 +198,7 @@ std::string LibraryGemm::version() const {
 }
 
 bool LibraryGemm::supports(const Gemm& gemm) const {
+  if (gemm.element == Element::int8 && !sums_int8_exactly()) return false;
   Gemm some = gemm;
   some.m = std::max<std::int64_t>(1, gemm.m);
   try {

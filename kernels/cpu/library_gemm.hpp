@@ -1,5 +1,5 @@
 // Matrix products by oneDNN (Debian's libdnnl), the second source of kernels/gemm.hpp on the CPU:
-// fp32, bf16 and int8, if the processor has instructions for them.
+// fp32, bf16 and int8, if the processor has instructions for them (int8: VNNI).
 //
 // - oneDNN runs single-threaded, and the pool's threads divide the columns (or rows) of a product.
 //   Its own OpenMP threads are not used: they spin while waiting, which ruins all timings as soon
