@@ -215,7 +215,7 @@ int block_of(const Deployment& deployment, const Layer& layer, StepOperators& ou
 
 /// Whether the GPU's curves time the shape, or one that answers for it.
 bool is_timed(const Deployment& deployment, const OperatorShape& shape) {
-  return measured_times(deployment.gpu, shape, {}, deployment.engine.version).has_value();
+  return deployment.gpu.measured && !find_blend(*deployment.gpu.measured, shape).parts.empty();
 }
 
 /// The products of latent attention in its absorbed form, for each head: its queries to the

@@ -20,6 +20,16 @@ OperatorShape product(std::int64_t outputs, std::int64_t inputs, const char* for
   return {.family = OperatorFamily::gemm, .format = format, .outputs = outputs, .inputs = inputs};
 }
 
+/// Two of eight experts, so wide.
+OperatorShape experts(const char* format, std::int64_t width) {
+  return {.family = OperatorFamily::moe,
+          .format = format,
+          .outputs = width,
+          .inputs = 64,
+          .experts = 8,
+          .experts_per_token = 2};
+}
+
 /// One point of `us` microseconds at a size of 1, on a base of a microsecond.
 MeasuredCurve curve(OperatorShape shape, const char* source, double us) {
   return {.shape = std::move(shape),
@@ -62,7 +72,7 @@ struct Tables {
 TEST(KernelTables, TheEnginesOwnSourceAnswersThenTheNearest) {
   const OperatorShape both = product(64, 64);
   const OperatorShape old_only = product(64, 4096);
-  const OperatorShape other_only{.family = OperatorFamily::moe, .format = "bf16"};
+  const OperatorShape other_only = experts("bf16", 768);
   const Tables all({curve(both, "vLLM 0.24.0", 24), curve(both, "vLLM 0.19.0", 19),
                     curve(both, "SGLang 0.5.14", 5), curve(old_only, "vLLM 0.19.0", 190),
                     curve(other_only, "SGLang 0.5.14", 50), curve(other_only, "TRTLLM 1.2.0", 12)});
@@ -108,9 +118,6 @@ TEST(KernelTables, AProductWithinTheGridIsInterpolatedBetweenItsCell) {
 }
 
 TEST(KernelTables, ExpertsOfAnotherEngineAnswerOnlyWhereTheOwnWereTimedAtNoSize) {
-  const auto experts = [](const char* format, std::int64_t width) {
-    return OperatorShape{.family = OperatorFamily::moe, .format = format, .outputs = width};
-  };
   const Tables all({curve(experts("fp8", 768), "vLLM 0.14.0", 14),
                     curve(experts("fp8", 4096), "TRTLLM 1.3.0", 13),
                     curve(experts("int4", 4096), "TRTLLM 1.3.0", 4)});
