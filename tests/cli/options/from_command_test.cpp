@@ -81,8 +81,8 @@ TEST(FromCommand, DraftsNeedTheirAcceptanceToBeSimulated) {
               HasSubstr("speculative decoding is not modelled here"));
 }
 
-// Memory needs no acceptance: the head of Llama-3.2-1B is one of its layers, 16 of which take 0.97 B
-// parameters.
+// Memory needs no acceptance: the head of Llama-3.2-1B is one of its layers, 16 of which take 0.97
+// B parameters.
 TEST(FromCommand, DraftsAreCountedInMemory) {
   const CommandResult run = run_command(
       "memory --gpu h100 --from-cmd 'vllm serve meta-llama/Llama-3.2-1B "

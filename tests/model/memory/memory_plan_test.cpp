@@ -283,13 +283,13 @@ TEST(VllmRule, AHybridModelTakesOneStateBlockPerGroup) {
 // vLLM 0.19, config/vllm.py, validate_block_size: chunks must reach from one block's end to the
 // next.
 // vLLM 0.29.0 prints 8.17x for 32,768 tokens of Qwen3.5-4B, and 267,842 tokens, which is that times
-// the length. Blocks of 528 tokens: 63 of attention, and with prefixes cached, by default, two in each
-// of three groups of states: 564 / 69 = 8.174.
+// the length. Blocks of 528 tokens: 63 of attention, and with prefixes cached, by default, two in
+// each of three groups of states: 564 / 69 = 8.174.
 TEST(VllmRule, CachesPrefixesOfRecurrentModelsByDefaultFrom0_27) {
   const auto rows = [](const char* engine) {
-    const MemoryPlan plan = plan_memory(test::deploy(test::qwen3_27b_hybrid(),
-                                                     test::gpu_of("card", 180), engine,
-                                                     {.max_model_len = 32'768, .max_num_seqs = 16}));
+    const MemoryPlan plan =
+        plan_memory(test::deploy(test::qwen3_27b_hybrid(), test::gpu_of("card", 180), engine,
+                                 {.max_model_len = 32'768, .max_num_seqs = 16}));
     return static_cast<double>(plan.kv_blocks) / plan.max_concurrency;
   };
   EXPECT_NEAR(rows("vllm-0.26"), 42 + 3, 1e-6);  // 784 tokens a block

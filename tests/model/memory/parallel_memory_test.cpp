@@ -96,8 +96,9 @@ TEST(LatentAttention, RebuildsTheContextOfALongPromptInTheProfileRun) {
 // them in fp8, and bf16 weights need no copy in vLLM.
 TEST(LatentAttention, KeepsItsAbsorbedMatrices) {
   const auto absorbed = [](Transformer model, const char* engine, int tensor) {
-    return term_of(plan_memory(test::deploy(std::move(model), h200(), engine, {}, {.tensor = tensor})),
-                "weights.absorbed")
+    return term_of(
+               plan_memory(test::deploy(std::move(model), h200(), engine, {}, {.tensor = tensor})),
+               "weights.absorbed")
         .value;
   };
   EXPECT_EQ(absorbed(deepseek_v3_fp8(), "vllm-0.19", 1), 61.0 * 512 * 32768 * 2);
@@ -112,7 +113,8 @@ TEST(RedundantExperts, TakeTheMemoryOfAsManyMore) {
   Deployment deployment = deepseek_on_eight("vllm-0.19");
   const double without = term_of(plan_memory(deployment), "weights.experts").value;
   deployment.parallel.redundant_experts = 32;
-  EXPECT_NEAR(term_of(plan_memory(deployment), "weights.experts").value / without, 36.0 / 32.0, 1e-9);
+  EXPECT_NEAR(term_of(plan_memory(deployment), "weights.experts").value / without, 36.0 / 32.0,
+              1e-9);
 }
 
 // Widths of 2,880 become 3,072 (hidden) and 2,944: 9.04 % more; an eighth of the width, 360,
@@ -139,8 +141,8 @@ TEST(MarlinPadding, RoundsTheWidthsOfMxfp4Experts) {
 TEST(LoraAdapters, TakeMemoryByRank) {
   const auto adapters = [](std::int64_t rank, std::int64_t count) {
     return term_of(plan_memory(test::deploy(test::llama_3_1_8b(), test::h100(), "vllm-0.19",
-                                         {.max_loras = count, .max_lora_rank = rank})),
-                "weights.lora")
+                                            {.max_loras = count, .max_lora_rank = rank})),
+                   "weights.lora")
         .value;
   };
   EXPECT_EQ(adapters(16, 1), 80.0 * 1024 * 1024);
