@@ -16,9 +16,8 @@
 //   0.21 - 0.26: an estimate of CUDA-graph memory is subtracted from the KV budget (default since
 //               0.21.0 by the engine's own log message); utilisation 0.92; the log's KV tokens are
 //               its maximum concurrency times max_model_len.
-//   0.26 on:    as before; graphs take less (0.23 GiB for 32 layers in 0.29, where 0.19 and 0.22
-//   take
-//               0.9).
+//   0.27 on:    as before; graphs take less (0.23 GiB for 32 layers in 0.29, where 0.19 and 0.22
+//               take 0.9).
 // The scheduling changes are dated only to within a few versions.
 #include <fmt/format.h>
 
