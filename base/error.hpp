@@ -8,14 +8,15 @@
 namespace roofcast {
 
 /// Says what went wrong, where (file and key, line, or the call's text) and what was expected,
-/// in one line without a trailing full stop. Exit code 1.
+/// in one line without a trailing full stop. Exit code 1: what a
+/// file or another program says is wrong, or a call failed.
 class Error : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-/// The command line itself is wrong: unknown option, missing value, contradictory flags. Exit
-/// code 2.
+/// What was typed is wrong: an unknown option or name, a missing value, contradictory flags, a
+/// value that the model or the engine does not take. Exit code 2.
 class UsageError : public Error {
  public:
   using Error::Error;

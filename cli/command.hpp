@@ -56,6 +56,7 @@ int run_validate(CommandContext&);
 int run_fit(CommandContext&);
 int run_report_command(CommandContext&);
 int run_serve(CommandContext&);
+int run_mcp(CommandContext&);
 int run_completion(CommandContext&);
 int run_man(CommandContext&);
 

@@ -1,228 +1,15 @@
 // roofcast memory: what fits, term by term; whether a batch does, by one engine's rule or by all;
 // --solve for the largest batch, context or smallest TP.
-#include <fmt/format.h>
-
-#include <cmath>
 #include <string>
-#include <utility>
 
-#include "base/numbers.hpp"
-#include "base/wording.hpp"
 #include "cli/options/deployment_options.hpp"
 #include "cli/options/flag_options.hpp"
 #include "cli/options/from_command.hpp"
 #include "cli/spelling.hpp"
-#include "reports/document.hpp"
-#include "roofcast/memory.hpp"
+#include "reports/pages/memory_document.hpp"
 #include "roofcast/question_flags.hpp"
 
 namespace roofcast {
-namespace {
-
-std::string as_gigabytes(Bytes bytes) { return fixed(bytes.value / 1e9, 2) + " GB"; }
-
-Table term_table(const MemoryAnswer& answer) {
-  Table table{.title = "One GPU",
-              .columns = {{"Term", false}, {"GiB"}, {"Share"}, {"Why", false}},
-              .rows = {}};
-  for (const MemoryTerm& term : answer.terms) {
-    table.rows.push_back({term.name, fixed(term.bytes.value / kGiB, 2),
-                          as_percent(term.bytes / answer.memory_visible), term.detail});
-  }
-  table.rows.push_back({"total", fixed(answer.memory_visible.value / kGiB, 2), as_percent(1.0),
-                        "memory that the rule divides"});
-  return table;
-}
-
-std::string verdict(const MemoryAnswer& answer) {
-  if (!answer.fits) return "Does not fit: " + answer.reason.value_or("") + ".";
-  const std::string printed =
-      answer.kv_tokens == answer.kv_tokens_in_blocks
-          ? ""
-          : fmt::format(" The engine prints {} tokens: as many sequences times their length.",
-                        with_separators(answer.kv_tokens));
-  return fmt::format(
-      "Fits: {} KV blocks hold {} tokens (±{}): {} sequences of {} tokens at once.{}",
-      with_separators(answer.kv_blocks), with_separators(answer.kv_tokens_in_blocks),
-      as_percent(answer.relative_uncertainty), fixed(answer.max_concurrency, 2),
-      with_separators(max_model_len(answer.inputs)), printed);
-}
-
-std::string solution_text(const MemoryAnswer& answer) {
-  const MemorySolution& solution = *answer.solution;
-  if (solution.tensor_parallel) {
-    if (!*solution.tensor_parallel) return "No tensor parallelism up to 64 fits.";
-    return fmt::format("The smallest tensor parallelism that fits is {}.",
-                       **solution.tensor_parallel);
-  }
-  if (solution.utilization) {
-    if (!*solution.utilization) return "It does not fit with all of the memory.";
-    return fmt::format("The smallest utilization that fits is {:.2f}.", **solution.utilization);
-  }
-  if (solution.max_num_seqs) {
-    if (!*solution.max_num_seqs) return "Not even one sequence fits.";
-    return fmt::format("The largest max_num_seqs of which all fit is {}.",
-                       with_separators(**solution.max_num_seqs));
-  }
-  const std::int64_t batch = solution.batch.value_or(0);
-  const std::optional<std::int64_t> context =
-      solution.context_tokens.value_or(std::optional<std::int64_t>());
-  if (!context) {
-    return fmt::format("{} {} not fit at any length.", counted(batch, "sequence"),
-                       batch == 1 ? "does" : "do");
-  }
-  const char* fit = batch == 1 ? "fits" : "fit";
-  if (answer.solve == MemoryQuestion::Solve::context) {
-    return fmt::format("{} {} with up to {}{}.", counted(batch, "sequence"), fit,
-                       counted(*context, "token"), batch == 1 ? "" : " each");
-  }
-  return fmt::format("{} of {} {} at once.", counted(batch, "sequence"), counted(*context, "token"),
-                     fit);
-}
-
-Section batch_section(const std::vector<ContextBatch>& batches) {
-  Section section{.heading = "",
-                  .lines = {},
-                  .table = {.title = "Largest batch by context (limited by memory only)",
-                            .columns = {{"Context"}, {"Sequences"}},
-                            .rows = {}}};
-  for (const ContextBatch& row : batches) {
-    section.table.rows.push_back(
-        {with_separators(row.context_tokens), with_separators(row.max_batch)});
-  }
-  return section;
-}
-
-Section remedy_section(const std::vector<Remedy>& remedies) {
-  Section section{.heading = "Changes that would make it fit", .lines = {}, .table = {}};
-  for (const Remedy& remedy : remedies) section.lines.push_back(remedy.flag + ": " + remedy.effect);
-  if (section.lines.empty()) {
-    section.lines.emplace_back("no single change that was tried is enough");
-  }
-  return section;
-}
-
-std::string asked_text(const BatchMemory& asked) {
-  const std::string batch = fmt::format("{} of {}", counted(asked.batch, "sequence"),
-                                        counted(asked.context_tokens, "token"));
-  const MemoryParts& all = asked.all_gpus;
-  const std::string where = asked.gpus == 1 ? "" : fmt::format(" on {} GPUs", asked.gpus);
-  if (asked.fits) {
-    return fmt::format("Fits: {} {} {} of KV cache{}; {} left for more ({} at most).", batch,
-                       asked.batch == 1 ? "takes" : "take", as_gigabytes(all.kv_cache), where,
-                       as_gigabytes(all.left), counted(asked.max_batch, "sequence"));
-  }
-  const std::string missing =
-      all.left.value < 0 ? fmt::format(", {} more than there is", as_gigabytes(Bytes{} - all.left))
-                         : "";
-  return fmt::format("Does not fit: {} {} {} of KV cache{}{} ({} at most).", batch,
-                     asked.batch == 1 ? "needs" : "need", as_gigabytes(all.kv_cache), where,
-                     missing, counted(asked.max_batch, "sequence"));
-}
-
-std::vector<std::string> asked_lines(const MemoryAnswer& answer) {
-  const BatchMemory& asked = *answer.asked;
-  const Bytes kept = asked.kv_bytes_per_token * static_cast<double>(asked.context_tokens);
-  const bool has_windows = kept.value > 1.05 * asked.kv_bytes_per_sequence.value;
-  std::vector<std::string> lines = {
-      asked_text(asked), fmt::format("K and V: {} bytes per token{}, {} per sequence of {}.",
-                                     with_separators(std::llround(asked.kv_bytes_per_token.value)),
-                                     has_windows ? " (windows keep fewer tokens)" : "",
-                                     as_gigabytes(asked.kv_bytes_per_sequence),
-                                     counted(asked.context_tokens, "token"))};
-  if (asked.batch > asked.max_num_seqs) {
-    lines.push_back(fmt::format("The scheduler runs {} at once (--max-num-seqs).",
-                                with_separators(asked.max_num_seqs)));
-  }
-  if (asked.needs_max_model_len && *asked.needs_max_model_len > 0) {
-    lines.push_back(fmt::format("The engine starts only with --max-model-len {} or less.",
-                                *asked.needs_max_model_len));
-  } else if (!answer.fits) {
-    lines.push_back("The engine does not start: " + answer.reason.value_or("") + ".");
-  }
-  return lines;
-}
-
-/// Each part on one GPU, the fullest, and on all, in both units that people use.
-Table asked_table(const BatchMemory& asked) {
-  const bool several = asked.gpus > 1;
-  Table table{.title = "Where the memory goes",
-              .columns = {{"Part", false}, {several ? "One GPU (GiB)" : "GiB"}},
-              .rows = {}};
-  if (several) table.columns.push_back({fmt::format("{} GPUs (GiB)", asked.gpus)});
-  table.columns.push_back({several ? fmt::format("{} GPUs (GB)", asked.gpus) : "GB"});
-  const auto add = [&](const char* part, Bytes MemoryParts::*bytes) {
-    const Bytes all = asked.all_gpus.*bytes;
-    std::vector<std::string> row = {part, fixed(to_gib(asked.one_gpu.*bytes), 2)};
-    if (several) row.push_back(fixed(to_gib(all), 2));
-    row.push_back(fixed(all.value / 1e9, 2));
-    table.rows.push_back(std::move(row));
-  };
-  add("weights", &MemoryParts::weights);
-  add("activations", &MemoryParts::activations);
-  add("overhead", &MemoryParts::overhead);
-  add("reserve", &MemoryParts::reserve);
-  add("KV cache of the batch", &MemoryParts::kv_cache);
-  add(asked.one_gpu.left.value < 0 ? "missing" : "left", &MemoryParts::left);
-  add("total", &MemoryParts::memory);
-  return table;
-}
-
-Section engines_section(const std::vector<EngineMemory>& engines) {
-  Section section{.heading = "By each engine's rule (one GPU, GiB)",
-                  .lines = {},
-                  .table = {.title = "",
-                            .columns = {{"Engine", false},
-                                        {"Weights"},
-                                        {"Activations"},
-                                        {"Overhead"},
-                                        {"Reserve"},
-                                        {"KV cache"},
-                                        {"Left"},
-                                        {"Fits", false},
-                                        {"Largest batch"}},
-                            .rows = {}}};
-  for (const EngineMemory& row : engines) {
-    if (!row.memory) {
-      section.lines.push_back(row.engine + ": " + row.refused.value_or(""));
-      continue;
-    }
-    const MemoryParts& m = row.memory->one_gpu;
-    section.table.rows.push_back({row.engine, fixed(to_gib(m.weights), 2),
-                                  fixed(to_gib(m.activations), 2), fixed(to_gib(m.overhead), 2),
-                                  fixed(to_gib(m.reserve), 2), fixed(to_gib(m.kv_cache), 2),
-                                  fixed(to_gib(m.left), 2), row.memory->fits ? "yes" : "no",
-                                  with_separators(row.memory->max_batch)});
-  }
-  return section;
-}
-
-/// The verdict or the solution in a sentence, every term, and the largest batch per context or what
-/// would make it fit.
-Document memory_document(const MemoryAnswer& answer) {
-  Document document{.machine = to_json(answer), .sections = {}};
-  if (answer.asked) {
-    document.sections.push_back({.heading = headline(answer.inputs),
-                                 .lines = asked_lines(answer),
-                                 .table = asked_table(*answer.asked)});
-    document.sections.push_back({.heading = "", .lines = {}, .table = term_table(answer)});
-  } else {
-    document.sections.push_back(
-        {.heading = headline(answer.inputs),
-         .lines = {answer.solution ? solution_text(answer) : verdict(answer)},
-         .table = term_table(answer)});
-  }
-  if (answer.engines) document.sections.push_back(engines_section(*answer.engines));
-  if (answer.max_batch_by_context) {
-    document.sections.push_back(batch_section(*answer.max_batch_by_context));
-  }
-  if (!is_yes(answer) && !answer.solution) {
-    document.sections.push_back(remedy_section(answer.remedies));
-  }
-  return document;
-}
-
-}  // namespace
 
 int run_memory(CommandContext& context) {
   MemoryQuestion question;
@@ -239,9 +26,10 @@ int run_memory(CommandContext& context) {
   usage.options.add(machine_options(options)).add(engine_options(options));
   const auto common = parse(context, usage);
   if (!common) return kExitDone;
-  refuse_idle_flags(question);  // those of a server's command line are its own
+  const EngineOverrides given = options.overrides;  // those of a server's command line are its own
   take_from_command(options, line, context.err);
   complete_drafts(options);
+  refuse_idle_flags(given, question);
   tell_version(options, context.err);
 
   const MemoryAnswer answer = memory(question);

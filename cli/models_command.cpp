@@ -1,106 +1,11 @@
 // roofcast models [NAME|PATH]: the catalogue, or one model in full.
 #include <string>
-#include <utility>
 
-#include "base/numbers.hpp"
 #include "cli/options/arguments.hpp"
 #include "cli/spelling.hpp"
-#include "reports/document.hpp"
-#include "roofcast/models.hpp"
+#include "reports/pages/models_document.hpp"
 
 namespace roofcast {
-namespace {
-
-Bytes bytes(std::int64_t count) { return Bytes{static_cast<double>(count)}; }
-
-std::string giga(Flops flops) { return fixed(flops.value / 1e9, 2) + " G"; }
-
-Table size_table(const ModelAnswer& model) {
-  Table table{.title = "", .columns = {{"", false}, {""}}, .rows = {}};
-  const auto row = [&](const std::string& name, const std::string& value) {
-    table.rows.push_back({name, value});
-  };
-  row("parameters", with_separators(model.parameters_total));
-  row("active per token", with_separators(model.parameters_active));
-  row("active, without the input embedding",
-      with_separators(model.parameters_active_without_input_embedding));
-  if (model.vision_parameters > 0) {
-    row("vision tower (not included)", with_separators(model.vision_parameters));
-  }
-  row("weights", as_bytes(bytes(model.weight_bytes)));
-  row("KV cache per token (" + model.kv_cache_dtype + ")",
-      as_bytes(bytes(model.kv_bytes_per_token)));
-  if (model.kv_bytes_per_token_full_attention < model.kv_bytes_per_token) {
-    row("  of layers without a window", as_bytes(bytes(model.kv_bytes_per_token_full_attention)));
-  }
-  if (model.state_bytes_per_sequence > 0) {
-    row("recurrent state per sequence", as_bytes(bytes(model.state_bytes_per_sequence)));
-  }
-  row("FLOPs per token, matrices", giga(model.matmul_flops_per_token));
-  if (model.attention_flops_per_token) {
-    row("FLOPs per token, attention at " + with_separators(kAttentionPosition),
-        giga(*model.attention_flops_per_token));
-  }
-  row("longest context",
-      model.max_context_tokens > 0 ? with_separators(model.max_context_tokens) : "not stated");
-  return table;
-}
-
-Table weight_table(const ModelAnswer& model) {
-  Table table{.title = "Weights",
-              .columns = {{"Part", false}, {"Format", false}, {"Bytes"}, {"GiB"}},
-              .rows = {}};
-  for (const ModelWeights& weights : model.weights) {
-    table.rows.push_back({weights.part, weights.format, with_separators(weights.bytes),
-                          fixed(bytes(weights.bytes).value / kGiB, 2)});
-  }
-  return table;
-}
-
-Table layer_table(const ModelAnswer& model) {
-  Table table{.title = "Layers",
-              .columns = {{"Count"}, {"Token mixer", false}, {"Feed-forward", false}},
-              .rows = {}};
-  for (const LayerKind& kind : model.layers) {
-    table.rows.push_back({with_separators(kind.count), kind.mixer, kind.ffn});
-  }
-  return table;
-}
-
-/// Every catalogue model with its size and KV bytes per token.
-Document models_document(const ModelListAnswer& answer) {
-  Table table{
-      .title = "",
-      .columns =
-          {{"Model", false}, {"Parameters"}, {"Active"}, {"Weights"}, {"KV B/token"}, {"Context"}},
-      .rows = {}};
-  for (const ModelListEntry& entry : answer.models) {
-    table.rows.push_back({entry.name, as_parameters(entry.parameters_total),
-                          as_parameters(entry.parameters_active), as_gib(bytes(entry.weight_bytes)),
-                          with_separators(entry.kv_bytes_per_token),
-                          with_separators(entry.max_context_tokens)});
-  }
-  return {.machine = to_json(answer),
-          .sections = {{.heading = "", .lines = {}, .table = std::move(table)}}};
-}
-
-/// One model: parameters, weights by part and format, KV cache, FLOPs per token, layers, notes.
-Document model_document(const ModelAnswer& answer) {
-  Document document{.machine = to_json(answer), .sections = {}};
-  document.sections.push_back({.heading = answer.inputs.model + " (" + answer.architecture + ")",
-                               .lines = {},
-                               .table = size_table(answer)});
-  document.sections.push_back({.heading = "", .lines = {}, .table = weight_table(answer)});
-  document.sections.push_back({.heading = "", .lines = {}, .table = layer_table(answer)});
-  std::vector<std::string> notes = answer.notes;
-  if (!answer.source.empty()) notes.push_back("source: " + answer.source);
-  if (!notes.empty()) {
-    document.sections.push_back({.heading = "Notes", .lines = std::move(notes), .table = {}});
-  }
-  return document;
-}
-
-}  // namespace
 
 int run_models(CommandContext& context) {
   std::string model;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
 #include <fstream>
 #include <span>
 
@@ -19,24 +20,40 @@ constexpr const char* kProgramFile = "/proc/self/exe";
 
 using Words = std::array<std::uint64_t, 8192>;  // read per call
 
-/// For dl_iterate_phdr: the end of the loaded part of the file. What follows (debug information) is
-/// many times as large and has no effect.
-int find_end_of_loaded(dl_phdr_info* info, std::size_t /*size*/, void* end) {
+/// The file that this code was loaded from: the program, or the extension module of Python.
+struct LoadedFile {
+  std::string path = kProgramFile;
+  /// End of the loaded part. What follows (debug information) is many times as large and has no
+  /// effect.
+  std::uint64_t end = 0;
+};
+
+/// For dl_iterate_phdr: fills the LoadedFile if the object has this function.
+int find_loaded(dl_phdr_info* info, std::size_t /*size*/, void* found) {
+  const auto here = reinterpret_cast<std::uintptr_t>(&find_loaded);
+  auto& file = *static_cast<LoadedFile*>(found);
+  std::uint64_t end = 0;
+  bool is_ours = false;
   for (const auto& segment : std::span(info->dlpi_phdr, info->dlpi_phnum)) {
     if (segment.p_type != PT_LOAD) continue;
-    auto& furthest = *static_cast<std::uint64_t*>(end);
-    furthest = std::max<std::uint64_t>(furthest, segment.p_offset + segment.p_filesz);
+    const std::uintptr_t begin = info->dlpi_addr + segment.p_vaddr;
+    is_ours = is_ours || (here >= begin && here < begin + segment.p_memsz);
+    end = std::max<std::uint64_t>(end, segment.p_offset + segment.p_filesz);
   }
-  return 1;  // stop: the program comes first, then its libraries
+  if (!is_ours) return 0;
+  file.end = end;
+  if (info->dlpi_name != nullptr && *info->dlpi_name != '\0') file.path = info->dlpi_name;
+  return 1;  // stop
 }
 
 }  // namespace
 
 std::string program_build() {
-  std::ifstream file(kProgramFile, std::ios::binary);
+  LoadedFile loaded;
+  dl_iterate_phdr(find_loaded, &loaded);
+  std::ifstream file(loaded.path, std::ios::binary);
   if (!file) return kVersion;
-  std::uint64_t left = 0;
-  dl_iterate_phdr(find_end_of_loaded, &left);
+  std::uint64_t left = loaded.end;
   std::uint64_t hash = left;
   while (left > 0) {
     Words words{};  // zeros after the end

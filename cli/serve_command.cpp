@@ -1,24 +1,21 @@
 // roofcast serve: the web page and its API, until Ctrl-C or SIGTERM.
 #include <fmt/format.h>
-#include <pthread.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
-#include <atomic>
-#include <csignal>
-#include <ctime>
 #include <filesystem>
 #include <fstream>
 #include <ostream>
 #include <string>
 #include <system_error>
-#include <thread>
 #include <vector>
 
 #include "base/error.hpp"
 #include "base/io/named_pipe.hpp"
+#include "cli/mock_server.hpp"
 #include "cli/options/arguments.hpp"
+#include "cli/until_signal.hpp"
 #include "planner/evaluate_all.hpp"
 #include "planner/flags/flag_values.hpp"
 #include "reports/store.hpp"
@@ -155,38 +152,15 @@ void say_where(std::ostream& out, OutputFormat format, const std::string& url) {
   }
 }
 
-sigset_t ending_signals() {
-  sigset_t set;
-  sigemptyset(&set);
-  sigaddset(&set, SIGINT);
-  sigaddset(&set, SIGTERM);
-  return set;
+/// The GPU of --mock: `--gpu` takes a name there.
+std::string gpu_of_mock(const std::vector<std::string>& gpus) {
+  if (gpus.size() > 1) throw UsageError("--gpu: one GPU is expected with --mock");
+  return gpus.empty() ? std::string() : gpus.front();
 }
 
-/// Waits for Ctrl-C, SIGTERM or the end of the server.
-void wait_for_end(const sigset_t& signals, const std::atomic<bool>& ended) {
-  constexpr timespec kLook{.tv_sec = 0, .tv_nsec = 200'000'000};
-  while (sigtimedwait(&signals, nullptr, &kLook) < 0 && !ended) {
-  }
-}
-
-/// Signals are blocked in every thread and received here, so that no request has to handle the end
-/// of the server.
-void answer_until_signal(HttpServer& server, Api& api) {
-  const sigset_t signals = ending_signals();
-  sigset_t before;
-  pthread_sigmask(SIG_BLOCK, &signals, &before);
-  std::atomic<bool> ended{false};
-  std::thread answering([&] {
-    server.run();
-    ended = true;
-  });
-  while (!server.is_running() && !ended) std::this_thread::yield();
-  wait_for_end(signals, ended);
-  api.stop();
-  server.stop_running();
-  answering.join();
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+void refuse_without_mock(const MockCommandOptions& options) {
+  if (!options.deployment.model.empty()) throw UsageError("--model: needs --mock");
+  if (!options.served_name.empty()) throw UsageError("--served-model-name: needs --mock");
 }
 
 }  // namespace
@@ -195,16 +169,22 @@ int run_serve(CommandContext& context) {
   ServeOptions options;
   options.api.runs_at_once = available_threads();
   std::vector<std::string> profiles;
-  const auto common = parse(context, serve_usage(options, profiles));
+  MockCommandOptions mock;
+  Usage usage = serve_usage(options, profiles);
+  usage.unlisted.add(mock_options(mock));
+  usage.more = "--mock: the simulated engine as an OpenAI-compatible endpoint";
+  const auto common = parse(context, usage);
   if (!common) return kExitDone;
   check_access(options);
+  if (mock.on) return run_mock(context, options, mock, gpu_of_mock(profiles));
+  refuse_without_mock(mock);
   options.api.saves = check_store(options.store);
   options.api.profiles = offered_profiles(profiles);
 
   limit_heaps(kHeapsBeside + options.api.runs_at_once);
   HttpServer server(options.connections);
   const int port = server.bind(options.host, options.port);
-  Api api(options.api, options.store);
+  Api api(options.api, options.store, !options.token.empty());
   add_routes(server, api, options);
   say_where(context.out, common->output, address(options, port));
   if (!options.api.saves) {
@@ -213,7 +193,7 @@ int run_serve(CommandContext& context) {
   if (!options.token.empty()) {
     context.err << "open this once: " << address(options, port) << "?token=...\n" << std::flush;
   }
-  answer_until_signal(server, api);
+  answer_until_signal(server, [&] { api.stop(); });
   std::error_code ignored;
   const bool kept = std::filesystem::exists(options.store, ignored);
   context.err << (kept ? "stopped; saved runs are in " + options.store : "stopped") << "\n";

@@ -15,8 +15,8 @@
 #include "cli/options/simulate_command_options.hpp"
 #include "cli/progress.hpp"
 #include "cli/spelling.hpp"
-#include "reports/pages/limits_section.hpp"
-#include "reports/pages/simulation_sections.hpp"
+#include "planner/flags/idle_flags.hpp"
+#include "reports/pages/simulation_document.hpp"
 #include "reports/rows/simulation_rows.hpp"
 #include "roofcast/simulate.hpp"
 #include "roofcast/stored_runs.hpp"
@@ -24,15 +24,6 @@
 
 namespace roofcast {
 namespace {
-
-Document document_of(const SimulationOutcome& outcome) {
-  Document document{.machine = to_json(outcome.answer),
-                    .sections = simulation_sections(outcome.answer)};
-  if (outcome.answer.limits) {
-    document.sections.push_back(limits_section(*outcome.answer.limits));
-  }
-  return document;
-}
 
 /// One line about what was done and what was not.
 std::string interruption(const SimulationRun& run, const SimulateOptions& options) {
@@ -76,13 +67,16 @@ int run_simulate(CommandContext& context) {
   const auto common = parse(context, simulate_usage(options));
   if (!common) return kExitDone;
 
+  const EngineOverrides given = options.deployment.overrides;
   take_from_command(options.deployment, options.from_command, context.err);
   const Scenario scenario = simulate_scenario(options);
+  refuse_idle_flags(given, scenario);
   if (!options.requests_out.empty()) {
     check_not_among(options.requests_out, "--requests-out", files_used(options, scenario));
   }
   SimulationQuestion question = options.question;
   question.scenario = scenario;
+  question.free_length = has_free_length(options);
   if (options.no_intervals) question.intervals = Intervals::none;
   std::optional<Store> store;
   std::optional<ProgressBar> bar;
@@ -105,7 +99,7 @@ int run_simulate(CommandContext& context) {
                                    .requests = show,
                                    .simulations = show});
   bar.reset();
-  print(document_of(outcome), common->output, context.out);
+  print(simulation_document(outcome.answer), common->output, context.out);
   if (outcome.answer.stopped) return kExitFailed;
   return is_yes(outcome.answer) ? kExitDone : kExitNo;
 }

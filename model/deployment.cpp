@@ -69,28 +69,32 @@ std::string working_degrees(const Transformer& model) {
   return fmt::format("{}", fmt::join(degrees, ", "));
 }
 
-void require_at_least_one(int degree, const char* knob) {
-  if (degree < 1) throw Error(fmt::format("{}: {} given, expected at least 1", knob, degree));
-}
-
 }  // namespace
 
-void check_parallelism(const Transformer& model, const Parallelism& parallel) {
-  require_at_least_one(parallel.tensor, "tensor_parallel_size");
-  require_at_least_one(parallel.pipeline, "pipeline_parallel_size");
-  require_at_least_one(parallel.data, "data_parallel_size");
+std::optional<std::string> why_not_parallel(const Transformer& model, const Parallelism& parallel) {
+  const std::pair<int, const char*> degrees[] = {{parallel.tensor, "tensor_parallel_size"},
+                                                 {parallel.pipeline, "pipeline_parallel_size"},
+                                                 {parallel.data, "data_parallel_size"}};
+  for (const auto& [degree, key] : degrees) {
+    if (degree < 1) return fmt::format("`{}`: {} given, expected at least 1", key, degree);
+  }
   if (const std::optional<Divided> found = obstacle(model, parallel.tensor)) {
-    throw Error(fmt::format(
-        "tensor_parallel_size: {} does not divide the {} {} of {}; possible values: {}",
-        parallel.tensor, found->count, found->what, model.name, working_degrees(model)));
+    return fmt::format(
+        "`tensor_parallel_size`: {} does not divide the {} {} of {}; possible values: {}",
+        parallel.tensor, found->count, found->what, model.name, working_degrees(model));
   }
   if (static_cast<std::size_t>(parallel.pipeline) > model.layers.size()) {
-    throw Error(fmt::format("pipeline_parallel_size: {} stages given, but {} has {} layers",
-                            parallel.pipeline, model.name, model.layers.size()));
+    return fmt::format("`pipeline_parallel_size`: {} stages given, but {} has {} layers",
+                       parallel.pipeline, model.name, model.layers.size());
   }
   if (parallel.expert_parallel && !has_experts(model)) {
-    throw Error(fmt::format("enable_expert_parallel: {} has no experts", model.name));
+    return fmt::format("`enable_expert_parallel`: {} has no experts", model.name);
   }
+  return std::nullopt;
+}
+
+void check_parallelism(const Transformer& model, const Parallelism& parallel) {
+  if (const auto why = why_not_parallel(model, parallel)) throw UsageError(*why);
 }
 
 }  // namespace roofcast

@@ -22,6 +22,22 @@ double replicas_paid(const PoolRun& pool, const SimulationResult& result) {
 
 }  // namespace
 
+std::optional<double> dollars_per_million(DollarsPerHour per_hour, double tokens_per_s) {
+  if (tokens_per_s <= 0) return std::nullopt;
+  return per_hour.value / (tokens_per_s * kSecondsPerHour) * kMillion;
+}
+
+std::optional<double> board_power_of(std::span<const PoolRun> pools,
+                                     const SimulationResult& result) {
+  double watts = 0;
+  for (const PoolRun& pool : pools) {
+    const std::optional<Watts>& limit = pool.deployment.gpu.board_power;
+    if (!limit) return std::nullopt;
+    watts += limit->value * pool.deployment.parallel.gpus() * replicas_paid(pool, result);
+  }
+  return watts;
+}
+
 std::optional<RunCost> cost_of(std::span<const PoolRun> pools, const SimulationResult& result) {
   RunCost cost;
   for (const PoolRun& pool : pools) {
@@ -30,10 +46,10 @@ std::optional<RunCost> cost_of(std::span<const PoolRun> pools, const SimulationR
     cost.per_hour.value +=
         price->value * pool.deployment.parallel.gpus() * replicas_paid(pool, result);
   }
-  const double tokens_per_hour = result.output_tokens_per_s * kSecondsPerHour;
-  if (tokens_per_hour > 0) {
-    cost.dollars_per_million_output_tokens = cost.per_hour.value / tokens_per_hour * kMillion;
-  }
+  cost.dollars_per_million_output_tokens =
+      dollars_per_million(cost.per_hour, result.output_tokens_per_s);
+  cost.dollars_per_million_tokens =
+      dollars_per_million(cost.per_hour, result.input_tokens_per_s + result.output_tokens_per_s);
   return cost;
 }
 

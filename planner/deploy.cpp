@@ -38,7 +38,7 @@ int redundant_experts(const EngineOverrides& overrides, const Parallelism& paral
   const auto copies = static_cast<int>(overrides.num_redundant_experts.value_or(0));
   if (copies == 0) return 0;
   if (!parallel.expert_parallel) {
-    throw UsageError("num_redundant_experts: requires enable_expert_parallel");
+    throw UsageError("`num_redundant_experts`: requires `enable_expert_parallel`");
   }
   return copies;
 }

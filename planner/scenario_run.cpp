@@ -26,15 +26,15 @@ std::int64_t adapters_of(const Scenario& scenario) {
 void check_adapters(const Scenario& scenario, const PoolScenario& pool, const Engine& engine) {
   if (adapters_of(scenario) > 0) {
     if (make_policy(engine)->runs_adapters()) return;
-    throw UsageError(
-        fmt::format("lora_adapters: given for {}, expected one of the vLLM engines", engine.name));
+    throw UsageError(fmt::format("`lora_adapters`: given for {}, expected one of the vLLM engines",
+                                 engine.name));
   }
   const EngineOverrides overrides = pool.overrides.value_or(scenario.overrides);
   const char* knob = overrides.max_loras           ? "max_loras"
                      : overrides.lora_step_time    ? "lora_step_time"
                      : overrides.lora_adapter_time ? "lora_adapter_time"
                                                    : nullptr;
-  if (knob != nullptr) throw UsageError(fmt::format("{}: requires lora_adapters", knob));
+  if (knob != nullptr) throw UsageError(fmt::format("`{}`: requires `lora_adapters`", knob));
 }
 
 /// A closed loop is replayed as such, unless the user sets another limit.

@@ -10,7 +10,9 @@ namespace roofcast {
 std::optional<Deployment> smallest_tensor_parallel(DeploymentOptions options,
                                                    std::optional<std::int64_t> context,
                                                    std::int64_t batch) {
+  const Transformer model = load_model_as(options.model, options.weight_format);
   for (int tensor = 1; tensor <= kMaxTensorParallel; tensor *= 2) {
+    if (why_not_parallel(model, {.tensor = tensor})) continue;
     options.parallel.tensor = tensor;
     Deployment candidate;
     try {
@@ -18,7 +20,7 @@ std::optional<Deployment> smallest_tensor_parallel(DeploymentOptions options,
     } catch (const UsageError&) {
       throw;
     } catch (const Error&) {
-      continue;  // this TP cannot shard the model
+      continue;  // no link connects so many GPUs
     }
     const MemoryPlan plan = plan_memory(candidate);
     const std::int64_t tokens = context.value_or(candidate.engine.max_model_len);

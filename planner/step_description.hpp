@@ -32,7 +32,7 @@ void members(Visitor& visit, OperatorAnswer& part) {
   visit("bytes", part.bytes, "read and written on one GPU; for a collective, sent");
   visit("intensity_flops_per_byte", part.intensity, "flops / bytes; null if no bytes move");
   visit("bound", part.bound, "the binding limit");
-  visit("rung", part.provenance, "source of its time, best first");
+  visit("provenance", part.provenance, "source of its time, best first");
   visit.if_set("kernel_tables", part.tables,
                "engine and version, or library, whose kernels were timed");
   visit("relative_uncertainty", part.relative_uncertainty,

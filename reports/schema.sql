@@ -1,7 +1,7 @@
 -- The store of roofcast: one SQLite file, one row of `runs` per run. SI units, named in the column.
 -- Comments inside statements are kept in the file: `sqlite3 FILE .schema` shows them.
 PRAGMA application_id = 1380336468;  -- "RFCT" in ASCII: this file is a roofcast store
-PRAGMA user_version = 5;             -- version of this schema
+PRAGMA user_version = 6;             -- version of this schema
 
 CREATE TABLE runs (
   id            INTEGER PRIMARY KEY AUTOINCREMENT,  -- never reused, not even after a deletion
@@ -168,6 +168,15 @@ CREATE TABLE plans (
   complete    INTEGER NOT NULL CHECK (complete IN (0, 1)),  -- 0: interrupted, or still running
   answer_json TEXT NOT NULL  -- as the command prints it; '' until complete
 );
+
+-- Answers of the commands whose reports need more than figures: which runs an answer made, in its
+-- order. A what-if leaves one run a variant, a capacity one.
+CREATE TABLE answers (
+  run_id       INTEGER PRIMARY KEY REFERENCES runs (id) ON DELETE CASCADE,
+  first_run_id INTEGER NOT NULL REFERENCES runs (id) ON DELETE CASCADE,  -- of the same answer
+  answer_json  TEXT NOT NULL  -- as the command prints it; '' but for the answer's first run
+);
+CREATE INDEX answers_by_first_run ON answers (first_run_id);
 
 -- Candidates that plans simulated, each at one load. Rows are added while a plan runs, so that an
 -- interrupted one keeps what it simulated; later plans reuse them.

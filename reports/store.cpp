@@ -112,6 +112,27 @@ void insert_requests(SQLite::Database& database, std::int64_t id,
   }
 }
 
+std::int64_t insert_whole_run(SQLite::Database& database, const Run& run) {
+  const std::int64_t id = insert_run(database, run.row);
+  insert_metrics(database, id, run.metrics);
+  insert_requests(database, id, run.requests);
+  return id;
+}
+
+/// The first run carries the JSON.
+void insert_answer(SQLite::Database& database, const std::vector<std::int64_t>& ids,
+                   const std::string& json) {
+  SQLite::Statement insert(
+      database, "INSERT INTO answers (run_id, first_run_id, answer_json) VALUES (?, ?, ?)");
+  for (const std::int64_t id : ids) {
+    insert.bind(1, id);
+    insert.bind(2, ids.front());
+    insert.bind(3, id == ids.front() ? json : "");
+    insert.exec();
+    insert.reset();
+  }
+}
+
 // ---- reading
 
 std::vector<MetricRow> metric_rows(SQLite::Database& database, std::int64_t id) {
@@ -156,12 +177,39 @@ std::vector<RequestRow> request_rows(SQLite::Database& database, std::int64_t id
 std::int64_t Store::add(const Run& run) {
   const char* consequence = "; the run was not stored, the store is unchanged";
   return explaining(impl_->path, impl_->wait, consequence, [&] {
+    return in_one_transaction(impl_->database,
+                              [&] { return insert_whole_run(impl_->database, run); });
+  });
+}
+
+std::vector<std::int64_t> Store::add_answer(std::span<const Run> runs,
+                                            const std::string& answer_json) {
+  const char* consequence = "; the answer was not stored, the store is unchanged";
+  return explaining(impl_->path, impl_->wait, consequence, [&] {
     return in_one_transaction(impl_->database, [&] {
-      const std::int64_t id = insert_run(impl_->database, run.row);
-      insert_metrics(impl_->database, id, run.metrics);
-      insert_requests(impl_->database, id, run.requests);
-      return id;
+      std::vector<std::int64_t> ids;
+      for (const Run& run : runs) ids.push_back(insert_whole_run(impl_->database, run));
+      insert_answer(impl_->database, ids, answer_json);
+      return ids;
     });
+  });
+}
+
+std::optional<StoredAnswer> Store::answer_of(std::int64_t run) const {
+  return explaining(impl_->path, impl_->wait, "", [&]() -> std::optional<StoredAnswer> {
+    SQLite::Database& database = impl_->database;
+    if (!database.tableExists("answers")) return std::nullopt;
+    SQLite::Statement query(database,
+                            "SELECT run_id, answer_json FROM answers WHERE first_run_id = "
+                            "(SELECT first_run_id FROM answers WHERE run_id = ?) ORDER BY run_id");
+    query.bind(1, run);
+    StoredAnswer answer;
+    while (query.executeStep()) {
+      answer.runs.push_back(query.getColumn(0).getInt64());
+      answer.json += query.getColumn(1).getString();
+    }
+    if (answer.runs.empty()) return std::nullopt;
+    return answer;
   });
 }
 

@@ -54,6 +54,12 @@ struct Run {
   std::vector<RequestRow> requests;  // empty unless asked for
 };
 
+/// An answer that left one run or several.
+struct StoredAnswer {
+  std::vector<std::int64_t> runs;  // ids, in the answer's order
+  std::string json;                // as the command prints it
+};
+
 /// A calibration that was interrupted or is still running.
 struct UnfinishedCalibration {
   RunRow row;
@@ -99,6 +105,10 @@ class Store {
 
   /// All or nothing; returns the run's id.
   std::int64_t add(const Run& run);
+  /// The runs of one answer, at least one, with the answer: all or nothing; returns their ids.
+  std::vector<std::int64_t> add_answer(std::span<const Run> runs, const std::string& answer_json);
+  /// The answer that left the run; nullopt for runs that none left and in stores of schema 5.
+  std::optional<StoredAnswer> answer_of(std::int64_t run) const;
   /// Newest first, without scenario_json; at most `max`, or all if that is negative.
   std::vector<RunRow> runs(std::int64_t max = -1) const;
   std::int64_t run_count() const;

@@ -11,6 +11,7 @@
 #include "base/numbers.hpp"
 #include "base/wording.hpp"
 #include "planner/capacity/capacity_findings.hpp"
+#include "planner/cost.hpp"
 #include "planner/evaluate_all.hpp"
 #include "roofcast/record_parts.hpp"
 
@@ -51,6 +52,8 @@ void members(Visitor& visit, CapacityPoint& point) {
   visit("preemptions", point.use.preemptions, "preempted requests");
   visit("holds", verdict.holds, "the SLO is met and the engine keeps up");
   visit("saturated", verdict.saturated, "the backlog grows for as long as the load lasts");
+  visit("undecided", verdict.undecided, "why the verdict does not stand; empty if it does");
+  visit("requests", point.requests, "simulated");
   visit("requests_unserved", verdict.unserved, "rejected, lost or unfinished");
   visit("worst_margin", verdict.worst_margin,
         "(limit - achieved) / limit, the smallest over all targets");
@@ -98,7 +101,7 @@ template <class Visitor>
 void members(Visitor& visit, CapacityInputs& inputs) {
   visit("model", inputs.model, "name of the model");
   visit("pools", inputs.pools, "pools, every knob resolved");
-  visit("least_goodput_share", inputs.min_goodput_share, "required; null: none");
+  visit("min_goodput_share", inputs.min_goodput_share, "required; null: none");
   visit("scenario", inputs.scenario, "as in a scenario file");
 }
 
@@ -112,6 +115,9 @@ void members(Visitor& visit, CapacityAnswer& answer) {
     return;
   }
   visit("load", answer.load, "quantity that the search scales");
+  visit("headline", answer.headline, "model, GPU and engine in one line");
+  visit("workload", answer.workload, "the load in one line");
+  visit("workload_notes", answer.workload_notes, "how its requests were made");
   visit("holds", answer.holds, "whether the answer is yes");
   visit("capacity", answer.capacity, "the highest load that meets the SLO; null: none");
   visit("capacity_low", answer.low, "with steps 1.28 standard deviations slower");
@@ -124,6 +130,16 @@ void members(Visitor& visit, CapacityAnswer& answer) {
   visit("curve", answer.curve, "from low loads to beyond capacity");
   visit("points", answer.points, "all loads that the search tried");
   visit("limits", answer.limits, "at the lowest load that fails");
+  visit("capacity_before_relaxing", answer.unrelaxed,
+        "beside which the limits' relaxed capacities stand; null without `explain`");
+  visit("cost_usd_per_h", answer.cost_per_hour, "of all GPUs; null if one has no price");
+  visit("cost_usd_per_million_output_tokens", answer.dollars_per_million_output_tokens,
+        "at the capacity");
+  visit("cost_usd_per_million_tokens", answer.dollars_per_million_tokens,
+        "prompt and output tokens, at the capacity");
+  visit("power_w", answer.power_w, "of all GPUs at their board's limit");
+  visit.if_set("turns_per_session", answer.turns_per_session,
+               "requests of a session, on average: rates count requests");
   visit("one_replica_lost", answer.lost, "if requested");
   visit("requests", answer.requests, "per simulation");
   visit("simulations", answer.simulations, "behind this answer");
@@ -186,8 +202,9 @@ std::vector<std::string> notes_of(const CapacityFindings& found, std::int64_t si
   notes.emplace_back(
       "the same requests at every load; other arrivals at the same rate give a slightly different "
       "capacity (`seed`)");
-  notes.push_back(counted(simulations, "simulation") + " of " +
-                  counted(std::ssize(run.workload.requests), "request"));
+  const auto first = std::ssize(found.study.growing->of(found.study.growing->first())->requests);
+  notes.push_back(counted(simulations, "simulation") + " of " + counted(first, "request") +
+                  (found.study.grows() ? ", and of more where a verdict needs them" : ""));
   return notes;
 }
 
@@ -206,6 +223,25 @@ CapacityAnswer beginning(const LoadStudy& study) {
           .workload = run.workload.description,
           .workload_notes = run.workload.notes,
           .pools = run.pools};
+}
+
+void add_cost(CapacityAnswer& answer, const CapacityFindings& found) {
+  const SimulationRun& run = found.study.run;
+  const auto starts = std::ranges::count(run.workload.requests, kNoRequest, &Request::follows);
+  const auto requests = std::ssize(run.workload.requests);
+  if (starts < requests) {
+    answer.turns_per_session = static_cast<double>(requests) / static_cast<double>(starts);
+  }
+  answer.power_w = board_power_of(run.pools, {});
+  const auto cost = cost_of(run.pools, {});
+  if (!cost) return;
+  answer.cost_per_hour = cost->per_hour;
+  if (!found.capacity.load) return;
+  const LoadPoint& point = point_of(found.capacity);
+  answer.dollars_per_million_output_tokens =
+      dollars_per_million(cost->per_hour, point.output_tokens_per_s);
+  answer.dollars_per_million_tokens =
+      dollars_per_million(cost->per_hour, point.input_tokens_per_s + point.output_tokens_per_s);
 }
 
 CapacityAnswer answer_of(const CapacityFindings& found, const CapacityQuestion& question,
@@ -229,6 +265,7 @@ CapacityAnswer answer_of(const CapacityFindings& found, const CapacityQuestion& 
                            .capacity = lost.capacity.load,
                            .asked = point_of(found.study.kind, lost.asked)});
   }
+  add_cost(answer, found);
   answer.requests = std::ssize(found.study.run.workload.requests);
   answer.simulations = simulations;
   answer.notes = notes_of(found, simulations);

@@ -3,7 +3,7 @@
 //
 //   CapacityQuestion question{.scenario = read_scenario("chat.json")};
 //   const CapacityAnswer answer = capacity(question);
-// requests/s or concurrency: see answer.load
+//   if (answer.capacity) use(*answer.capacity);  // requests/s or concurrency: see answer.load
 #pragma once
 
 #include <cstdint>
@@ -29,8 +29,8 @@ struct CapacityQuestion {
   Scenario scenario{};
   /// Share of requests that must meet all goodput limits of the SLO, 0 to 1. Unset: not required.
   std::optional<double> min_goodput_share{};
-  /// Whether the number of synthetic requests is free: the search then draws as many as it needs
-  /// (2,000 to 20,000). Otherwise the scenario's number is used.
+  /// Whether the number of synthetic requests is free: as many are drawn as each verdict
+  /// needs (planner/capacity/steady_run.hpp). Otherwise the scenario's number is used.
   bool free_length = false;
   std::optional<GrowthQuestion> growth{};  // of the asked load: when does it fail?
   bool explain = false;                    // also the capacity with each limit 10 % wider
@@ -99,17 +99,24 @@ struct CapacityAnswer {
   std::vector<CapacityPoint> curve{};   // from low load to beyond capacity, sorted by load
   std::vector<CapacityPoint> points{};  // all loads that the search tried, sorted
   CapacityLimits limits{};
-  std::vector<LostReplicaAnswer> lost{};  // with `lose_one`
-  std::int64_t requests = 0;              // per simulation
+  /// Of all GPUs as they are at first; unset: some GPU has no price.
+  std::optional<DollarsPerHour> cost_per_hour{};
+  std::optional<double> dollars_per_million_output_tokens{};  // at the capacity
+  std::optional<double> dollars_per_million_tokens{};         // prompt and output, at the capacity
+  std::optional<double> power_w{};                            // of all boards at their limit
+  std::optional<double> turns_per_session{};  // requests that each arrival brings; unset: one
+  std::vector<LostReplicaAnswer> lost{};      // with `lose_one`
+  std::int64_t requests = 0;                  // per simulation
   std::int64_t simulations = 0;
   std::vector<std::string> notes{};  // assumptions behind the numbers, human-readable
 
-  // Not in the JSON.
   std::string headline{};  // "llama-3.1-8b on NVIDIA H100 SXM, vllm-0.19"
   std::string workload{};  // description of the load
   std::vector<std::string> workload_notes{};
-  std::vector<PoolRun> pools{};       // as resolved, with their memory
   std::optional<double> unrelaxed{};  // the baseline for the relaxed capacities of limits
+
+  // Not in the JSON.
+  std::vector<PoolRun> pools{};  // as resolved, with their memory
 };
 
 /// Runs the search. `progress` gets (simulations done, the usual total); returning false cancels.

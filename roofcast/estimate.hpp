@@ -240,8 +240,8 @@ template <class Visitor>
 void members(Visitor& visit, SourceAnswer& source) {
   visit("relative_uncertainty", source.relative_uncertainty,
         "one standard deviation of the time, as a share of it");
-  visit("rung", source.provenance, "source of most of the operators' time");
-  visit("rung_share", source.share, "share of the operators' time from that source");
+  visit("provenance", source.provenance, "source of most of the operators' time");
+  visit("provenance_share", source.share, "share of the operators' time from that source");
   visit("products_by_default", source.products_by_default,
         "whether any matrix product is answered by the datasheet with a default efficiency");
   visit("attention_by_default", source.attention_by_default, "the same of attention");
@@ -251,14 +251,14 @@ template <class Visitor>
 void members(Visitor& visit, StepAnswer& step) {
   visit("time_s", step.time, "as prefill_s or decode_step_s");
   members(visit, step.source);
-  visit("least_s", step.least,
+  visit("min_s", step.least,
         "no implementation is faster: FLOPs at the dense peak, weights and KV cache read once at "
         "full bandwidth or what is sent over the links, whichever takes longest");
   visit("tokens_per_s", step.tokens_per_s, "prompt tokens; of the decode step, output tokens");
   visit("mfu", step.mfu, "model FLOPs utilisation, 0 to 1");
   visit("mbu", step.mbu, "memory bandwidth utilisation, 0 to 1");
   visit("unused_flops_share_at_least", step.unused_at_least,
-        "share of the dense peak that is unused even in least_s");
+        "share of the dense peak that is unused even in min_s");
   visit("binds", step.binding, "what takes most of the step's time");
   visit("binds_share", step.binding_share, "share of the step's time");
   visit("products", step.products, "matrix products");

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "base/ceil_divide.hpp"
@@ -33,11 +34,11 @@ void check(const MemoryQuestion& question) {
   if (question.solve == Solve::utilization &&
       (knobs.gpu_memory_utilization || knobs.kv_cache_memory || knobs.num_gpu_blocks_override)) {
     throw UsageError(
-        "gpu_memory_utilization: solved for, conflicts with a given utilisation, KV budget or "
+        "`gpu_memory_utilization`: solved for, conflicts with a given utilisation, KV budget or "
         "number of blocks");
   }
   if (question.solve == Solve::max_num_seqs && (knobs.max_num_seqs || question.batch)) {
-    throw UsageError("max_num_seqs: solved for, conflicts with a given max_num_seqs or batch");
+    throw UsageError("`max_num_seqs`: solved for, conflicts with a given `max_num_seqs` or batch");
   }
   if (question.context && question.solve == Solve::context) {
     throw UsageError("context: conflicts with solve context, which finds it");
@@ -86,21 +87,38 @@ Bytes sum_of(const MemoryPlan& plan, TermKind kind) {
   return total;
 }
 
-/// The fullest GPU with a batch of which it holds `kv_cache`.
-MemoryParts parts_of(const MemoryPlan& plan, Bytes usable, Bytes kv_cache) {
+/// What is missing on the fullest GPU before it holds any sequence, 0 or less. The rule keeps its
+/// reserve; a cache whose size is given takes of the reserve first.
+Bytes missing_without_batch(const Engine& engine, const MemoryPlan& plan, Bytes usable) {
+  if (engine.num_gpu_blocks_override || engine.kv_cache_memory) {
+    const Bytes reserve =
+        sum_of(plan, TermKind::reserve) + sum_of(plan, TermKind::kv_cache) - usable;
+    return std::min(Bytes{}, reserve);
+  }
+  Bytes missing;
+  for (const MemoryTerm& term : plan.terms) {
+    if (kind_of(term) == TermKind::kv_cache) missing += std::min(Bytes{}, term.bytes);
+  }
+  return missing;
+}
+
+/// The fullest GPU with a batch of which it holds `kv_cache`. `room`: for sequences; negative: what
+/// is missing before the first.
+MemoryParts parts_of(const MemoryPlan& plan, Bytes room, Bytes kv_cache) {
   return {.weights = sum_of(plan, TermKind::weights),
           .activations = sum_of(plan, TermKind::activations),
           .overhead = sum_of(plan, TermKind::overhead),
-          .reserve = sum_of(plan, TermKind::reserve) + sum_of(plan, TermKind::kv_cache) - usable,
+          .reserve = sum_of(plan, TermKind::reserve) + sum_of(plan, TermKind::kv_cache) - room,
           .kv_cache = kv_cache,
-          .left = usable - kv_cache,
+          .left = room - kv_cache,
           .memory = plan.total};
 }
 
 /// All GPUs. Pipeline stages have the same number of blocks, the fullest one's, but not the same
 /// weights and bytes per block; what they save is kept from sequences too. `stages`: bytes of a
-/// sequence on all stages, in those of the fullest.
-MemoryParts on_all(const Deployment& deployment, const MemoryParts& one, double stages) {
+/// sequence on all stages, in those of the fullest. `missing`: on each, before any sequence.
+MemoryParts on_all(const Deployment& deployment, const MemoryParts& one, double stages,
+                   Bytes missing) {
   const Parallelism& parallel = deployment.parallel;
   const double gpus = parallel.gpus();
   const double per_stage = gpus / parallel.pipeline;
@@ -108,7 +126,7 @@ MemoryParts on_all(const Deployment& deployment, const MemoryParts& one, double 
                   .activations = one.activations * gpus,
                   .overhead = one.overhead * gpus,
                   .kv_cache = one.kv_cache * (per_stage * stages),
-                  .left = one.left * (per_stage * stages),
+                  .left = (one.left - missing) * (per_stage * stages) + missing * gpus,
                   .memory = one.memory * gpus};
   if (parallel.pipeline > 1 && !deployment.engine.weight_bytes) {
     const Bytes fullest = weight_bytes(deployment.model, parallel);
@@ -127,7 +145,7 @@ BatchMemory batch_memory(const Deployment& deployment, const MemoryPlan& plan,
   const std::int64_t context = question.context.value_or(engine.max_model_len);
   if (context < 1) throw Error("context: expected 1 token or more");
   if (context > engine.max_model_len) {
-    throw Error(fmt::format("context: {} tokens are more than max_model_len, {}", context,
+    throw Error(fmt::format("context: {} tokens are more than `max_model_len`, {}", context,
                             engine.max_model_len));
   }
   const std::int64_t batch = question.batch.value_or(1);
@@ -136,6 +154,8 @@ BatchMemory batch_memory(const Deployment& deployment, const MemoryPlan& plan,
   const Bytes one = sequence_bytes(deployment, plan, context);
   const Bytes on_stages = sequence_bytes_of_stages(deployment, context);
   const double stages = one.value > 0 ? on_stages / one : parallel.pipeline;
+  const Bytes usable = usable_cache(deployment, plan);
+  const Bytes missing = missing_without_batch(engine, plan, usable);
   BatchMemory asked{
       .engine = engine.name,
       .batch = batch,
@@ -145,11 +165,10 @@ BatchMemory batch_memory(const Deployment& deployment, const MemoryPlan& plan,
           kv_bytes_per_token(deployment.model, engine.kv_cache_dtype, parallel.tensor) *
           (tensor / static_cast<double>(engine.context_ranks)),
       .kv_bytes_per_sequence = on_stages * tensor,
-      .one_gpu =
-          parts_of(plan, usable_cache(deployment, plan), one * static_cast<double>(per_rank)),
+      .one_gpu = parts_of(plan, usable + missing, one * static_cast<double>(per_rank)),
       .max_batch = max_batch_at(deployment, plan, context) * parallel.data,
       .max_num_seqs = engine.max_num_seqs * parallel.data};
-  asked.all_gpus = on_all(deployment, asked.one_gpu, stages);
+  asked.all_gpus = on_all(deployment, asked.one_gpu, stages, missing);
   // A model without a cache has room for any batch where it fits at all.
   asked.fits = one.value > 0 ? asked.max_batch >= asked.batch : plan.kv_budget.value > 0;
   if (!plan.fits) asked.needs_max_model_len = max_context_at(deployment, plan, 1).value_or(0);
@@ -248,7 +267,13 @@ MemoryAnswer solve_max_num_seqs(const MemoryQuestion& question) {
     return with_knob(question, &EngineOverrides::max_num_seqs, sequences);
   };
   std::int64_t most = 0;
-  std::int64_t too_many = resolve(question.deployment).deployment.engine.max_num_batched_tokens + 1;
+  const Engine engine = resolve(question.deployment).deployment.engine;
+  // A decoding sequence takes one token of a step's budget, which vLLM therefore wants to suffice
+  // for all (resolve_vllm_batch); the others count decodes apart from prompts.
+  std::int64_t too_many =
+      (engine.scheduler == SchedulerKind::vllm_v1 ? engine.max_num_batched_tokens
+                                                  : kMaxEngineCount) +
+      1;
   while (too_many - most > 1) {
     const std::int64_t middle = most + (too_many - most) / 2;
     (holds(at(middle), question, middle) ? most : too_many) = middle;

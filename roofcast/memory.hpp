@@ -50,7 +50,7 @@ struct MemoryParts {
   Bytes overhead{};
   Bytes reserve{};
   Bytes kv_cache{};  // of the batch
-  Bytes left{};      // for more KV cache; negative: what is missing
+  Bytes left{};      // for more KV cache; negative: what is missing, of the other parts as well
   Bytes memory{};    // that the engine's rule divides
 };
 

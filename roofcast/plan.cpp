@@ -61,6 +61,7 @@ void members(Visitor& visit, PlanResult& result) {
   for (const TargetMargin& margin : verdict.margins) targets.push_back({margin});
   visit("holds", verdict.holds, "the SLO is met and the engine keeps up");
   visit("saturated", verdict.saturated, "the backlog grows for as long as the load lasts");
+  visit("undecided", verdict.undecided, "why the verdict does not stand; empty if it does");
   visit("unserved", verdict.unserved, "some requests were rejected, lost or unfinished");
   visit("binding", verdict.binding, "the target with the smallest margin");
   visit("margin", verdict.worst_margin, "its margin");
@@ -116,8 +117,8 @@ void members(Visitor& visit, RankedPlan& one) {
   visit("capacity_bounded", one.capacity_bounded, "false: the multiple is only a lower bound");
   visit("capacity_monotone", one.capacity_monotone, "false if a higher load meets the SLO again");
   visit("capacity_rate_per_s", one.capacity_rate_per_s, "arrivals at that load");
-  visit("capacity_requests_needed", one.capacity_requests_needed,
-        "needed to judge a sustained load");
+  visit("capacity_decided", one.capacity_decided,
+        "false: the requests are too few to be sure of it");
   visit("launch", one.launch, "command lines that start it");
 }
 
@@ -125,7 +126,7 @@ template <class Visitor>
 void members(Visitor& visit, RejectedPlan& one) {
   visit("gpu", one.gpu, "not among the ranked");
   visit("shape", one.shape, "closest to the SLO");
-  visit("fate", one.outcome, "outcome of the shape");
+  visit("outcome", one.outcome, "outcome of the shape");
   visit("why", one.why, "reason, if no simulation decided");
   visit.if_set("units", one.units, "simulated");
   visit.if_set("result", one.result, "of these");
@@ -137,13 +138,13 @@ void members(Visitor& visit, PlanInputs& inputs) {
   visit("gpus", inputs.gpus, "searched");
   visit("search", inputs.search, "searched values by knob; null: none");
   visit("objective", inputs.objective, "objective to minimise");
-  visit("most_replicas", inputs.max_replicas, "maximum units of a shape");
+  visit("max_replicas", inputs.max_replicas, "maximum units of a shape");
   visit("budget_usd_per_h", inputs.limits.budget_per_hour, "null: none");
   visit("power_w", inputs.limits.power_w, "null: no limit");
   visit("available", inputs.limits.available, "available GPUs, by name");
   visit("price_usd_per_gpu_h", inputs.limits.prices, "overrides of the profiles' prices");
   visit("goodput_share", inputs.min_goodput_share, "minimum; null: none");
-  visit("least_probability", inputs.min_probability, "minimum; null: the prediction alone decides");
+  visit("min_probability", inputs.min_probability, "minimum; null: the prediction alone decides");
   visit("top", inputs.top, "deployments in the answer");
 }
 
@@ -172,8 +173,11 @@ void members(Visitor& visit, PlanAnswer& answer) {
   visit("stopped", answer.stopped, "interrupted: nothing is ranked");
   visit("answer", answer.headline, "the answer in one sentence");
   visit("ranked", answer.ranked, "best first");
+  visit.if_set("point_estimate", answer.point_estimate,
+               "the cheapest that meets the SLO as predicted, if less probable than required");
   visit("closest", answer.closest, "if none is ranked: the closest first");
-  visit("losers", answer.rejected, "the closest rejected candidate of each GPU that is not ranked");
+  visit("rejected", answer.rejected,
+        "the closest rejected candidate of each GPU that is not ranked");
   visit("shapes", counts, "number of shapes by outcome");
   visit.if_set("limits", answer.limits, "of the best deployment");
   visit("candidates", answer.candidates,
@@ -187,9 +191,6 @@ void members(Visitor& visit, PlanAnswer& answer) {
 namespace {
 
 // ---- the question
-
-/// Requests of a synthetic load whose number is free: 100 of them then lie beyond the p95.
-constexpr std::int64_t kDefaultPrompts = 2'000;
 
 /// The search sets replicas and pools, so those of a scenario would be overwritten.
 void refuse_pools(const Scenario& scenario) {
@@ -210,8 +211,8 @@ void require_a_promise(const Slo& slo, const std::optional<double>& goodput_shar
 
 PlanTask task_of(const PlanQuestion& question) {
   PlanTask task{.base = question.scenario};
-  auto* synthetic = std::get_if<SyntheticWorkload>(&task.base.workload);
-  if (synthetic != nullptr && question.free_length) synthetic->num_prompts = kDefaultPrompts;
+  task.free_length = question.free_length && may_grow(task.base);
+  if (task.free_length) set_arrivals(task.base, arrival_limits(task.base).first);
   // A scenario names a GPU; that of a plan all that were searched.
   if (task.base.gpu.empty()) task.base.gpu = joined(question.gpus, ",");
   task.space = {.gpus = question.gpus,
@@ -224,6 +225,8 @@ PlanTask task_of(const PlanQuestion& question) {
                          .overrides = question.scenario.overrides},
                 .max_units = static_cast<std::int32_t>(
                     std::min<std::int64_t>(question.max_replicas, kMaxReplicas))};
+  task.requirement.sample = is_sample(task.base);
+  task.requirement.must_stand = task.free_length;
   task.requirement.min_goodput_share = question.min_goodput_share;
   task.min_probability = question.min_probability;
   task.limits = question.limits;
@@ -285,7 +288,7 @@ RankedPlan ranked_of(const PreparedPlan& prepared, const PlanFindings& found,
   ranked.capacity_bounded = one.finalist.capacity_bounded;
   ranked.capacity_monotone = one.finalist.capacity_monotone;
   ranked.capacity_rate_per_s = one.finalist.capacity_rate_per_s;
-  ranked.capacity_requests_needed = one.finalist.capacity_requests_needed;
+  ranked.capacity_decided = one.finalist.capacity_decided;
   ranked.launch = launch_lines(prepared.catalogue, ranked.shape, ranked.units);
   return ranked;
 }
@@ -305,6 +308,8 @@ RejectedPlan rejected_of(const PlanFindings& found, const NearestRejected& neare
   const TriedCandidate& tried = *nearest.tried;
   rejected.units = tried.units;
   rejected.result = PlanResult{tried.figures};
+  // That it has the probability asked for is known, not how much more.
+  if (tried.holds) rejected.result->probability.reset();
   rejected.title = title_of(planned.shape, tried.units);
   rejected.holds = tried.holds;
   if (!found.ranked.empty()) {
@@ -346,6 +351,9 @@ PlanAnswer answer_of(const PreparedPlan& prepared, const PlanFindings& found) {
   for (const RankedCandidate& one : found.ranked) {
     answer.ranked.push_back(ranked_of(prepared, found, one));
   }
+  if (found.point_estimate) {
+    answer.point_estimate = ranked_of(prepared, found, *found.point_estimate);
+  }
   for (const TriedCandidate& tried : found.closest) {
     answer.closest.push_back(candidate_of(found, tried));
   }
@@ -381,15 +389,14 @@ std::optional<LimitsAnswer> limits_of_best(const PreparedPlan& prepared, const P
 
 }  // namespace
 
-bool breaks_on_few(const RankedPlan& one) {
-  return one.capacity_factor && one.result.requests < one.capacity_requests_needed;
-}
+bool breaks_on_few(const RankedPlan& one) { return one.capacity_factor && !one.capacity_decided; }
 
 PreparedPlan prepare_plan(const PlanQuestion& question) {
   refuse_pools(question.scenario);
   require_a_promise(question.scenario.slo, question.min_goodput_share);
   PreparedPlan prepared{.task = task_of(question), .explain = question.explain};
-  prepared.catalogue = load_catalogue(prepared.task.base, prepared.task.space);
+  prepared.catalogue =
+      load_catalogue(prepared.task.base, prepared.task.space, prepared.task.free_length);
   return prepared;
 }
 

@@ -24,6 +24,9 @@
 
 namespace roofcast {
 
+/// The probability of holding that `roofcast plan` asks for by itself.
+inline constexpr double kPlanProbability = 0.9;
+
 struct PlanQuestion {
   /// Model, load, SLO, seed, and the engine, degrees and knobs that the search does not set. Must
   /// have no pools: the search chooses them.
@@ -33,15 +36,17 @@ struct PlanQuestion {
   /// are added unless listed here or `fixed_tensor` keeps the scenario's.
   std::vector<Knob> search{};
   bool fixed_tensor = false;
-  /// Whether the number of synthetic requests is free: 2,000 then. Otherwise the scenario's.
+  /// Whether the number of synthetic requests is free: as many as a verdict needs. Otherwise the
+  /// scenario's.
   bool free_length = false;
   PlanObjective objective = PlanObjective::cost;
   PlanLimits limits{};                        // keyed by GPU as in gpu_key()
   std::optional<double> min_goodput_share{};  // within all goodput limits of the SLO, 0 to 1
-  std::optional<double> min_probability{};    // of holding, if ranked; unset: as predicted
-  std::int64_t max_replicas = 64;             // per shape
-  std::int64_t top = 5;                       // placements in the answer
-  bool explain = false;  // also what limits the best, and every shape's outcome
+  /// Of meeting the SLO, if ranked; unset: as predicted.
+  std::optional<double> min_probability = kPlanProbability;
+  std::int64_t max_replicas = 64;  // per shape
+  std::int64_t top = 5;            // placements in the answer
+  bool explain = false;            // also what limits the best, and every shape's outcome
   /// The build that answers, part of the key of stored answers: another build may compute other
   /// figures.
   std::string program{};
@@ -84,11 +89,11 @@ struct RankedPlan : PlanCandidate {
   /// The largest load that it holds, relative to the load asked about; unset if it cannot be
   /// determined: all requests arrive at once, or a client's limit sets the rate.
   std::optional<double> capacity_factor{};
-  bool capacity_bounded = true;               // false: the capacity is at least this
-  bool capacity_monotone = true;              // false: some load beyond a failing one holds
-  double capacity_rate_per_s = 0;             // arrivals/s
-  std::int64_t capacity_requests_needed = 0;  // to judge a steady load
-  std::vector<std::string> launch{};          // commands that start it
+  bool capacity_bounded = true;       // false: the capacity is at least this
+  bool capacity_monotone = true;      // false: some load beyond a failing one holds
+  double capacity_rate_per_s = 0;     // arrivals/s
+  bool capacity_decided = true;       // false: too few requests to be sure of it
+  std::vector<std::string> launch{};  // commands that start it
 };
 
 /// For a GPU without a ranked candidate, the one that came nearest.
@@ -137,10 +142,12 @@ struct PlanContradiction {
 struct PlanAnswer {
   AnswerHead head{};
   PlanInputs inputs{};
-  std::optional<bool> holds{};           // some candidate does; unset: stopped before an answer
-  bool stopped = false;                  // cancelled: nothing is ranked or decided
-  std::string headline{};                // the answer in one sentence
-  std::vector<RankedPlan> ranked{};      // best first
+  std::optional<bool> holds{};       // some candidate does; unset: stopped before an answer
+  bool stopped = false;              // cancelled: nothing is ranked or decided
+  std::string headline{};            // the answer in one sentence
+  std::vector<RankedPlan> ranked{};  // best first
+  /// Simulated, cheaper than the best, and good as predicted, but less probable than asked for.
+  std::optional<RankedPlan> point_estimate{};
   std::vector<PlanCandidate> closest{};  // if none is ranked: simulated candidates, nearest first
   std::vector<RejectedPlan> rejected{};  // in the order of the GPUs; empty when stopped
   std::map<ShapeOutcome, std::int64_t> shapes{};  // count per outcome
@@ -156,8 +163,7 @@ struct PlanAnswer {
   std::vector<PlanShape> every_shape{};  // with `explain`
 };
 
-/// Whether the load ends before the engine has filled at the breaking point, so that the breaking
-/// point is overestimated.
+/// Whether the requests are too few to be sure of the breaking point.
 bool breaks_on_few(const RankedPlan& one);
 
 enum class PlanStage { placements, simulations, limits };

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "base/numbers.hpp"
@@ -11,9 +12,10 @@
 namespace roofcast {
 namespace {
 
-/// "6 GPUs, $21.00 per hour, $1.20 per million output tokens"
+/// "6 GPUs, 4,200 W, $21.00 per hour, $1.20 per million output tokens"
 std::string price_of(const RankedPlan& one) {
   std::string text = counted(one.gpus, "GPU");
+  if (one.power_w) text += fmt::format(", {} W", with_separators(std::llround(*one.power_w)));
   if (!one.cost_per_hour) return text;
   text += fmt::format(", {} per hour", dollars(*one.cost_per_hour));
   if (const auto& each = one.dollars_per_million_output_tokens) {
@@ -29,12 +31,16 @@ std::string prospects_of(const RankedPlan& one) {
   // Rates that high need no decimals.
   const double rate = one.capacity_rate_per_s;
   constexpr double kWhole = 100;
-  return fmt::format(
-      "{}; breaks {} {:.2f} times this load ({} requests/s){}{}", text,
-      one.capacity_bounded ? "beyond" : "not before", *one.capacity_factor,
-      fixed(rate, rate < kWhole ? 2 : 0),
-      one.capacity_monotone ? "" : ", though some higher loads meet the SLO again",
-      breaks_on_few(one) ? " (few requests: a sustained load may break it sooner)" : "");
+  return fmt::format("{}; breaks {} {:.2f} times this load ({} requests/s){}{}", text,
+                     one.capacity_bounded ? "beyond" : "not before", *one.capacity_factor,
+                     fixed(rate, rate < kWhole ? 2 : 0),
+                     one.capacity_monotone ? "" : ", though some higher loads meet the SLO again",
+                     breaks_on_few(one) ? " (undecided: the requests are too few to be sure)" : "");
+}
+
+std::string as_predicted(const RankedPlan& one) {
+  return fmt::format("As predicted, without that probability, {} is enough: {}; {}.", one.title,
+                     price_of(one), prospects_of(one));
 }
 
 const char* superlative(PlanObjective objective) {
@@ -65,6 +71,7 @@ std::vector<std::string> refusal(const PlanAnswer& answer) {
     lines.push_back(fmt::format("{}: {}: {}.", answer.stopped ? "So far" : "Closest", one.title,
                                 miss_of(one.result)));
   }
+  if (answer.point_estimate) lines.push_back(as_predicted(*answer.point_estimate));
   return lines;
 }
 
@@ -78,6 +85,13 @@ std::vector<std::string> plan_sentences(const PlanAnswer& answer) {
     lines.push_back(fmt::format("{}: {}; {}; {}.",
                                 i == 0 ? superlative(answer.inputs.objective) : "Next", one.title,
                                 price_of(one), prospects_of(one)));
+  }
+  if (answer.point_estimate) lines.push_back(as_predicted(*answer.point_estimate));
+  if (const auto& least = answer.inputs.min_probability) {
+    lines.push_back(fmt::format(
+        "Asked for is a probability of at least {}, given the uncertainty of step times, host work "
+        "per request and KV capacity.",
+        as_probability(*least)));
   }
   return lines;
 }

@@ -9,9 +9,7 @@
 #include "base/dates.hpp"
 #include "base/error.hpp"
 #include "base/quantity.hpp"
-#include "model/cache/kv_cache.hpp"
 #include "model/engines/engine_features.hpp"
-#include "model/io/model_reader.hpp"
 #include "planner/flags/flag_values.hpp"
 #include "planner/what_if/vary.hpp"
 #include "simulator/workload/synthetic.hpp"
@@ -120,18 +118,19 @@ const Flags<BatchesQuestion>& estimate_flags() {
   return flags;
 }
 
-void refuse_idle_flags(const MemoryQuestion& question) {
-  EngineOverrides overrides = question.deployment.overrides;
-  // With it a sequence takes more rows of recurrent states.
-  if (overrides.enable_prefix_caching && !question.deployment.model.empty() &&
-      state_bytes_per_sequence(load_model(question.deployment.model)).value > 0) {
-    overrides.enable_prefix_caching.reset();
-  }
-  refuse_scheduling_knobs(overrides);
+void refuse_idle_flags(const EngineOverrides& given, const MemoryQuestion& question) {
+  refuse_idle_flags(given, question.deployment, KnobUse::memory);
 }
 
-void refuse_idle_flags(const BatchesQuestion& question) {
-  refuse_scheduling_knobs(question.deployment.overrides);
+void refuse_idle_flags(const EngineOverrides& given, const BatchesQuestion& question) {
+  refuse_idle_flags(given, question.deployment, KnobUse::steps);
+}
+
+void refuse_idle_flags(const LessonQuestion& question) {
+  DeploymentOptions options = question.deployment;
+  if (options.model.empty()) options.model = kLessonModel;
+  if (options.gpu.empty()) options.gpu = kLessonGpu;
+  refuse_idle_flags(options.overrides, options, KnobUse::even_load);
 }
 
 const Flags<StaircaseQuestion>& staircase_flags() {
@@ -175,7 +174,7 @@ StaircaseQuestion staircase_question(StaircaseQuestion question,
     question.model = deployment.model;
     return question;
   }
-  refuse_scheduling_knobs(deployment.overrides);
+  refuse_idle_flags(deployment.overrides, deployment, KnobUse::steps);
   if (question.generate > kMaxTimedTokens) {
     throw UsageError(
         "--generate: at most 1,000,000 tokens are timed individually (without --model and --gpu "

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "planner/flags/engine_flags.hpp"
+#include "planner/flags/idle_flags.hpp"
 #include "planner/flags/scenario_flags.hpp"
 #include "roofcast/capacity.hpp"
 #include "roofcast/estimate.hpp"
@@ -24,9 +25,11 @@ const Flags<MemoryQuestion>& memory_flags();
 /// batch, input-len, output-len.
 const Flags<BatchesQuestion>& estimate_flags();
 
-/// Throws UsageError for flags that would change nothing: knobs that only schedule.
-void refuse_idle_flags(const MemoryQuestion& question);
-void refuse_idle_flags(const BatchesQuestion& question);
+/// Throws UsageError for a knob of `given`, flags of the question, that would change nothing
+/// (model/engines/idle_knobs.hpp).
+void refuse_idle_flags(const EngineOverrides& given, const MemoryQuestion& question);
+void refuse_idle_flags(const EngineOverrides& given, const BatchesQuestion& question);
+void refuse_idle_flags(const LessonQuestion& question);
 
 /// prompt, generate, acceptance, num-speculative-tokens, draft-pass-time.
 const Flags<StaircaseQuestion>& staircase_flags();

@@ -34,9 +34,9 @@ void check(const SamplingQuestion& question) {
   if (!(question.temperature >= 0 && question.temperature <= kMaxTemperature)) {
     throw Error("temperature: expected 0 to 100");
   }
-  if (question.top_k && *question.top_k < 1) throw Error("top_k: expected 1 word or more");
+  if (question.top_k && *question.top_k < 1) throw Error("`top_k`: expected 1 word or more");
   if (!(question.top_p > 0 && question.top_p <= 1)) {
-    throw Error("top_p: expected a share above 0, up to 1");
+    throw Error("`top_p`: expected a share above 0, up to 1");
   }
 }
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 #include <variant>
 
@@ -110,6 +111,7 @@ void members(Visitor& visit, SimulatedSlo& slo) {
   visit("met", slo.met,
         "the SLO is met: targets met and the engine keeps up; without an SLO whether anything is "
         "served; null if the run was stopped");
+  visit.if_set("undecided", slo.undecided, "why a longer run might give another verdict");
   visit("targets", slo.targets, "each target");
   visit.if_set(
       "probability", slo.probability,
@@ -118,8 +120,16 @@ void members(Visitor& visit, SimulatedSlo& slo) {
 }
 
 template <class Visitor>
+void members(Visitor& visit, ConfidenceInterval& growth) {
+  visit("low", growth.low, "share of what arrives");
+  visit("high", growth.high, "share of what arrives");
+}
+
+template <class Visitor>
 void members(Visitor& visit, SimulatedSaturation& saturation) {
   visit("saturated", saturation.saturated, "the backlog grows; null if the run was stopped");
+  visit("undecided", saturation.undecided, "the run is too short to tell");
+  visit.if_set("growth", saturation.growth, "of the backlog, 99 % interval");
   visit("reason", saturation.reason, "with the figures behind it, for readers");
   visit("queueing_share", saturation.queueing_share, "share of the mean TTFT");
 }
@@ -206,6 +216,10 @@ void members(Visitor& visit, SimulationAnswer& answer) {
   visit("cost_usd_per_h", answer.cost_per_hour, "of all GPUs; null if one has no price");
   visit("cost_usd_per_million_output_tokens", answer.dollars_per_million_output_tokens,
         "at the request rate of this run");
+  visit.if_set("cost_usd_per_million_tokens", answer.dollars_per_million_tokens,
+               "the same for prompt and output tokens together");
+  visit.if_set("power_w", answer.power_w, "of all GPUs at their board's limit");
+  visit.if_set("session_rate_per_s", answer.session_rate_per_s, "sessions offered");
   visit.if_set("limits", answer.limits, "limits of the run, if requested");
 }
 
@@ -230,9 +244,10 @@ SimulationInputs inputs_of(const SimulationRun& run) {
   return inputs;
 }
 
-SimulatedSlo slo_of(const SimulationResult& result) {
-  const SloVerdict verdict = judge(result);
+SimulatedSlo slo_of(const SimulationResult& result, const SloRequirement& requirement) {
+  const SloVerdict verdict = judge(result, requirement);
   SimulatedSlo slo{.met = unless_stopped(result, verdict.holds), .why_not = why_not(verdict)};
+  if (!verdict.undecided.empty()) slo.undecided = verdict.undecided;
   for (const TargetOutcome& outcome : result.slo) {
     const bool measured = outcome.achieved > 0;
     slo.targets.push_back({.slo_class = outcome.slo_class,
@@ -255,12 +270,13 @@ SimulatedIntervals intervals_answer(const LatencyIntervals& intervals) {
 }
 
 void interrupt_intervals(SimulationAnswer& answer) {
+  answer.intervals.reset();
   answer.notes.emplace_back("interrupted: the intervals are left out");
 }
 
 }  // namespace
 
-SimulationAnswer answer_of(const SimulationRun& run) {
+SimulationAnswer answer_of(const SimulationRun& run, bool must_stand) {
   SimulationAnswer answer{.head = answer_head(kSimulateCommand),
                           .inputs = inputs_of(run),
                           .fits = run.refusal.empty(),
@@ -277,10 +293,15 @@ SimulationAnswer answer_of(const SimulationRun& run) {
                      .shares_prefixes = !run.workload.contents.empty(),
                      .notes = run.workload.notes};
   answer.load = static_cast<const LoadResult&>(result);
-  answer.slo = slo_of(result);
+  answer.slo = slo_of(result, {.sample = is_sample(run.scenario), .must_stand = must_stand});
   answer.saturation = {.saturated = unless_stopped(result, result.saturation.saturated),
+                       .undecided = result.saturation.undecided,
                        .reason = result.saturation.reason,
                        .queueing_share = result.saturation.queueing_share};
+  if (result.saturation.filled || result.saturation.undecided || result.saturation.saturated) {
+    answer.saturation.growth =
+        ConfidenceInterval{result.saturation.growth_low, result.saturation.growth_high};
+  }
   static_cast<EngineUse&>(answer.engine) = result.use;
   if (answer.inputs.deployment) answer.engine.kv_blocks = run.pools.front().plan.kv_blocks;
   for (const PoolRun& pool : run.pools) {
@@ -294,7 +315,10 @@ SimulationAnswer answer_of(const SimulationRun& run) {
   if (const auto cost = cost_of(run.pools, result)) {
     answer.cost_per_hour = cost->per_hour;
     answer.dollars_per_million_output_tokens = cost->dollars_per_million_output_tokens;
+    answer.dollars_per_million_tokens = cost->dollars_per_million_tokens;
   }
+  answer.power_w = board_power_of(run.pools, result);
+  if (result.session_rate_per_s > 0) answer.session_rate_per_s = result.session_rate_per_s;
   answer.stopped = result.stopped;
   return answer;
 }
@@ -322,53 +346,73 @@ void explain(SimulationOutcome& outcome, const Progress& progress) {
 }
 
 /// Adds intervals of the latencies and the probability that the SLO is met, or why there are none.
-void add_intervals(SimulationOutcome& outcome, const SimulationQuestion& question,
+void add_certainty(SimulationOutcome& outcome, const SimulationQuestion& question,
                    const Progress& progress) {
   const SimulationRun& run = outcome.run;
   SimulationAnswer& answer = outcome.answer;
-  const Intervals wanted = question.intervals;
-  if (wanted == Intervals::none || answer.load.completed == 0) return;
-  if (wanted == Intervals::of_small_loads && std::ssize(run.workload.requests) > kSmallLoad) {
-    answer.notes.push_back(fmt::format(
-        "more than {} requests: intervals of the latencies only on request (`intervals`)",
-        with_separators(kSmallLoad)));
-    return;
-  }
-  if (answer.saturation.saturated.value_or(true)) {
-    answer.notes.emplace_back("no intervals: latencies grow as long as the load lasts");
-    return;
-  }
-  const bool redrawn =
-      !question.recorded && std::holds_alternative<SyntheticWorkload>(run.scenario.workload);
-  const int threads = available_threads();
-  const auto intervals = intervals_of(run, redrawn, threads, progress);
-  if (!intervals) return interrupt_intervals(answer);
-  if (!answer.slo.targets.empty()) {
-    const DeviatingVerdict holds = [&](const Deviations& deviations) {
-      return judge(simulate_deviating(run, step_times_of(run), deviations, {})).holds;
-    };
-    const auto confidence = confidence_of(holds, threads, progress);
-    if (!confidence) return interrupt_intervals(answer);
-    answer.slo.probability = confidence->probability;
-  }
-  answer.intervals = intervals_answer(*intervals);
+  const IntervalSearch search{
+      .wanted = question.intervals,
+      .other_draws =
+          !question.recorded && std::holds_alternative<SyntheticWorkload>(run.scenario.workload),
+      .threads = available_threads(),
+      .progress = progress};
+  if (!add_intervals(run, search, answer)) return interrupt_intervals(answer);
+  if (!answer.intervals || answer.slo.targets.empty()) return;
+  const DeviatingVerdict holds = [&](const Deviations& deviations) {
+    return judge(simulate_deviating(run, step_times_of(run), deviations, {})).holds;
+  };
+  const auto confidence = confidence_of(holds, search.threads, progress);
+  if (!confidence) return interrupt_intervals(answer);
+  answer.slo.probability = confidence->probability;
 }
 
 }  // namespace
 
+bool add_intervals(const SimulationRun& run, const IntervalSearch& search,
+                   SimulationAnswer& answer) {
+  if (search.wanted == Intervals::none || answer.load.completed == 0) return true;
+  if (search.wanted == Intervals::of_small_loads &&
+      std::ssize(run.workload.requests) > kSmallLoad) {
+    answer.notes.push_back(fmt::format(
+        "more than {} requests: intervals of the latencies only on request (`intervals`)",
+        with_separators(kSmallLoad)));
+    return true;
+  }
+  if (answer.saturation.saturated.value_or(true)) {
+    answer.notes.emplace_back("no intervals: latencies grow as long as the load lasts");
+    return true;
+  }
+  const auto intervals = intervals_of(run, search.other_draws, search.threads, search.progress);
+  if (!intervals) return false;
+  answer.intervals = intervals_answer(*intervals);
+  return true;
+}
+
 SimulationOutcome simulate_in_steps(const SimulationQuestion& question,
                                     const SimulationSteps& steps) {
-  SimulationOutcome outcome{.run = prepare_simulation(question.scenario, question.recorded)};
+  Scenario scenario = question.scenario;
+  const bool grows = question.free_length && !question.recorded && may_grow(scenario);
+  const ArrivalLimits limits = arrival_limits(scenario);
+  if (grows) set_arrivals(scenario, std::min(limits.first, question.max_requests));
+  SimulationOutcome outcome{.run = prepare_simulation(scenario, question.recorded)};
   if (!outcome.run.refusal.empty()) {
     outcome.answer = answer_of(outcome.run);
     return outcome;
   }
   if (steps.ready) steps.ready(outcome.run);
-  run_simulation(outcome.run, steps.requests);
-  outcome.answer = answer_of(outcome.run);
+  std::optional<GrowingLoad> load;
+  if (grows && limits.first <= question.max_requests)
+    load.emplace(scenario, outcome.run.workload, true);
+  simulate_until_decided(
+      outcome.run,
+      {.load = load ? &*load : nullptr,
+       .most = std::min(limits.one, question.max_requests),
+       .requirement = {.must_keep_up = true, .sample = is_sample(scenario), .must_stand = grows}},
+      [&](SimulationRun& run) { run_simulation(run, steps.requests); });
+  outcome.answer = answer_of(outcome.run, grows);
   if (steps.simulated) steps.simulated(outcome);
   if (outcome.answer.stopped) return outcome;
-  add_intervals(outcome, question, steps.simulations);
+  add_certainty(outcome, question, steps.simulations);
   if (question.explain) explain(outcome, steps.simulations);
   return outcome;
 }

@@ -16,6 +16,7 @@
 
 #include "base/json.hpp"
 #include "base/progress.hpp"
+#include "planner/capacity/steady_run.hpp"
 #include "planner/deployment_description.hpp"
 #include "planner/pool_description.hpp"
 #include "planner/scenario_run.hpp"
@@ -34,7 +35,11 @@ enum class Intervals {
 inline constexpr std::int64_t kSmallLoad = 20'000;  // requests
 
 struct SimulationQuestion {
-  Scenario scenario{};   // deployment, load, SLO and seed
+  Scenario scenario{};  // deployment, load, SLO and seed
+  /// Whether the number of synthetic requests is free: as many are drawn as the verdict needs
+  /// (planner/capacity/steady_run.hpp), at most `max_requests`.
+  bool free_length = false;
+  std::int64_t max_requests = kRequestLimits.one;
   bool explain = false;  // find what limits it: simulate again with 10 % more of each limit
   Intervals intervals = Intervals::none;  // and the probability that the SLO is met
   /// The scenario's workload if already loaded; unset: read or drawn as the scenario says.
@@ -75,14 +80,19 @@ struct SimulatedSlo {
   /// That the SLO is met, given the uncertainty of step times, host work and KV capacity
   /// (Confidence in planner/capacity/confidence.hpp). Set with `intervals`, if there are targets.
   std::optional<double> probability{};
+  /// Why a longer run may give another verdict; unset if it stands.
+  std::optional<std::string> undecided{};
   /// "1 of 2 targets missed"; empty if met. Not in the JSON; empty when read back.
   std::string why_not{};
 };
 
 struct SimulatedSaturation {
   std::optional<bool> saturated{};  // unset: the run was stopped
-  std::string reason{};             // human-readable, with the numbers behind it
-  double queueing_share = 0;        // of mean TTFT
+  bool undecided = false;           // too short to tell whether the backlog grows
+  std::optional<ConfidenceInterval>
+      growth{};               // of the backlog, as a share of what arrives; unset: no rate
+  std::string reason{};       // human-readable, with the numbers behind it
+  double queueing_share = 0;  // of mean TTFT
 };
 
 /// Ends of the interval of each mean and percentile of a latency, in seconds.
@@ -132,7 +142,10 @@ struct SimulationAnswer {
   std::vector<std::string> notes{};            // assumptions behind the numbers, human-readable
   std::optional<DollarsPerHour> cost_per_hour{};  // unset: some GPU has no price
   std::optional<double> dollars_per_million_output_tokens{};
-  std::optional<LimitsAnswer> limits{};  // with `explain`
+  std::optional<double> dollars_per_million_tokens{};  // prompt and output
+  std::optional<double> power_w{};  // of all boards at their limit; unset: one is not known
+  std::optional<double> session_rate_per_s{};  // sessions offered; unset: there are none
+  std::optional<LimitsAnswer> limits{};        // with `explain`
 
   // Not in the JSON.
   bool stopped = false;    // cancelled: neither SLO nor saturation is judged
@@ -165,8 +178,22 @@ struct SimulationSteps {
 SimulationOutcome simulate_in_steps(const SimulationQuestion& question,
                                     const SimulationSteps& steps = {});
 
-/// The answer of a run that was refused or has been simulated.
-SimulationAnswer answer_of(const SimulationRun& run);
+/// The answer of a run that was refused or has been simulated. `must_stand`: an undecided SLO is
+/// not met.
+SimulationAnswer answer_of(const SimulationRun& run, bool must_stand = false);
+
+/// How intervals are found.
+struct IntervalSearch {
+  Intervals wanted = Intervals::of_small_loads;
+  bool other_draws = false;  // the load is synthetic: what other draws of it would do
+  int threads = 1;
+  Progress progress{};  // of simulations
+};
+
+/// Sets the intervals of `answer`, which is that of `run`, or adds a note that says why there are
+/// none. Returns false, with neither, if `progress` cancelled.
+bool add_intervals(const SimulationRun& run, const IntervalSearch& search,
+                   SimulationAnswer& answer);
 
 /// Whether the answer is yes: it fits, ran to its end, served something and met the SLO.
 bool is_yes(const SimulationAnswer& answer);

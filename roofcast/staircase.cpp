@@ -20,10 +20,10 @@ StaircaseAnswer count(const StaircaseQuestion& question) {
   if (question.prompt < 0) throw Error("prompt: expected 0 tokens or more");
   if (question.generate < 0) throw Error("generate: expected 0 tokens or more");
   if (question.acceptance && !(*question.acceptance >= 0 && *question.acceptance <= 1)) {
-    throw Error("acceptance: expected a share from 0 to 1");
+    throw Error("`acceptance`: expected a share from 0 to 1");
   }
   if (question.draft_pass && !question.acceptance) {
-    throw Error("draft_pass_time: requires acceptance");
+    throw Error("`draft_pass_time`: requires `acceptance`");
   }
   StaircaseAnswer answer{
       .head = answer_head(kStaircaseCommand),

@@ -70,77 +70,8 @@ std::string summary_of(const VariantAnswer& variant) {
                                                   : ", not significant");
 }
 
-/// The settings of a summary, which starts with the variant's name.
-Settings settings_in(const std::string& summary) {
-  Settings settings;
-  if (summary.starts_with(name_of(VariantAnswer{}))) return settings;
-  std::string rest = summary.substr(0, summary.find(": "));
-  while (!rest.empty()) {
-    const std::string piece = rest.substr(0, rest.find(", "));
-    const std::size_t equals = piece.find('=');
-    if (equals != std::string::npos) {
-      settings.push_back({.key = piece.substr(0, equals), .value = piece.substr(equals + 1)});
-    } else if (!settings.empty()) {
-      settings.back().value += ", " + piece;
-    }
-    rest.erase(0, piece.size() + 2);
-  }
-  return settings;
-}
-
-std::optional<double> figure_in(const Run& run, const MetricName& metric,
-                                std::string_view which = "") {
-  for (const MetricRow& row : run.metrics) {
-    if (row.name == metric.name && row.statistic == metric.statistic + std::string(which)) {
-      return row.value;
-    }
-  }
-  return std::nullopt;
-}
-
-/// Metrics of which some variant has a difference, that of the summaries first.
-std::vector<MetricName> compared_in(std::span<const Run> runs) {
-  std::vector<MetricName> found;
-  for (const Run& run : runs) {
-    for (const MetricRow& row : run.metrics) {
-      if (!row.statistic.ends_with(kDifference)) continue;
-      const MetricName metric{row.name,
-                              row.statistic.substr(0, row.statistic.size() - kDifference.size())};
-      if (std::ranges::find(found, metric) == found.end()) found.push_back(metric);
-    }
-  }
-  const std::string& summary = runs.front().row.summary;
-  std::stable_partition(found.begin(), found.end(), [&](const MetricName& metric) {
-    return summary.find(": " + title_of(metric) + " ") != std::string::npos;
-  });
-  return found;
-}
-
-MetricAnswer metric_in(const Run& run, const MetricName& name) {
-  MetricAnswer metric{name, figure_in(run, name)};
-  metric.difference = figure_in(run, name, kDifference);
-  metric.low = figure_in(run, name, kLow);
-  metric.high = figure_in(run, name, kHigh);
-  if (metric.low && metric.high) metric.significant = *metric.low > 0 || *metric.high < 0;
-  return metric;
-}
-
-VariantAnswer variant_in(const Run& run, const std::vector<MetricName>& compared) {
-  VariantAnswer variant{.settings = settings_in(run.row.summary),
-                        .scenario = {.seed = run.row.seed},
-                        .labels = {.model = run.row.model,
-                                   .gpu = run.row.gpu,
-                                   .engine = run.row.engine,
-                                   .profile_hash = run.row.profile_hash}};
-  for (const MetricName& metric : compared) variant.metrics.push_back(metric_in(run, metric));
-  for (const MetricRow& row : run.metrics) {
-    if (row.name == kSeeds) {
-      variant.runs = std::llround(row.value);
-    } else if (row.statistic.find(kDifference) == std::string::npos) {
-      variant.all_figures.push_back({{row.name, row.statistic}, row.value});
-    }
-  }
-  return variant;
+bool is_difference(const std::string& statistic) {
+  return statistic.find(kDifference) != std::string::npos;
 }
 
 }  // namespace
@@ -223,12 +154,22 @@ std::vector<Run> what_if_runs(const WhatIfAnswer& answer, const std::string& com
   return runs;
 }
 
-WhatIfAnswer what_if_of(std::span<const Run> runs) {
-  WhatIfAnswer answer{.head = answer_head("whatif")};
-  const std::vector<MetricName> compared = compared_in(runs);
-  for (const Run& run : runs) answer.variants.push_back(variant_in(run, compared));
-  answer.baseline = answer.variants.front().scenario;
-  answer.seeds = answer.variants.front().runs;
+WhatIfAnswer what_if_of(const Json& json, std::span<const Run> runs) {
+  WhatIfAnswer answer = what_if_answer_from_json(json);
+  std::size_t next = 0;
+  for (VariantAnswer& variant : answer.variants) {
+    if (!variant.reason.empty()) continue;
+    if (next == runs.size()) throw Error("a run of the answer was deleted");
+    const Run& run = runs[next++];
+    variant.labels = {.model = run.row.model,
+                      .gpu = run.row.gpu,
+                      .engine = run.row.engine,
+                      .profile_hash = run.row.profile_hash};
+    for (const MetricRow& row : run.metrics) {
+      if (row.name == kSeeds || is_difference(row.statistic)) continue;
+      variant.all_figures.push_back({{row.name, row.statistic}, row.value});
+    }
+  }
   return answer;
 }
 

@@ -29,9 +29,8 @@ std::vector<MetricRow> plan_metrics(const PlanAnswer& answer);
 /// "p95_difference_low" and "p95_difference_high".
 std::vector<Run> what_if_runs(const WhatIfAnswer& answer, const std::string& command_line);
 
-/// The answer of which these are the runs, as far as they tell it: each variant's settings, labels
-/// and figures, and the metrics that were compared, the one of the summaries first. Of the scenario
-/// only the seed. Precondition: at least one run.
-WhatIfAnswer what_if_of(std::span<const Run> runs);
+/// The stored answer, with what its JSON lacks from its runs: labels and all figures. Throws Error
+/// if it is not the JSON of a what-if, or has more variants with figures than there are runs.
+WhatIfAnswer what_if_of(const Json& json, std::span<const Run> runs);
 
 }  // namespace roofcast

@@ -41,6 +41,7 @@ void members(Visitor& visit, VariantAnswer& variant) {
   visit("runs", variant.runs, "one per seed");
   visit("runs_holding", variant.held, "runs in which the SLO is met and the engine keeps up");
   visit("runs_saturated", variant.saturated, "runs in which the engine does not keep up");
+  visit("runs_undecided", variant.undecided, "runs too short to tell");
   visit("binding", variant.binding, "in the first run: the target with the smallest margin");
   visit("metrics", variant.metrics, "the same metrics for every variant");
   visit("cost_usd_per_h", variant.cost_per_hour, "null: a price is unknown");
@@ -131,6 +132,7 @@ VariantAnswer variant_of(const WhatIfFindings& found, const WhatIfRow& row) {
       .runs = row.runs,
       .held = row.held,
       .saturated = row.saturated,
+      .undecided = row.undecided,
       .binding = row.binding,
       .cost_per_hour = value_of(row, "cost_usd_per_h"),
       .dollars_per_million_output_tokens = value_of(row, "cost_usd_per_million_output_tokens"),
@@ -152,6 +154,14 @@ bool is_cache_share(const MetricName& metric) {
 
 bool is_money(const MetricName& metric) { return metric.name.starts_with("cost_"); }
 
+bool varies_length(const std::vector<Settings>& variants) {
+  return std::ranges::any_of(variants, [](const Settings& settings) {
+    return std::ranges::any_of(settings, [](const Setting& one) {
+      return one.key.find("num_prompts") != std::string::npos;
+    });
+  });
+}
+
 }  // namespace
 
 WhatIfTask what_if_task(const WhatIfQuestion& question) {
@@ -161,6 +171,7 @@ WhatIfTask what_if_task(const WhatIfQuestion& question) {
       .variants = variants_of(baseline, question.settings),
       .metrics = question.metrics.empty() ? default_metrics(baseline.slo) : question.metrics,
       .explain = question.explain,
+      .free_length = question.free_length && !varies_length(question.settings),
       .figures_of = run_figures,
       .labels_of = run_labels};
   if (is_trace(baseline) && question.seeds) {

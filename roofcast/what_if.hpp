@@ -27,6 +27,7 @@ struct WhatIfQuestion {
   std::vector<MetricName> metrics{};    // to compare; empty: default_metrics() of the SLO
   std::optional<std::int64_t> seeds{};  // from the scenario's on; unset: 5, for a trace 1
   int threads = 0;                      // 0: one per core
+  bool free_length = false;             // the number of synthetic requests is free
   bool explain = false;                 // find which limit binds each variant
 };
 
@@ -45,6 +46,7 @@ struct VariantAnswer {
   std::int64_t runs = 0;                  // one per seed
   std::int64_t held = 0;                  // runs in which the SLO holds and the engine keeps up
   std::int64_t saturated = 0;             // runs in which the engine does not keep up
+  std::int64_t undecided = 0;             // runs too short to tell
   std::string binding{};                  // of the first run: the metric nearest to failing
   std::vector<MetricAnswer> metrics{};    // the same for every variant, in the question's order
   std::optional<double> cost_per_hour{};  // dollars; unset: no known price

@@ -16,10 +16,19 @@
 
 #include "base/error.hpp"
 #include "base/io/bounded_json.hpp"
+#include "reports/pages/compare_document.hpp"
+#include "reports/pages/estimate_document.hpp"
+#include "reports/pages/gpus_document.hpp"
 #include "reports/pages/lesson_figures.hpp"
 #include "reports/pages/load_figures.hpp"
+#include "reports/pages/memory_document.hpp"
+#include "reports/pages/models_document.hpp"
+#include "reports/pages/plan_document.hpp"
+#include "reports/pages/simulation_document.hpp"
 #include "reports/pages/simulation_report.hpp"
+#include "reports/pages/staircase_document.hpp"
 #include "reports/pages/staircase_figures.hpp"
+#include "reports/pages/what_if_document.hpp"
 #include "roofcast/built_in.hpp"
 #include "roofcast/compare.hpp"
 #include "roofcast/gpus.hpp"
@@ -27,6 +36,7 @@
 #include "roofcast/stored_runs.hpp"
 #include "serve/figures_json.hpp"
 #include "serve/http_status.hpp"
+#include "serve/openapi.hpp"
 #include "serve/process_memory.hpp"
 #include "serve/questions.hpp"
 #include "serve/report_page.hpp"
@@ -39,11 +49,13 @@ namespace {
 constexpr int kYes = 0;
 constexpr int kNo = 3;
 
-constexpr std::array<std::string_view, 8> kCommands = {
-    "memory", "estimate", "staircase", "learn", "sampling", "simulate", "capacity", "compare"};
+constexpr std::array<std::string_view, 13> kCommands = {
+    "models",   "gpus",     "memory", "estimate", "staircase", "learn", "sampling",
+    "simulate", "capacity", "plan",   "whatif",   "compare",   "runs"};
 constexpr std::array<std::string_view, 5> kDrawn = {"simulate", "staircase", "learn", "sampling",
                                                     "capacity"};
-constexpr std::array<std::string_view, 3> kQuick = {"memory", "estimate", "sampling"};
+constexpr std::array<std::string_view, 6> kQuick = {"models",   "gpus",     "memory",
+                                                    "estimate", "sampling", "runs"};
 
 /// Returns freed memory to the system after long work, which took a lot of it.
 class FreedMemory {
@@ -72,6 +84,13 @@ ApiAnswer verdict(bool yes, Json document) {
   return {.body = {{"code", yes ? kYes : kNo}, {"document", std::move(document)}}};
 }
 
+/// With what the command prints.
+ApiAnswer verdict(bool yes, Document document) {
+  ApiAnswer answer = verdict(yes, std::move(document.machine));
+  answer.sections = std::move(document.sections);
+  return answer;
+}
+
 Progress until(const GivenUp& stopped) {
   return [stopped](std::int64_t, std::int64_t) { return !stopped(); };
 }
@@ -96,7 +115,7 @@ ApiAnswer simulated(const AskedSimulation& asked, const std::string& store_path,
                            },
                        .requests = until(stopped),
                        .simulations = until(stopped)});
-  ApiAnswer answer = verdict(is_yes(outcome.answer), to_json(outcome.answer));
+  ApiAnswer answer = verdict(is_yes(outcome.answer), simulation_document(outcome.answer));
   if (id) answer.body["run"] = *id;
   return answer;
 }
@@ -143,16 +162,21 @@ ApiAnswer api_error(int status, const std::string& line) {
   return {.status = status, .body = {{"error", line}}};
 }
 
-Api::Api(ApiLimits limits, std::string store)
+std::string text_of(const ApiAnswer& answer) {
+  return text_with_json_keys({.machine = {}, .sections = answer.sections});
+}
+
+Api::Api(ApiLimits limits, std::string store, bool needs_token)
     : limits_(limits),
       store_(std::move(store)),
+      needs_token_(needs_token),
       store_name_(std::filesystem::path(store_).filename().string()),
       slots_(limits.runs_at_once, limits.runs_waiting),
       quick_slots_(limits.runs_at_once, limits.runs_waiting) {}
 
 /// Errors of the store name its file.
 ApiAnswer Api::error_answer(int status, const std::exception& error) const {
-  std::string line = with_request_keys(error.what());
+  std::string line = with_json_keys(error.what());
   for (auto at = line.find(store_); at != std::string::npos;
        at = line.find(store_, at + store_name_.size())) {
     line.replace(at, store_.size(), store_name_);
@@ -205,26 +229,61 @@ ApiAnswer Api::worked(WorkSlots& slots, const GivenUp& given_up, const Work& wor
 }
 
 Api::Work Api::work_of(const std::string& command, const Json& question) const {
+  if (command == "models") {
+    return [asked = asked_model(question)](const GivenUp&) {
+      if (asked.model.empty()) return verdict(true, models_document(list_models()));
+      ModelQuestion one{.model = asked.model};
+      if (!asked.weight_format.empty()) one.weight_format = asked.weight_format;
+      return verdict(true, model_document(describe_model(one)));
+    };
+  }
+  if (command == "gpus") {
+    return [asked = asked_gpu(question, limits_)](const GivenUp&) {
+      return verdict(true, asked.gpu.empty() ? gpus_document(list_gpus())
+                                             : gpu_document(describe_gpu(asked.gpu)));
+    };
+  }
   if (command == "memory") {
     return [asked = asked_memory(question, limits_)](const GivenUp&) {
       const MemoryAnswer answer = memory(asked);
-      return verdict(is_yes(answer), to_json(answer));
+      return verdict(is_yes(answer), memory_document(answer));
     };
   }
   if (command == "estimate") {
     return [asked = asked_estimate(question, limits_)](const GivenUp&) {
-      if (const auto one = single_estimate(asked)) {
+      if (const auto one = single_estimate(asked.question)) {
         const EstimateAnswer answer = estimate(*one);
-        return verdict(answer.fits, to_json(answer));
+        return verdict(answer.fits, estimate_document(answer, asked.operators));
       }
-      const BatchesAnswer answer = estimate_batches(asked);
-      return verdict(is_yes(answer), to_json(answer));
+      const BatchesAnswer answer = estimate_batches(asked.question);
+      return verdict(is_yes(answer), batches_document(answer));
     };
   }
   if (command == "staircase") {
     return [asked = asked_staircase(question, limits_)](const GivenUp&) {
-      return verdict(true, to_json(staircase(asked)));
+      return verdict(true, staircase_document(staircase(asked)));
     };
+  }
+  if (command == "plan") {
+    return [asked = asked_plan(question, limits_)](const GivenUp& stopped) {
+      const PlanAnswer answer = plan(
+          asked,
+          {.progress = [stopped](PlanStage, std::int64_t, std::int64_t) { return !stopped(); }});
+      if (answer.stopped) throw_stopped();
+      return verdict(!answer.ranked.empty(), plan_document(answer));
+    };
+  }
+  if (command == "whatif") {
+    return [asked = asked_what_if(question, limits_)](const GivenUp& stopped) {
+      const auto answer = what_if(asked, until(stopped));
+      if (!answer) throw_stopped();
+      const bool any = std::ranges::any_of(
+          answer->variants, [](const VariantAnswer& one) { return one.reason.empty(); });
+      return verdict(any, what_if_document(*answer));
+    };
+  }
+  if (command == "runs") {
+    return [this, id = asked_run(question)](const GivenUp&) { return id ? stored(*id) : listed(); };
   }
   if (command == "learn") {
     return [asked = asked_lesson(question, limits_)](const GivenUp& stopped) {
@@ -244,7 +303,7 @@ Api::Work Api::work_of(const std::string& command, const Json& question) const {
   if (command == "capacity") {
     return [asked = asked_capacity(question, limits_)](const GivenUp& stopped) {
       const CapacityAnswer answer = capacity(asked, until(stopped), stopped);
-      return verdict(answer.holds, to_json(answer));
+      return verdict(answer.holds, capacity_document(answer));
     };
   }
   return [this, ids = asked_runs(question)](const GivenUp&) {
@@ -252,7 +311,9 @@ Api::Work Api::work_of(const std::string& command, const Json& question) const {
     const Store store(store_, Store::Mode::read);
     CompareQuestion asked{.store = store_name_};
     for (const std::int64_t id : ids) asked.runs.push_back(stored_run(store, store_name_, id));
-    return verdict(true, without_paths_in(to_json(compare(asked))));
+    Document document = compare_document(compare(asked));
+    document.machine = without_paths_in(document.machine);
+    return verdict(true, std::move(document));
   };
 }
 
@@ -332,6 +393,7 @@ ApiAnswer Api::get(const std::string& what, const GivenUp& given_up) {
                      {"saves", limits_.saves},
                      {"run_s", std::chrono::duration<double>(limits_.longest_run).count()}}};
   }
+  if (what == "openapi.json") return {.body = openapi(limits_, needs_token_)};
   if (what == "runs") return runs(given_up);
   if (what.starts_with(kRun)) return run(what.substr(kRun.size()));
   return api_error(http_status::kNotFound, "not found");
@@ -351,6 +413,51 @@ ApiAnswer Api::runs(const GivenUp& given_up) {
     }
     return ApiAnswer{.body = {{"runs", std::move(runs)}, {"runs_total", store.run_count()}}};
   });
+}
+
+/// The newest runs, a line each.
+ApiAnswer Api::listed() const {
+  constexpr std::int64_t kMaxShown = 50;
+  Document document{.machine = {{"runs", Json::array()}}, .sections = {}};
+  std::error_code ignored;
+  if (!std::filesystem::exists(store_, ignored)) {
+    document.sections.push_back({.heading = "", .lines = {"no runs are stored"}, .table = {}});
+    return verdict(true, std::move(document));
+  }
+  const Store store(store_, Store::Mode::read);
+  Table table{.title = "",
+              .columns = {{"Run"},
+                          {"Kind", false},
+                          {"Model", false},
+                          {"GPU", false},
+                          {"Engine", false},
+                          {"Summary", false}},
+              .rows = {}};
+  for (const RunRow& row : store.runs(kMaxShown)) {
+    document.machine["runs"].push_back(without_paths_in(to_json(row)));
+    table.rows.push_back({std::to_string(row.id), row.kind, row.model, row.gpu, row.engine,
+                          without_paths(row.summary)});
+  }
+  document.sections.push_back({.heading = "", .lines = {}, .table = std::move(table)});
+  return verdict(true, std::move(document));
+}
+
+/// One run: its figures.
+ApiAnswer Api::stored(std::int64_t id) const {
+  const Store store(store_, Store::Mode::read);
+  const Run run = stored_run(store, store_name_, id);
+  Document document{.machine = without_paths_in(run_json(run, store_name_)), .sections = {}};
+  Table table{
+      .title = "", .columns = {{"Metric", false}, {"Statistic", false}, {"Value"}}, .rows = {}};
+  for (const MetricRow& metric : run.metrics) {
+    table.rows.push_back({metric.name, metric.statistic, fmt::format("{:.6g}", metric.value)});
+  }
+  document.sections.push_back(
+      {.heading = fmt::format("Run {}: {} of {} on {}, {}", id, run.row.kind, run.row.model,
+                              run.row.gpu, run.row.engine),
+       .lines = {without_paths(run.row.summary)},
+       .table = std::move(table)});
+  return verdict(true, std::move(document));
 }
 
 bool Api::may_have(const std::string& id) const {

@@ -3,10 +3,12 @@
 #pragma once
 
 #include <atomic>
+#include <cstdint>
 #include <exception>
 #include <functional>
 #include <mutex>
 #include <string>
+#include <vector>
 
 #include "reports/document.hpp"
 #include "serve/http_status.hpp"
@@ -19,7 +21,11 @@ namespace roofcast {
 struct ApiAnswer {
   int status = http_status::kOk;
   Json body{};
+  std::vector<Section> sections{};  // what the command prints; not sent
 };
+
+/// What the command prints, with keys as requests spell them.
+std::string text_of(const ApiAnswer& answer);
 
 ApiAnswer api_error(int status, const std::string& line);
 
@@ -33,9 +39,10 @@ inline bool never() { return false; }
 class Api {
  public:
   /// `store` need not exist: it is created when the first run is saved.
-  Api(ApiLimits limits, std::string store);
+  Api(ApiLimits limits, std::string store, bool needs_token = false);
 
-  /// POST /api/COMMAND with the question as a JSON object (serve/questions.hpp).
+  /// POST /api/COMMAND with the question as a JSON object (serve/questions.hpp). Beside the routes
+  /// of the page also models, gpus and runs, by name or id.
   ApiAnswer command(const std::string& name, const std::string& body,
                     const GivenUp& given_up = never);
 
@@ -47,7 +54,7 @@ class Api {
   /// POST /api/runs: a simulation that is stored; the answer has its id as "run".
   ApiAnswer save(const std::string& body, const GivenUp& given_up = never);
 
-  /// GET /api/WHAT: models, gpus, engines, glossary, limits, runs or runs/ID.
+  /// GET /api/WHAT: models, gpus, engines, glossary, limits, runs, runs/ID or openapi.json.
   ApiAnswer get(const std::string& what, const GivenUp& given_up = never);
 
   /// GET /report/ID: `page` gets the report's HTML where the status is 200.
@@ -68,9 +75,12 @@ class Api {
   bool may_have(const std::string& id) const;
   ApiAnswer runs(const GivenUp& given_up);
   ApiAnswer run(const std::string& id);
+  ApiAnswer listed() const;
+  ApiAnswer stored(std::int64_t id) const;
 
   const ApiLimits limits_;
   const std::string store_;
+  const bool needs_token_;        // for the description
   const std::string store_name_;  // without its folder, for answers
   WorkSlots slots_;
   WorkSlots quick_slots_;  // for what takes milliseconds: it does not wait behind simulations

@@ -3,64 +3,33 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cctype>
-#include <functional>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <set>
 #include <string_view>
 #include <utility>
 
 #include "base/error.hpp"
 #include "base/io/shown.hpp"
-#include "base/keys.hpp"
 #include "base/quantity.hpp"
-#include "base/suggest.hpp"
 #include "base/text.hpp"
+#include "roofcast/arguments.hpp"
 #include "roofcast/built_in.hpp"
-#include "roofcast/question_flags.hpp"
 
 namespace roofcast {
 namespace {
 
 constexpr std::size_t kMaxValueSize = 200;
-constexpr std::size_t kMaxValues = 50;   // of a list
-constexpr std::int64_t kMaxPairs = 100;  // of a batch and a prompt length
-
-/// A value as text, under the name of its flag; empty for a toggle.
-struct NamedText {
-  std::string_view flag{};
-  std::string text{};
-};
-
-std::string key_of(std::string_view flag) {
-  std::string key(flag);
-  std::ranges::replace(key, '-', '_');
-  return key;
-}
-
-/// A number as it is written in JSON, a text as it is.
-std::string text_of(const std::string& key, const Json& value) {
-  std::string text;
-  if (value.is_string()) {
-    text = value.get<std::string>();
-  } else if (value.is_number()) {
-    text = value.dump();
-  } else if (value.is_boolean()) {
-    text = value.get<bool>() ? "true" : "false";
-  } else {
-    throw UsageError(
-        fmt::format("{}: expected a string, a number, true or false, not {}", key,
-                    value.is_null() ? "null" : (value.is_array() ? "a list" : "an object")));
-  }
-  if (text.empty()) throw UsageError(key + ": the value is empty");
-  if (text.size() <= kMaxValueSize) return text;
-  throw UsageError(fmt::format("{}: the value is longer than {} characters", key, kMaxValueSize));
-}
+constexpr std::size_t kMaxListed = 50;     // values of a list
+constexpr std::int64_t kMaxPairs = 100;    // of a batch and a prompt length
+constexpr std::int64_t kDefaultSeeds = 5;  // of what-if
 
 /// No value needs more than these, and none of them makes a path or another line of a message.
 void check_letters(const std::string& key, const std::string& text) {
-  const std::string_view others = key == "growth" ? "-.%/" : "-._:,+*% ";
+  constexpr std::array<std::string_view, 4> kPairs = {"vary", "search", "available", "price"};
+  const bool is_pair = std::ranges::find(kPairs, key) != kPairs.end();
+  const std::string_view others = key == "growth" ? "-.%/" : is_pair ? "-._:,+*%= " : "-._:,+*% ";
   if (std::ranges::all_of(text, [&](unsigned char letter) {
         return std::isalnum(letter) != 0 ||
                others.find(static_cast<char>(letter)) != std::string_view::npos;
@@ -71,113 +40,25 @@ void check_letters(const std::string& key, const std::string& text) {
                                shown(text), others));
 }
 
-/// The texts of a value: one, or several of a list.
-std::vector<std::string> texts_of(const std::string& key, const Json& value, bool is_list) {
-  std::vector<std::string> texts;
-  if (is_list && value.is_array()) {
-    if (value.size() > kMaxValues) {
-      throw UsageError(fmt::format("{}: expected a list of at most {} values", key, kMaxValues));
-    }
-    for (const Json& one : value) texts.push_back(text_of(key, one));
-  } else {
-    texts.push_back(text_of(key, value));
+constexpr ValueRules kRules = {
+    .max_size = kMaxValueSize, .max_values = kMaxListed, .check = check_letters};
+
+/// Whether clients may set it. Traces and scenarios are files; stages, sessions and adapters have
+/// no bound here, JSON within a value has other letters, and threads are the server's.
+bool is_offered(std::string_view flag) {
+  constexpr std::array<std::string_view, 4> kBoundedShapes = {"normalised", "random-range-ratio",
+                                                              "prefix-len", "prefix-groups"};
+  if (find_flag(load_shape_flags(), flag) != nullptr) {
+    return std::ranges::find(kBoundedShapes, flag) != kBoundedShapes.end();
   }
-  for (const std::string& text : texts) check_letters(key, text);
-  return texts;
+  return flag != "scenario" && flag != "speculative-config" && flag != "threads" &&
+         find_flag(trace_flags(), flag) == nullptr &&
+         find_flag(trace_form_flags(), flag) == nullptr;
 }
 
 template <class Target>
-const Flag<Target>& flag_named(const Flags<Target>& flags, const std::string& key) {
-  std::string name = key;
-  std::ranges::replace(name, '_', '-');
-  const auto is_it = [&](const Flag<Target>& flag) {
-    return flag.name == name || std::ranges::find(flag.aliases, "--" + name) != flag.aliases.end();
-  };
-  const auto found = std::ranges::find_if(flags, is_it);
-  if (found != flags.end()) return *found;
-  std::vector<std::string> names;
-  for (const Flag<Target>& flag : flags) names.emplace_back(flag.name);
-  const auto near = nearest(name, names);
-  throw UsageError(
-      fmt::format("unknown key '{}'{}", shown(key),
-                  near.empty() ? "" : fmt::format("; did you mean '{}'?", key_of(near.front()))));
-}
-
-template <class Target>
-void read_value(Target& target, const Flag<Target>& flag, const Json& value,
-                std::vector<NamedText>& given) {
-  const std::string key = key_of(flag.name);
-  if (flag.form == FlagForm::toggle) {
-    if (!value.is_boolean()) throw UsageError(key + ": expected true or false");
-    if (!value.get<bool>()) return;
-    flag.read(target, "true", key);
-    given.push_back({flag.name});
-    return;
-  }
-  for (std::string& text : texts_of(key, value, flag.form == FlagForm::list)) {
-    flag.read(target, text, key);
-    given.push_back({flag.name, std::move(text)});
-  }
-}
-
-/// Sets `target` from the keys of `body`; returns what was given, in its order.
-template <class Target>
-std::vector<NamedText> read_body(Target& target, const Flags<Target>& flags, const Json& body) {
-  if (!body.is_object()) {
-    throw UsageError("expected a JSON object, such as {\"model\": \"llama-3.1-8b\"}");
-  }
-  std::vector<NamedText> given;
-  std::set<std::string_view> names;
-  for (const auto& item : body.items()) {
-    const Flag<Target>& flag = flag_named(flags, item.key());
-    if (!names.insert(flag.name).second) {
-      throw UsageError(key_of(flag.name) + ": given twice");
-    }
-    read_value(target, flag, item.value(), given);
-  }
-  for (const Flag<Target>& flag : flags) {
-    if (flag.required && !names.contains(flag.name)) {
-      throw UsageError(key_of(flag.name) + " is missing");
-    }
-  }
-  return given;
-}
-
-/// The flags that say what runs where, except those of features that only simulations have.
-template <class Whole, class DeploymentOf>
-void append_deployment_flags(Flags<Whole>& all, DeploymentOf deployment_of) {
-  const auto overrides_of = [deployment_of](Whole& whole) -> EngineOverrides& {
-    return std::invoke(deployment_of, whole).overrides;
-  };
-  append(all, machine_flags(), deployment_of);
-  append(all, engine_choice_flags(), deployment_of);
-  append(all, knob_flags(KnobGroup::memory_and_batch), overrides_of);
-  append(all, knob_flags(KnobGroup::scheduler), overrides_of);
-}
-
-/// Whether clients may set it: stages, sessions and adapters have no bound here.
-bool is_bounded(std::string_view flag) {
-  return flag == "normalised" || flag == "random-range-ratio" || flag == "prefix-len" ||
-         flag == "prefix-groups";
-}
-
-/// The flags of a scenario that clients may set: not its trace, which is a file.
-const Flags<ScenarioOptions>& load_flags() {
-  using S = ScenarioOptions;
-  static const Flags<S> flags = [] {
-    Flags<LoadShapeOptions> shape = load_shape_flags();
-    std::erase_if(shape, [](const auto& flag) { return !is_bounded(flag.name); });
-    Flags<EngineOverrides> features = knob_flags(KnobGroup::features);
-    std::erase_if(features, [](const auto& flag) { return flag.name == "speculative-config"; });
-    Flags<S> all;
-    append_deployment_flags(all, &S::deployment);
-    append(all, features, [](S& s) -> EngineOverrides& { return s.deployment.overrides; });
-    append(all, synthetic_flags(), &S::workload);
-    append(all, shape, [](S& s) -> LoadShapeOptions& { return s.workload.shape; });
-    append(all, objective_flags(), &S::workload);
-    append(all, cluster_flags(), &S::cluster);
-    return all;
-  }();
+Flags<Target> offered(Flags<Target> flags) {
+  std::erase_if(flags, [](const auto& flag) { return !is_offered(flag.name); });
   return flags;
 }
 
@@ -223,6 +104,37 @@ void check_load(ScenarioOptions& options, const ApiLimits& limits) {
   }
 }
 
+/// Values of knobs that are varied: none may name a file.
+void check_values(const Knob& knob, const ApiLimits& limits) {
+  for (const std::string& value : knob.values) {
+    DeploymentOptions one;
+    if (knob.key == "model") one.model = value;
+    if (knob.key == "gpu") one.gpu = value;
+    if (knob.key == "engine") one.engine = value;
+    check_deployment(one, limits);
+  }
+  const std::string& key = knob.key;
+  if (key == "input_len" || key == "output_len" || key == "isl" || key == "osl") {
+    for (const std::string& value : knob.values) {
+      if (relative_change(value)) continue;
+      check_lengths(key.c_str(), parse_length_distribution(value));
+    }
+  }
+}
+
+/// The counts of a scenario whose values may be relative to another's.
+void check_scenario(const Scenario& scenario, const ApiLimits& limits) {
+  if (const auto* load = std::get_if<SyntheticWorkload>(&scenario.workload)) {
+    check_at_most("num_prompts", load->num_prompts, limits.max_requests, "requests");
+  }
+  check_at_most("max_num_seqs", scenario.overrides.max_num_seqs, limits.max_sequences,
+                "sequences at once");
+  if (!scenario.cluster) return;
+  for (const PoolScenario& pool : scenario.cluster->pools) {
+    check_at_most("replicas", pool.replicas, limits.max_replicas, "replicas");
+  }
+}
+
 std::string command_line(const char* command, const std::vector<NamedText>& given) {
   std::string line = fmt::format("roofcast {}", command);
   for (const auto& [flag, text] : given) {
@@ -236,124 +148,173 @@ std::string command_line(const char* command, const std::vector<NamedText>& give
 }  // namespace
 
 MemoryQuestion asked_memory(const Json& body, const ApiLimits& limits) {
-  using Q = MemoryQuestion;
-  static const Flags<Q> flags = [] {
-    Flags<Q> all = memory_flags();
-    append_deployment_flags(all, &Q::deployment);
-    return all;
-  }();
-  Q question;
-  read_body(question, flags, body);
-  refuse_idle_flags(question);
+  MemoryQuestion question;
+  read_question(question, memory_arguments(), body, kRules);
   check_deployment(question.deployment, limits);
+  refuse_idle_flags(question.deployment.overrides, question);
   return question;
 }
 
-BatchesQuestion asked_estimate(const Json& body, const ApiLimits& limits) {
-  using Q = BatchesQuestion;
-  static const Flags<Q> flags = [] {
-    Flags<Q> all = estimate_flags();
-    // The document always lists every operator.
-    all.push_back({.name = "ops",
-                   .read = [](Q&, const std::string&, const std::string&) {},
-                   .form = FlagForm::toggle});
-    append_deployment_flags(all, &Q::deployment);
-    return all;
-  }();
-  Q question;
-  read_body(question, flags, body);
-  refuse_idle_flags(question);
+EstimateArguments asked_estimate(const Json& body, const ApiLimits& limits) {
+  EstimateArguments asked;
+  BatchesQuestion& question = asked.question;
+  read_question(asked, estimate_arguments(), body, kRules);
   check_deployment(question.deployment, limits);
+  refuse_idle_flags(question.deployment.overrides, question);
   check_at_most("batch", std::ssize(question.batches) * std::ssize(question.input_tokens),
                 kMaxPairs, "pairs of a batch and a prompt length");
-  return question;
+  return asked;
 }
 
 StaircaseQuestion asked_staircase(const Json& body, const ApiLimits& limits) {
-  struct Asked {
-    StaircaseQuestion question{};
-    DeploymentOptions deployment{};
-  };
-  static const Flags<Asked> flags = [] {
-    Flags<Asked> all;
-    append(all, staircase_flags(), &Asked::question);
-    append_deployment_flags(all, &Asked::deployment);
-    return all;
-  }();
-  Asked asked;
-  read_body(asked, flags, body);
+  StaircaseArguments asked;
+  read_question(asked, staircase_arguments(), body, kRules);
   check_deployment(asked.deployment, limits);
   check_at_most("prompt", asked.question.prompt, limits.max_tokens, "tokens");
   check_at_most("generate", asked.question.generate, limits.max_tokens, "tokens");
-  return staircase_question(asked.question, asked.deployment);
+  return question_of(asked);
 }
 
 LessonQuestion asked_lesson(const Json& body, const ApiLimits& limits) {
-  using Q = LessonQuestion;
-  static const Flags<Q> flags = [] {
-    Flags<Q> all = lesson_flags();
-    append_deployment_flags(all, &Q::deployment);
-    return all;
-  }();
-  Q question;
-  read_body(question, flags, body);
+  LessonQuestion question;
+  read_question(question, lesson_arguments(), body, kRules);
   check_deployment(question.deployment, limits);
+  refuse_idle_flags(question);
   return question;
 }
 
 SamplingQuestion asked_sampling(const Json& body) {
   SamplingQuestion question;
-  read_body(question, sampling_flags(), body);
+  read_question(question, sampling_flags(), body, kRules);
   return question;
 }
 
 CapacityQuestion asked_capacity(const Json& body, const ApiLimits& limits) {
-  struct Asked {
-    CapacityOptions capacity{};
-    ScenarioOptions scenario{};
-  };
-  static const Flags<Asked> flags = [] {
-    Flags<Asked> all;
-    append(all, capacity_flags(), &Asked::capacity);
-    append(all, load_flags(), &Asked::scenario);
-    return all;
-  }();
-  Asked asked;
-  read_body(asked, flags, body);
-  check_load(asked.scenario, limits);
-  return capacity_question(with_options({}, asked.scenario), asked.capacity,
-                           !asked.scenario.workload.num_prompts);
+  static const Flags<CapacityArguments> flags = offered(capacity_arguments());
+  CapacityArguments asked;
+  read_question(asked, flags, body, kRules);
+  check_load(asked.load.options, limits);
+  return question_of(asked);
 }
 
 AskedSimulation asked_simulation(const Json& body, const ApiLimits& limits) {
-  struct Asked {
-    SimulationQuestion question{};
-    ScenarioOptions scenario{};
-  };
-  static const Flags<Asked> flags = [] {
-    Flags<Asked> all;
-    append(all, simulation_flags(), &Asked::question);
-    append(all, interval_flags(), &Asked::question);
-    append(all, load_flags(), &Asked::scenario);
-    return all;
-  }();
-  Asked asked;
-  std::vector<NamedText> given = read_body(asked, flags, body);
-  check_load(asked.scenario, limits);
-  std::optional<std::int64_t>& requests = asked.scenario.workload.num_prompts;
+  static const Flags<SimulationArguments> flags = offered(simulation_arguments());
+  SimulationArguments asked;
+  std::vector<NamedText> given = read_question(asked, flags, body, kRules);
+  check_load(asked.load.options, limits);
+  std::optional<std::int64_t>& requests = asked.load.options.workload.num_prompts;
   if (!requests && limits.max_requests < SyntheticWorkload{}.num_prompts) {
     requests = limits.max_requests;
     given.push_back({"num-prompts", std::to_string(limits.max_requests)});
   }
-  asked.question.scenario = with_options({}, asked.scenario);
-  return {.question = std::move(asked.question), .command_line = command_line("simulate", given)};
+  asked.question.max_requests = limits.max_requests;
+  return {.question = question_of(asked), .command_line = command_line("simulate", given)};
+}
+
+ModelArguments asked_model(const Json& body) {
+  ModelArguments asked;
+  read_question(asked, model_arguments(), body, kRules);
+  check_built_in({.model = asked.model});
+  return asked;
+}
+
+GpuArguments asked_gpu(const Json& body, const ApiLimits& limits) {
+  GpuArguments asked;
+  read_question(asked, gpu_arguments(), body, kRules);
+  DeploymentOptions options{.gpu = asked.gpu};
+  check_deployment(options, limits);
+  return {.gpu = options.gpu};
+}
+
+PlanQuestion asked_plan(const Json& body, const ApiLimits& limits) {
+  static const Flags<PlanArguments> flags = offered(plan_arguments());
+  PlanArguments asked;
+  read_question(asked, flags, body, kRules);
+  ScenarioOptions& load = asked.load.options;
+  const std::string gpus = std::exchange(load.deployment.gpu, {});
+  check_load(load, limits);
+  for (const std::string_view gpu : split(gpus, ',')) {
+    DeploymentOptions one{.gpu = std::string(gpu)};
+    check_deployment(one, limits);
+    load.deployment.gpu += (load.deployment.gpu.empty() ? "" : ",") + one.gpu;
+  }
+  check_at_most("max_replicas", asked.plan.max_replicas, limits.max_replicas, "replicas");
+  if (asked.plan.max_replicas.value_or(0) == 0) {
+    asked.plan.max_replicas =
+        std::min<std::int64_t>(PlanQuestion{}.max_replicas, limits.max_replicas);
+  }
+  if (!load.workload.num_prompts && limits.max_requests < SyntheticWorkload{}.num_prompts) {
+    load.workload.num_prompts = limits.max_requests;
+  }
+  const PlanQuestion question = question_of(asked);
+  std::int64_t combinations = 1;
+  for (const Knob& knob : question.search) {
+    check_values(knob, limits);
+    combinations *= std::ssize(knob.values);
+    check_at_most("search", combinations, limits.max_variants, "combinations");
+  }
+  return question;
+}
+
+WhatIfTask asked_what_if(const Json& body, const ApiLimits& limits) {
+  static const Flags<WhatIfArguments> flags = offered(what_if_arguments());
+  WhatIfArguments asked;
+  read_question(asked, flags, body, kRules);
+  check_load(asked.load.options, limits);
+  for (const std::string& text : asked.what_if.vary) {
+    const Knob knob = parse_knob(text, "vary");
+    std::string flag = knob.key;
+    std::ranges::replace(flag, '_', '-');
+    if (const auto named = flag_with_alias("--" + flag); !named.empty()) flag = named;
+    if (find_flag(scenario_flags(), flag) == nullptr || !is_offered(flag)) {
+      throw UsageError(fmt::format("vary: '{}' cannot be varied here, expected a key of simulate",
+                                   shown(knob.key)));
+    }
+    check_values(knob, limits);
+  }
+  std::optional<std::int64_t>& requests = asked.load.options.workload.num_prompts;
+  if (!requests && limits.max_requests < SyntheticWorkload{}.num_prompts) {
+    requests = limits.max_requests;
+  }
+  const WhatIfQuestion question = question_of(asked);
+  const std::int64_t variants = std::ssize(question.settings) + 1;
+  check_at_most("vary", variants * question.seeds.value_or(kDefaultSeeds), limits.max_variants,
+                "simulations (variants times seeds)");
+  WhatIfTask task = what_if_task(question);
+  for (const WhatIfVariant& variant : task.variants) check_scenario(variant.scenario, limits);
+  return task;
+}
+
+std::optional<std::int64_t> asked_run(const Json& body) {
+  if (body.is_object() && body.empty()) return std::nullopt;
+  if (!body.is_object() || body.size() != 1 || !body.contains("id") ||
+      !body["id"].is_number_unsigned() ||
+      !std::in_range<std::int64_t>(body["id"].get<std::uint64_t>())) {
+    throw UsageError("expected {} for all runs or a run's id, such as {\"id\": 1}");
+  }
+  return body["id"].get<std::int64_t>();
+}
+
+std::vector<Argument> offered_arguments(const std::string& command) {
+  if (command == "models") return arguments_of(model_arguments());
+  if (command == "gpus") return arguments_of(gpu_arguments());
+  if (command == "memory") return arguments_of(memory_arguments());
+  if (command == "estimate") return arguments_of(estimate_arguments());
+  if (command == "staircase") return arguments_of(staircase_arguments());
+  if (command == "learn") return arguments_of(lesson_arguments());
+  if (command == "sampling") return arguments_of(sampling_flags());
+  if (command == "simulate") return arguments_of(offered(simulation_arguments()));
+  if (command == "capacity") return arguments_of(offered(capacity_arguments()));
+  if (command == "plan") return arguments_of(offered(plan_arguments()));
+  if (command == "whatif") return arguments_of(offered(what_if_arguments()));
+  return {};
 }
 
 std::vector<std::int64_t> asked_runs(const Json& body) {
   constexpr const char* kExpected = "expected run ids, such as {\"runs\": [1, 2]}";
   if (!body.is_object() || body.size() != 1 || !body.contains("runs")) throw UsageError(kExpected);
   const Json& runs = body["runs"];
-  if (!runs.is_array() || runs.size() > kMaxValues) throw UsageError(kExpected);
+  if (!runs.is_array() || runs.size() > kMaxListed) throw UsageError(kExpected);
   std::vector<std::int64_t> ids;
   for (const Json& id : runs) {
     if (!id.is_number_unsigned() || !std::in_range<std::int64_t>(id.get<std::uint64_t>())) {
@@ -362,28 +323,6 @@ std::vector<std::int64_t> asked_runs(const Json& body) {
     ids.push_back(id.get<std::int64_t>());
   }
   return ids;
-}
-
-std::string with_request_keys(const std::string& named) {
-  const std::string message =
-      with_keys(named, [](std::string_view key) { return std::string(key); });
-  constexpr std::string_view kCommand = "roofcast ";  // up to a bracket it is a command line
-  std::string result;
-  for (std::size_t at = 0; at < message.size();) {
-    const std::string_view rest = std::string_view(message).substr(at);
-    std::size_t size = 1;
-    if (rest.starts_with(kCommand)) {
-      size = std::min(rest.find(')'), rest.size());
-    } else if (rest.starts_with("--") && rest.size() > 2 && rest[2] >= 'a' && rest[2] <= 'z') {
-      size = std::min(rest.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-"), rest.size());
-      result += key_of(rest.substr(2, size - 2));
-      at += size;
-      continue;
-    }
-    result += rest.substr(0, size);
-    at += size;
-  }
-  return result;
 }
 
 }  // namespace roofcast

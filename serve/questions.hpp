@@ -7,10 +7,12 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/json.hpp"
+#include "roofcast/arguments.hpp"
 #include "roofcast/capacity.hpp"
 #include "roofcast/estimate.hpp"
 #include "roofcast/learn.hpp"
@@ -18,12 +20,13 @@
 #include "roofcast/sampling.hpp"
 #include "roofcast/simulate.hpp"
 #include "roofcast/staircase.hpp"
+#include "roofcast/what_if.hpp"
 #include "serve/serve_options.hpp"
 
 namespace roofcast {
 
 MemoryQuestion asked_memory(const Json& body, const ApiLimits& limits);
-BatchesQuestion asked_estimate(const Json& body, const ApiLimits& limits);
+EstimateArguments asked_estimate(const Json& body, const ApiLimits& limits);
 StaircaseQuestion asked_staircase(const Json& body, const ApiLimits& limits);
 LessonQuestion asked_lesson(const Json& body, const ApiLimits& limits);
 SamplingQuestion asked_sampling(const Json& body);
@@ -37,11 +40,23 @@ struct AskedSimulation {
 /// The default number of requests is limits.max_requests if that is smaller.
 AskedSimulation asked_simulation(const Json& body, const ApiLimits& limits);
 
+/// What a model or a GPU is asked for by name; all of them without one.
+ModelArguments asked_model(const Json& body);
+GpuArguments asked_gpu(const Json& body, const ApiLimits& limits);
+
+PlanQuestion asked_plan(const Json& body, const ApiLimits& limits);
+
+/// At most limits.max_variants simulations.
+WhatIfTask asked_what_if(const Json& body, const ApiLimits& limits);
+
+/// The id of {"id": 3}; nullopt for {}: all runs.
+std::optional<std::int64_t> asked_run(const Json& body);
+
+/// The arguments that COMMAND takes here: "memory", "plan" ... Empty for those without a table
+/// (compare, runs).
+std::vector<Argument> offered_arguments(const std::string& command);
+
 /// The ids of {"runs": [1, 2]}.
 std::vector<std::int64_t> asked_runs(const Json& body);
-
-/// Keys and flags of a message as a request spells them: "`max_num_seqs`" and "--max-num-seqs"
-/// become "max_num_seqs". Command lines ("roofcast runs --store FILE") stay.
-std::string with_request_keys(const std::string& message);
 
 }  // namespace roofcast

@@ -24,6 +24,7 @@ struct ApiLimits {
   // of one token, these two limits amount to some hundred MiB.
   std::int64_t max_sequences = 4'096;       // at once in an engine
   std::int64_t max_prefix_tokens = 16'384;  // of a system prompt
+  std::int64_t max_variants = 100;          // simulations of a what-if, combinations of a plan
   bool saves = true;                        // whether runs can be saved: the store is writable
   std::chrono::milliseconds longest_run{10'000};
   int runs_at_once = 1;

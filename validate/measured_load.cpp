@@ -156,7 +156,10 @@ json drawn_load(const MeasuredRun& run) {
 }
 
 std::optional<json> workload_of(const MeasuredRun& run) {
-  if (!run.requests.empty()) return json{{"type", "trace"}, {"path", run.origin}};
+  // Requests without the lengths of their prompts cannot be replayed.
+  const bool replays = std::ranges::any_of(
+      run.requests, [](const RequestRow& request) { return request.input_tokens > 0; });
+  if (replays) return json{{"type", "trace"}, {"path", run.origin}};
   const MeasuredSetting& setting = run.setting;
   if (!setting.mean_input_tokens || !setting.mean_output_tokens) return std::nullopt;
   return drawn_load(run);

@@ -12,9 +12,9 @@
 namespace roofcast {
 
 /// "engine_options" of a scenario: the arguments of an SGLang or TensorRT-LLM server
-/// (validate/server_arguments.hpp), overridden by keys of vLLM's configuration, given as numbers or
-/// (in tables and --metadata) as texts. Words for "not set" are ignored. Throws Error naming key
-/// and value if a value cannot be parsed.
+/// (validate/server_arguments.hpp), overridden by keys of engine knobs
+/// (model/engines/knobs.hpp), given as numbers or (in tables and --metadata) as texts. Words for
+/// "not set" are ignored. Throws Error naming key and value if a value cannot be parsed.
 nlohmann::json engine_options_of(const MeasuredSetting& setting);
 
 /// The keys that engine_options_of uses.

@@ -6,11 +6,15 @@
 #include <cmath>
 #include <filesystem>
 #include <functional>
+#include <iterator>
+#include <map>
 #include <optional>
 #include <set>
 #include <tuple>
 #include <utility>
 
+#include "base/quantity.hpp"
+#include "model/curves/curve_source.hpp"
 #include "model/curves/measured_curve.hpp"
 #include "model/step/roofline.hpp"
 
@@ -36,6 +40,11 @@ constexpr double kFewImpossible = 20;  // points that condemn no file, however s
 // single rows of 150 times (TensorRT-LLM 1.3, latent attention of 32 sequences of 7 tokens on
 // H200).
 constexpr double kSpike = 3.0;
+// Nor more than this over the next larger size and over the next smaller one in proportion at once:
+// a kernel for the larger size does the smaller one's work, too. Of bf16 products of vLLM 0.14 on
+// H100 some take 4 times as long as both say (4096 rows of [5120, 6144] 1.41 ms, 2048 rows 0.16,
+// 8192 rows 0.68).
+constexpr double kDisturbed = 1.5;
 
 // A buffer this many times larger than the cache is read almost entirely from memory.
 constexpr double kCacheReach = 1.5;
@@ -75,18 +84,37 @@ void refuse(ImportedRows& rows, std::vector<TimedPoint>& kept, const std::string
   std::erase_if(kept, wrong);
 }
 
+/// Along which a curve's points are neighbours.
+enum class Axis { x, y };
+
 /// What a point's neighbours say of it: how much longer it took than the slowest of them, and
 /// whether any is larger.
 struct Neighbours {
   Seconds slowest{};
   bool larger = false;
+  bool disturbed = false;  // beside a smaller and a larger size along one axis
 };
+
+double size_on(Axis axis, const MeasuredPoint& point) {
+  return axis == Axis::x ? point.x : point.y;
+}
+
+/// Whether the middle one of three ascending sizes along one axis took too long beside both.
+bool is_disturbed(const TimedPoint& smaller, const TimedPoint& p, const TimedPoint& larger,
+                  Axis axis) {
+  const double least = size_on(axis, smaller.point);
+  if (least <= 0 || p.point.time <= larger.point.time * kDisturbed) return false;
+  double growth = size_on(axis, p.point) / least;
+  // A causal prompt grows with the square of its length.
+  if (p.shape.family == OperatorFamily::prefill_attention) growth *= growth;
+  return p.point.time > smaller.point.time * (growth * kDisturbed);
+}
 
 /// Notes the neighbours of points along one axis; `order` has points of one curve and one place on
 /// the other axis beside each other, ascending.
 template <class Same>
 void note_neighbours(const std::vector<TimedPoint>& points, const std::vector<std::size_t>& order,
-                     Same same, std::vector<Neighbours>& notes) {
+                     Axis axis, Same same, std::vector<Neighbours>& notes) {
   for (std::size_t i = 0; i + 1 < order.size(); ++i) {
     const TimedPoint& smaller = points[order[i]];
     const TimedPoint& larger = points[order[i + 1]];
@@ -96,6 +124,8 @@ void note_neighbours(const std::vector<TimedPoint>& points, const std::vector<st
     below.slowest = std::max(below.slowest, larger.point.time);
     below.larger = true;
     above.slowest = std::max(above.slowest, smaller.point.time);
+    if (i == 0 || !same(points[order[i - 1]], smaller)) continue;
+    below.disturbed |= is_disturbed(points[order[i - 1]], smaller, larger, axis);
   }
 }
 
@@ -125,6 +155,16 @@ std::optional<std::string> cached_read(const TimedPoint& p, const Gpu& gpu) {
 /// Whole blocks read their weights, too.
 bool reads_cache(const TimedPoint& p) {
   return p.shape.family == OperatorFamily::decode_attention && p.shape.projections == 0;
+}
+
+/// The time of so many tokens, linear between those timed; in proportion beyond the last.
+double at_tokens(const std::map<double, double>& seconds, double tokens) {
+  const auto after = seconds.lower_bound(tokens);
+  if (after == seconds.begin()) return after->second;
+  const auto before = std::prev(after);
+  if (after == seconds.end()) return before->second * tokens / before->first;
+  const double share = (tokens - before->first) / (after->first - before->first);
+  return before->second + share * (after->second - before->second);
 }
 
 // Launches of one block vary by this between its shapes and collections (aiconfigurator 095f58a,
@@ -192,6 +232,31 @@ void add_version(ImportedRows& rows, const std::string& what, const std::string&
   known += (known.empty() ? "" : ", ") + version;
 }
 
+void take_off_scales(ImportedRows& rows) {
+  // By source and length of a row: seconds by tokens.
+  std::map<std::string, std::map<std::int64_t, std::map<double, double>>, std::less<>> scales;
+  for (const TimedPoint& p : rows.points) {
+    if (p.shape.name != kFindingScales) continue;
+    const double tokens = std::round(p.point.x / (to_double(p.shape.inputs) * kQuantisedBytes));
+    scales[std::string(source_of(p.kernel))][p.shape.inputs][tokens] = p.point.time.value;
+  }
+  const auto is_meant = [](const TimedPoint& p) {
+    return p.shape.family == OperatorFamily::gemm && p.shape.format == "fp8" &&
+           p.shape.query_heads == 0 && is_of_engine(source_of(p.kernel), "trtllm");
+  };
+  refuse(rows, rows.points, "finds scales that checkpoints bring, which was not timed alone",
+         [&](const TimedPoint& p) { return is_meant(p) && !scales.contains(source_of(p.kernel)); });
+  for (TimedPoint& p : rows.points) {
+    if (!is_meant(p)) continue;
+    const auto& lengths = scales.find(source_of(p.kernel))->second;
+    auto length = lengths.lower_bound(p.shape.inputs);
+    if (length == lengths.end()) --length;
+    p.point.time -= Seconds{at_tokens(length->second, p.point.x)};
+  }
+  refuse(rows, rows.points, "takes no longer than finding its scales",
+         [&](const TimedPoint& p) { return is_meant(p) && p.point.time.value < kShortestCall; });
+}
+
 void settle_duplicates(ImportedRows& rows) {
   std::vector<std::size_t> order(rows.points.size());
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
@@ -249,14 +314,14 @@ void refuse_spikes(ImportedRows& rows) {
   };
   sort_by([](const MeasuredPoint& p) { return std::pair{p.x, p.y}; });
   note_neighbours(
-      points, order,
+      points, order, Axis::y,
       [&](const TimedPoint& a, const TimedPoint& b) {
         return a.point.x == b.point.x && curve_of(a) == curve_of(b);
       },
       notes);
   sort_by([](const MeasuredPoint& p) { return std::pair{p.y, p.x}; });
   note_neighbours(
-      points, order,
+      points, order, Axis::x,
       [&](const TimedPoint& a, const TimedPoint& b) {
         return a.point.y == b.point.y && curve_of(a) == curve_of(b);
       },
@@ -265,6 +330,11 @@ void refuse_spikes(ImportedRows& rows) {
   for (std::size_t i = 0; i < points.size(); ++i) {
     if (notes[i].larger && points[i].point.time > notes[i].slowest * kSpike) {
       leave_out(rows, Fate::refused, "over three times as long as every neighbouring size",
+                points[i]);
+    } else if (notes[i].disturbed) {
+      leave_out(rows, Fate::refused,
+                "over half as long again as the next larger size, and as the next smaller one in "
+                "proportion",
                 points[i]);
     } else {
       kept.push_back(points[i]);

@@ -68,6 +68,12 @@ struct ImportedRows {
   std::set<std::string> eager_kernels{};  // launched one by one, outside a graph
 };
 
+/// Bytes of an activation that is quantised: read in 16 bits, written in 8. Points of quantisation
+/// are by tokens times inputs times these.
+constexpr double kQuantisedBytes = 3.0;
+/// The shape's name of what finding the scales of rows takes beyond using known ones.
+constexpr const char* kFindingScales = "activation_scales";
+
 /// Starts the account of a file; further rows are its.
 void begin_table(ImportedRows& rows, const std::string& path, const std::string& kind);
 
@@ -90,13 +96,21 @@ void add_point(ImportedRows& rows, TimedPoint point);
 
 void add_version(ImportedRows& rows, const std::string& what, const std::string& version);
 
+/// Takes what finding the scales of its input costs off each fp8 product of TensorRT-LLM, as its
+/// tables state it in the same version. They were timed on weights without input scales, so that
+/// the layer finds them in each call (aiconfigurator 095f58a, collector/trtllm/collect_gemm.py);
+/// ModelOpt's checkpoints, which the engine is served with, bring them. Refuses products in whose
+/// version that was not timed.
+void take_off_scales(ImportedRows& rows);
+
 /// Replaces points at the same size of one shape and kernel by their mean if they agree. If the
 /// slowest takes over a quarter longer than the fastest, none can be trusted and all are refused.
 /// All but one of those that agree are twins.
 void settle_duplicates(ImportedRows& rows);
 
 /// Refuses single points that took more than three times as long as every neighbouring size of
-/// their curve, larger ones among them: a disturbed timing, which would else stand for all larger
+/// their curve, larger ones among them, or one and a half times as long as the next larger size and
+/// as the next smaller one in proportion: a disturbed timing, which would else stand for all larger
 /// sizes, since more work never takes less time (MeasuredTimes). Precondition: settle_duplicates().
 void refuse_spikes(ImportedRows& rows);
 

@@ -15,9 +15,6 @@ namespace {
 constexpr std::int64_t kLatent = 512;
 constexpr std::int64_t kHead = 128;
 
-// Bytes of an element before and after quantisation, 16 bits and fp8.
-constexpr double kQuantisedBytes = 3.0;
-
 std::optional<std::int64_t> phase_of(const TableFile& table) {
   if (table.text("phase") == "context") return 0;
   if (table.text("phase") == "generation") return 1;
@@ -148,7 +145,7 @@ void read_quantisation(const TableFile& table, ImportedRows& rows) {
   }
   add_row(table,
           {.family = OperatorFamily::memory_bound,
-           .name = scales ? "activation_scales" : "quantise_activations",
+           .name = scales ? kFindingScales : "quantise_activations",
            .inputs = *k},
           kernel_of(table), static_cast<double>(*m) * static_cast<double>(*k) * kQuantisedBytes, 0,
           rows);

@@ -6,7 +6,7 @@
 #include <ostream>
 
 #include "base/error.hpp"
-#include "cli/calibrate/measure_document.hpp"
+#include "cli/calibrate/documents.hpp"
 #include "cli/options/deployment_options.hpp"
 #include "cli/options/workload_options.hpp"
 #include "cli/progress.hpp"

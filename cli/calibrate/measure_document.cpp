@@ -1,4 +1,4 @@
-#include "cli/calibrate/measure_document.hpp"
+#include "cli/calibrate/documents.hpp"
 
 #include <fmt/format.h>
 

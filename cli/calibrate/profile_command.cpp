@@ -4,7 +4,7 @@
 #include <ostream>
 
 #include "base/error.hpp"
-#include "cli/calibrate/profile_document.hpp"
+#include "cli/calibrate/documents.hpp"
 #include "cli/options/arguments.hpp"
 #include "cli/spelling.hpp"
 #include "model/io/gpu_reader.hpp"

@@ -1,4 +1,4 @@
-#include "cli/calibrate/profile_document.hpp"
+#include "cli/calibrate/documents.hpp"
 
 #include <fmt/format.h>
 

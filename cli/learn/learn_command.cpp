@@ -218,6 +218,7 @@ int run_learn(CommandContext& context) {
   const auto common = parse(context, usage);
   if (!common) return kExitDone;
 
+  refuse_idle_flags(question);
   LessonAnswer answer = learn(question);
   if (!step.empty()) answer = only(std::move(answer), step);
   if (is_conversation(context, common->output)) {

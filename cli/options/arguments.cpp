@@ -1,6 +1,9 @@
 #include "cli/options/arguments.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <iterator>
 #include <ostream>
 #include <sstream>
 #include <string_view>
@@ -50,11 +53,42 @@ void print_more(const Usage& usage, const std::string& command, std::ostream& ou
   out << "\n" << usage.more << ": " << command << " --help-all\n";
 }
 
+/// What other programs call it, and what it is here.
+struct Elsewhere {
+  std::string_view theirs{}, ours{};
+};
+
+constexpr Elsewhere kElsewhere[] = {
+    {"--num-gpus", "--tensor-parallel-size N (GPUs of a replica), --replicas N"},
+    {"--gpus", "--tensor-parallel-size N (GPUs of a replica), --replicas N"},
+    {"--gpu-count", "--tensor-parallel-size N (GPUs of a replica), --replicas N"},
+    {"--n-gpus", "--tensor-parallel-size N (GPUs of a replica), --replicas N"},
+    {"--batch-size", "--batch N or --max-num-seqs N"},
+    {"--precision", "--quantization FORMAT or --dtype DTYPE"},
+    {"--users", "--max-concurrency N"},
+    {"--qps", "--request-rate N"},
+    {"--rps", "--request-rate N"},
+};
+
+/// "; here that is --request-rate N" if the command has it.
+std::string ours_for(const std::string& option, const po::options_description& options) {
+  const auto* const found = std::ranges::find(kElsewhere, option, &Elsewhere::theirs);
+  if (found == std::end(kElsewhere)) return "";
+  const std::string_view ours = found->ours;
+  const std::string first(ours.substr(2, ours.find(' ') - 2));
+  if (options.find_nothrow(first, false) == nullptr) return "";
+  return fmt::format("; here it is {}", ours);
+}
+
 [[noreturn]] void refuse_unknown(const std::string& option, const po::options_description& options,
                                  const std::string& command) {
   std::string message = "unknown option '" + option + "'";
+  const std::string ours = ours_for(option, options);
   const auto near = nearest(option, option_names(options));
-  if (!near.empty()) message += "; did you mean '" + near.front() + "'?";
+  if (!ours.empty()) {
+    message += ours;
+  } else if (!near.empty())
+    message += "; did you mean '" + near.front() + "'?";
   throw UsageError(message + " (" + command + " --help lists them)");
 }
 

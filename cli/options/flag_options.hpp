@@ -29,6 +29,14 @@ po::value_semantic* value_of(const Flag<Target>& flag, Target& target) {
           for (const std::string& text : texts) read(text);
         });
   }
+  if (flag.form == FlagForm::repeated) {
+    return po::value<std::vector<std::string>>()
+        ->composing()
+        ->value_name(placeholder)
+        ->notifier([read](const std::vector<std::string>& texts) {
+          for (const std::string& text : texts) read(text);
+        });
+  }
   auto* value = po::value<std::string>()->value_name(placeholder)->notifier(read);
   if (flag.required) value->required();
   return flag.form == FlagForm::on_off ? value->implicit_value("true", "") : value;

@@ -76,6 +76,10 @@ Scenario simulate_scenario(const SimulateOptions& options) {
   return with_flags(std::move(scenario), options);
 }
 
+bool has_free_length(const SimulateOptions& options) {
+  return options.scenario_path.empty() && !options.workload.num_prompts;
+}
+
 Scenario with_flags(Scenario scenario, const SimulateOptions& options) {
   return with_options(
       std::move(scenario),

@@ -34,6 +34,9 @@ Usage simulate_usage(SimulateOptions& target);
 /// The scenario file, if any, overridden by the given flags.
 Scenario simulate_scenario(const SimulateOptions& options);
 
+/// Whether nothing says how many requests there are: a scenario file does, even if by default.
+bool has_free_length(const SimulateOptions& options);
+
 /// `scenario` overridden by the given flags.
 Scenario with_flags(Scenario scenario, const SimulateOptions& options);
 

@@ -8,7 +8,8 @@
 #include "cli/options/simulate_command_options.hpp"
 #include "cli/progress.hpp"
 #include "cli/spelling.hpp"
-#include "reports/pages/capacity_sections.hpp"
+#include "planner/flags/idle_flags.hpp"
+#include "reports/pages/simulation_document.hpp"
 #include "roofcast/store_rows.hpp"
 
 namespace roofcast {
@@ -30,11 +31,6 @@ po::options_description capacity_options(CapacityCommandOptions& target) {
       "no-store", po::bool_switch()->notifier([&simulate](bool off) { simulate.store = !off; }),
       "do not store the run");
   return options;
-}
-
-/// Whether no number of requests was given: a scenario file gives one, even if by default.
-bool has_free_length(const SimulateOptions& options) {
-  return options.scenario_path.empty() && !options.workload.num_prompts;
 }
 
 Usage capacity_usage(CapacityCommandOptions& target) {
@@ -73,9 +69,11 @@ int run_capacity(CommandContext& context) {
   CapacityCommandOptions options;
   const auto common = parse(context, capacity_usage(options));
   if (!common) return kExitDone;
+  const EngineOverrides given = options.simulate.deployment.overrides;
   take_from_command(options.simulate.deployment, options.simulate.from_command, context.err);
   tell_version(options.simulate.deployment, context.err);
   const CapacityQuestion question = question_of(options);
+  refuse_idle_flags(given, question.scenario);
   LoadStudy study = capacity_study(question);
   // Opened before the work: an unwritable file should not cost the simulations.
   std::optional<Store> store;
@@ -90,11 +88,11 @@ int run_capacity(CommandContext& context) {
         [&] { return bar.interrupted(); });
   }();
   if (store) {
-    const auto id = store->add(capacity_row(answer, context.command_line));
-    context.err << "run " << id << " stored in " << options.simulate.store_path << "\n";
+    const Run run = capacity_row(answer, context.command_line);
+    const auto ids = store->add_answer({&run, 1}, to_json(answer).dump());
+    context.err << "run " << ids.front() << " stored in " << options.simulate.store_path << "\n";
   }
-  print({.machine = to_json(answer), .sections = capacity_sections(answer)}, common->output,
-        context.out);
+  print(capacity_document(answer), common->output, context.out);
   return answer.holds ? kExitDone : kExitNo;
 }
 

@@ -12,13 +12,13 @@
 #include "base/error.hpp"
 #include "base/io/output_file.hpp"
 #include "base/version.hpp"
-#include "cli/plan/plan_document.hpp"
 #include "cli/plan/plan_options.hpp"
 #include "cli/progress.hpp"
 #include "cli/spelling.hpp"
 #include "planner/evaluate_all.hpp"
-#include "planner/launch/plan_manifest.hpp"
+#include "planner/launch/plan_targets.hpp"
 #include "planner/search/plan_digest.hpp"
+#include "reports/pages/plan_document.hpp"
 #include "roofcast/store_rows.hpp"
 #include "simulator/io/scenario_workload.hpp"
 
@@ -52,24 +52,28 @@ KeptAnswers kept_in(std::optional<PlanStore>& kept) {
 }
 
 /// If there is nothing to write, prints the reason.
-void write_manifest(const PreparedPlan& prepared, const PlanAnswer& answer, const std::string& path,
-                    std::ostream& err) {
+void write_file(const PreparedPlan& prepared, const PlanAnswer& answer, const PlanFile& file,
+                std::ostream& err) {
+  const char* what = file.target == LaunchTarget::kubernetes ? "manifest" : "file";
   if (answer.ranked.empty()) {
-    err << "--kubernetes: no manifest written: no deployment that was searched meets the SLO\n";
+    err << fmt::format("{}: no {} written: no deployment that was searched meets the SLO\n",
+                       file.flag, what);
     return;
   }
   const RankedPlan& best = answer.ranked.front();
-  if (const auto problem = manifest_problem(prepared.catalogue, best.shape)) {
-    err << fmt::format("--kubernetes: no manifest written: {} cannot be a plain Deployment: {}\n",
-                       short_name(best.shape), *problem);
+  if (const auto problem = target_problem(file.target, prepared.catalogue, best.shape)) {
+    err << fmt::format(
+        "{}: no {} written: {} cannot be {}: {}\n", file.flag, what, short_name(best.shape),
+        file.target == LaunchTarget::kubernetes ? "a plain Deployment" : "one", *problem);
     return;
   }
-  write_whole(path,
-              kubernetes_manifest(prepared.catalogue, best.shape, best.units, answer.headline));
+  write_whole(file.path, target_text(file.target, prepared.catalogue, best.shape, best.units,
+                                     answer.headline));
 }
 
 /// Files that the plan reads, so that none is overwritten.
-std::vector<std::string> files_used(const PlanOptions& options, const PlanQuestion& question) {
+std::vector<std::string> files_used(const PlanCommandOptions& options,
+                                    const PlanQuestion& question) {
   std::vector<std::string> files = input_files(question.scenario);
   files.push_back(options.simulate.scenario_path);
   files.insert(files.end(), question.gpus.begin(), question.gpus.end());
@@ -109,8 +113,8 @@ PlanAnswer plan_with_progress(const PreparedPlan& prepared, PlanExecution execut
   return plan(prepared, execution);
 }
 
-int threads_of(const PlanOptions& options, const Ranks& ranks) {
-  const std::int64_t given = options.threads.value_or(ranks.threads_each());
+int threads_of(const PlanCommandOptions& options, const Ranks& ranks) {
+  const std::int64_t given = options.plan.threads.value_or(ranks.threads_each());
   return static_cast<int>(std::min<std::int64_t>(given, available_threads()));
 }
 
@@ -120,7 +124,7 @@ int serve_plan(const CommandContext& context, Ranks& ranks) {
   std::ostream nowhere(nullptr);
   CommandContext quiet{context.arguments, context.command_line, nowhere, nowhere};
   try {
-    PlanOptions options;
+    PlanCommandOptions options;
     if (!parse(quiet, plan_usage(options))) return kExitDone;
     const PreparedPlan prepared = prepare_plan(plan_question(options));
     const std::vector<PlannedShape> shapes = unseen_shapes(prepared.catalogue, prepared.task);
@@ -133,16 +137,19 @@ int serve_plan(const CommandContext& context, Ranks& ranks) {
 }
 
 int lead_plan(CommandContext& context, Ranks& ranks) {
-  PlanOptions options;
+  PlanCommandOptions options;
   const auto common = parse(context, plan_usage(options));
   if (!common) return kExitDone;
   const PlanQuestion question = plan_question(options);
-  if (!options.kubernetes.empty()) {
-    check_not_among(options.kubernetes, "--kubernetes", files_used(options, question));
-    check_writable(options.kubernetes);
+  const std::vector<PlanFile> files = plan_files(options);
+  for (const PlanFile& file : files) {
+    check_not_among(file.path, file.flag, files_used(options, question));
+    check_writable(file.path);
   }
   const PreparedPlan prepared = prepare_plan(question);
-  if (!options.kubernetes.empty()) check_manifest_possible(prepared.catalogue, prepared.task.space);
+  for (const PlanFile& file : files) {
+    check_target_possible(file.target, prepared.catalogue, prepared.task.space, file.flag);
+  }
   std::optional<PlanStore> kept;
   if (options.simulate.store) {
     kept.emplace(PlanStore{.store = Store(options.simulate.store_path, Store::Mode::write)});
@@ -170,9 +177,7 @@ int lead_plan(CommandContext& context, Ranks& ranks) {
     kept->store.end_plan(kept->id, plan_end(answer, prepared), plan_metrics(answer));
     context.err << fmt::format("run {} stored in {}\n", kept->id, options.simulate.store_path);
   }
-  if (!options.kubernetes.empty()) {
-    write_manifest(prepared, answer, options.kubernetes, context.err);
-  }
+  for (const PlanFile& file : files) write_file(prepared, answer, file, context.err);
   return answer.ranked.empty() ? kExitNo : kExitDone;
 }
 

@@ -5,32 +5,33 @@
 #include <vector>
 
 #include "cli/options/simulate_command_options.hpp"
-#include "roofcast/plan.hpp"
+#include "planner/launch/plan_targets.hpp"
+#include "roofcast/search_flags.hpp"
 
 namespace roofcast {
 
-struct PlanOptions {
-  SimulateOptions simulate;            // scenario file, model, load, SLO; --gpu may list several
-  std::vector<std::string> search;     // "tp=1,2,4"
-  std::vector<std::string> available;  // "h100=16"
-  std::vector<std::string> prices;     // "h100=2.5"
-  std::optional<double> budget;
-  std::optional<double> power;
-  std::optional<double> goodput_share;
-  std::optional<double> min_goodput;  // the same, under capacity's name
-  std::optional<double> probability;
-  std::optional<std::int64_t> max_replicas;
-  std::optional<std::int64_t> top;
-  std::optional<std::int64_t> threads;
-  std::optional<PlanObjective> objective;
-  std::string kubernetes;  // file to write; empty: none
-  bool explain = false;
+struct PlanCommandOptions {
+  SimulateOptions simulate{};  // scenario file, model, load, SLO; --gpu may list several
+  PlanOptions plan{};
+  std::string kubernetes{};            // file to write; empty: none
+  std::vector<std::string> emitted{};  // "kserve=service.yaml"
 };
 
+/// A file that is written for the best deployment.
+struct PlanFile {
+  LaunchTarget target = LaunchTarget::kubernetes;
+  std::string path{};
+  std::string flag{};  // "--kubernetes", for messages
+};
+
+/// Those of --kubernetes and --emit. Throws UsageError for an unknown target and a path given
+/// twice.
+std::vector<PlanFile> plan_files(const PlanCommandOptions& options);
+
 /// Options that fill `target`, which must outlive the parse.
-Usage plan_usage(PlanOptions& target);
+Usage plan_usage(PlanCommandOptions& target);
 
 /// The question. Throws UsageError for options that are missing, contradictory or without effect.
-PlanQuestion plan_question(const PlanOptions& options);
+PlanQuestion plan_question(const PlanCommandOptions& options);
 
 }  // namespace roofcast

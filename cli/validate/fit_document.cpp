@@ -1,4 +1,4 @@
-#include "cli/validate/fit_document.hpp"
+#include "cli/validate/documents.hpp"
 
 #include <fmt/format.h>
 

@@ -7,11 +7,11 @@
 #include "base/error.hpp"
 #include "base/wording.hpp"
 #include "cli/command.hpp"
-#include "cli/options/arguments.hpp"
+#include "cli/options/flag_options.hpp"
 #include "cli/spelling.hpp"
-#include "cli/validate/import_document.hpp"
-#include "cli/validate/meta_option.hpp"
+#include "cli/validate/documents.hpp"
 #include "reports/store.hpp"
+#include "roofcast/accuracy_flags.hpp"
 
 namespace roofcast {
 namespace {
@@ -31,20 +31,11 @@ Usage import_usage(ImportCommand& target) {
               .positional = {}};
   usage.options.add_options()(
       "path", po::value(&target.question.paths)->value_name("PATH"),
-      "results of vLLM, SGLang, aiperf, guidellm and others, recognised by content")(
-      "format", po::value(&target.question.options.format)->value_name("NAME"),
-      fmt::format("one of {}", fmt::join(measured_formats(), ", ")).c_str())(
-      "meta",
-      po::value<std::vector<std::string>>()
-          ->value_name("KEY=VALUE...")
-          ->multitoken()
-          ->notifier([&target](const std::vector<std::string>& pairs) {
-            take_meta(target.question.options, pairs);
-          }),
-      "settings that the files do not state, or to override theirs: gpu=h100 tp=2 engine=vllm "
-      "vllm_version=0.19.0 dtype=fp8")(
-      "since", po::value(&target.question.options.since)->value_name("FILE"),
-      "an earlier Prometheus scrape of the same server, to be subtracted")(
+      "results of vLLM, SGLang, aiperf, guidellm and others, recognised by content");
+  add_flags(usage.options, result_flags(), target.question.options);
+  usage.options.add_options()("since",
+                              po::value(&target.question.options.since)->value_name("FILE"),
+                              "an earlier Prometheus scrape of the same server, to be subtracted")(
       "keep-requests", po::bool_switch(&target.keep_requests),
       "store one row per request, if the result has them")(
       "store", po::value(&target.store_path)->value_name("FILE"),

@@ -1,4 +1,4 @@
-#include "cli/validate/import_document.hpp"
+#include "cli/validate/documents.hpp"
 
 #include <fmt/format.h>
 

@@ -2,26 +2,23 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
 #include <optional>
 #include <ostream>
 
 #include "base/error.hpp"
 #include "base/io/output_file.hpp"
-#include "base/suggest.hpp"
-#include "base/text.hpp"
 #include "base/wording.hpp"
 #include "cli/options/deployment_options.hpp"
+#include "cli/options/flag_options.hpp"
 #include "cli/options/workload_options.hpp"
 #include "cli/progress.hpp"
 #include "cli/spelling.hpp"
-#include "cli/validate/meta_option.hpp"
-#include "cli/validate/validate_document.hpp"
 #include "planner/flags/flag_values.hpp"
 #include "reports/figures/chart_renderer.hpp"
 #include "reports/figures/stacked_svg.hpp"
+#include "reports/pages/validate_document.hpp"
 #include "reports/pages/validation_figures.hpp"
-#include "validate/measured_case.hpp"
+#include "roofcast/accuracy_flags.hpp"
 
 namespace roofcast {
 namespace {
@@ -33,25 +30,13 @@ struct ValidateOptions {
   bool ledger = false;
   bool decisions = false;
   bool versions = false;
-  std::vector<std::string> by;
-  std::vector<std::string> prices;
   std::string plot_path;
-  std::vector<std::string> thresholds;
 };
 
 /// Flags for results: --format, --meta, and what they ran on.
 void add_result_options(Usage& usage, ValidationFiles& target) {
   po::options_description results = option_group("Benchmark results (not manifests)");
-  results.add_options()("format", po::value(&target.import.format)->value_name("FORMAT"),
-                        "the tool's format (default: by content)")(
-      "meta",
-      po::value<std::vector<std::string>>()
-          ->multitoken()
-          ->value_name("KEY=VALUE ...")
-          ->notifier([&target](const std::vector<std::string>& pairs) {
-            take_meta(target.import, pairs);
-          }),
-      "settings that the files do not state, such as gpu=h100 tp=2");
+  add_flags(results, result_flags(), target.import);
   usage.options.add(results).add(machine_options(target.given.deployment));
   usage.unlisted.add(engine_options(target.given.deployment))
       .add(scheduler_options(target.given.deployment))
@@ -87,73 +72,21 @@ Usage validate_usage(ValidateOptions& target) {
               .unlisted = {},
               .positional = {}};
   usage.options.add_options()("file", po::value(&target.question.files.files)->value_name("FILE"),
-                              "manifests of measured runs (reports/validation.schema.json), "
-                              "benchmark results, or folders of these")(
+                              "manifests of measured runs, benchmark results, or folders")(
       "ledger", po::bool_switch(&target.ledger), "summarise by engine, GPU, model and group")(
-      "by", po::value(&target.by)->composing()->value_name("KEY,..."),
-      "summarise by labels or keys of the scenario (version, tp)")(
       "decisions", po::bool_switch(&target.decisions), "what choices by predictions give away")(
       "versions", po::bool_switch(&target.versions),
-      "how far versions of an engine differ (labels `date`)")(
-      "plot", po::value(&target.plot_path)->value_name("FILE.svg"),
-      "draw predicted against measured values, a panel per metric")(
-      "threshold",
-      po::value(&target.thresholds)->multitoken()->value_name("[METRIC[:STATISTIC]=]SHARE"),
-      "exit code 3 if the mean absolute error of a metric exceeds it (10%, ttft_s=15%, "
-      "ttft_s:p99=30%), 1 if a case or a named metric has no figure to judge")(
+      "how far versions of an engine differ (labels `date`)");
+  add_flags(usage.options, validation_flags(), target.question);
+  usage.options.add_options()("plot", po::value(&target.plot_path)->value_name("FILE.svg"),
+                              "draw predicted against measured values, a panel per metric")(
       "store", po::value(&target.store_path)->value_name("FILE"),
       "the SQLite store for both sides (default roofcast.db)")(
       "no-store", po::bool_switch()->notifier([&target](bool off) { target.store = !off; }),
       "do not store the runs");
-  usage.unlisted.add_options()("price",
-                               po::value(&target.prices)->composing()->value_name("GPU=X,..."),
-                               "$ per GPU and hour, instead of the profile's, for --decisions");
   add_result_options(usage, target.question.files);
   usage.positional.add("file", -1);
   return usage;
-}
-
-void check_metric(const std::string& name, const std::string& text) {
-  const std::vector<std::string>& known = comparable_metrics();
-  if (std::find(known.begin(), known.end(), name) != known.end()) return;
-  throw UsageError(
-      fmt::format("--threshold: '{}' is not a metric{}", text, did_you_mean(name, known)));
-}
-
-/// "10%" for every metric, "ttft_s=15%", "ttft_s:p99=0.3".
-ErrorLimit parse_error_limit(const std::string& text) {
-  ErrorLimit limit;
-  const std::size_t equals = text.find('=');
-  if (equals != std::string::npos) {
-    const std::string metric = text.substr(0, equals);
-    const std::size_t colon = std::min(metric.find(':'), metric.size());
-    limit.name = metric.substr(0, colon);
-    if (colon < metric.size()) limit.statistic = metric.substr(colon + 1);
-    check_metric(limit.name, text);
-  }
-  const std::string share = equals == std::string::npos ? text : text.substr(equals + 1);
-  const bool is_percent = share.ends_with('%');
-  limit.share =
-      parse_number_by({.what = "share", .examples = "10%, 0.1", .min = 0},
-                      is_percent ? share.substr(0, share.size() - 1) : share, "--threshold") /
-      (is_percent ? 100 : 1);
-  return limit;
-}
-
-/// "h100=2.5,mi355x=3"
-std::map<std::string, double> parse_prices(const std::vector<std::string>& texts) {
-  std::map<std::string, double> prices;
-  for (const std::string& text : texts) {
-    for (const std::string_view part : split(text, ',')) {
-      const std::size_t equals = part.rfind('=');
-      if (equals == std::string_view::npos) {
-        throw UsageError(fmt::format("--price: '{}' given, expected GPU=NUMBER", part));
-      }
-      prices[std::string(part.substr(0, equals))] =
-          parse_positive_number(std::string(part.substr(equals + 1)), "--price");
-    }
-  }
-  return prices;
 }
 
 void check_plot_path(const ValidateOptions& options) {
@@ -194,13 +127,6 @@ int run_validate(CommandContext& context) {
   if (question.files.files.empty()) {
     throw UsageError("validate: expected a manifest or a benchmark result");
   }
-  for (const std::string& text : options.thresholds) {
-    question.limits.push_back(parse_error_limit(text));
-  }
-  for (const std::string& text : options.by) {
-    for (const std::string_view key : split(text, ',')) question.by.emplace_back(key);
-  }
-  question.prices = parse_prices(options.prices);
   ValidationManifest manifest = read_inputs(question.files);
   for (const std::string& line : manifest.remarks) context.err << with_flags(line) << "\n";
   // Opened before the work: an unwritable file should not cost a validation.

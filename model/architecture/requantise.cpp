@@ -76,9 +76,9 @@ WeightFormat weight_format_named(const std::string& name) {
   for (const WeightFormat& format : formats()) {
     if (format.name == wanted) return format;
   }
-  throw Error(fmt::format("unknown weight format '{}'{}; expected one of: {}", name,
-                          did_you_mean(name, weight_format_names()),
-                          fmt::join(weight_format_names(), ", ")));
+  throw UsageError(fmt::format("unknown weight format '{}'{}; expected one of: {}", name,
+                               did_you_mean(name, weight_format_names()),
+                               fmt::join(weight_format_names(), ", ")));
 }
 
 namespace {

@@ -86,6 +86,13 @@ bool keeps_all_tokens(const AttentionSpan& span) {
 
 }  // namespace
 
+bool has_compressed_cache(const Transformer& model) {
+  return std::ranges::any_of(model.layers, [](const Layer& layer) {
+    const auto* attention = std::get_if<Attention>(&layer.mixer);
+    return attention != nullptr && attention->cache_compression > 1;
+  });
+}
+
 bool keeps_window(const AttentionSpan& span) {
   return span.kind == AttentionSpan::Kind::sliding || span.kind == AttentionSpan::Kind::chunked;
 }

@@ -26,6 +26,9 @@ struct CacheNeed {
   Bytes per_sequence{};  // recurrent state (convolution and SSM)
 };
 
+/// Whether layers keep compressed entries of the tokens (DeepSeek-V4).
+bool has_compressed_cache(const Transformer& model);
+
 /// Whether only a window of the tokens is kept: sliding or chunked attention.
 bool keeps_window(const AttentionSpan& span);
 
@@ -48,6 +51,13 @@ Bytes state_bytes_per_sequence(const Transformer& model, int tensor = 1);
 Bytes cache_bytes_per_sequence(const Transformer& model, DType cache_dtype, std::int64_t tokens,
                                int tensor = 1);
 
+/// How the pages of the caches that DeepSeek-V4 keeps share a block (cache_layout.cpp).
+enum class CompressedBlocks {
+  tuples,   // as many of every page size
+  slots,    // of each page size as many as any group has
+  overlaid  // as much as the largest group has
+};
+
 /// What an engine decides about its cache besides the size of a block.
 struct CacheRules {
   ChunkedLayers chunked = ChunkedLayers::apart;
@@ -58,6 +68,7 @@ struct CacheRules {
   /// Ranks that share the tokens of each sequence (vLLM's decode context parallelism): a block then
   /// holds as many more. One group of layers only.
   std::int64_t context_ranks = 1;
+  CompressedBlocks compressed = CompressedBlocks::tuples;
 };
 
 /// One pool of equal pages shared by groups of layers, as vLLM V1 lays it out (kv_cache_utils,
@@ -70,6 +81,8 @@ struct CacheGroup {
   /// Tokens per block of this group if it differs (layers with narrower K and V put more tokens on
   /// a page); 0: CacheLayout::block_tokens.
   std::int64_t block_tokens = 0;
+  /// Bytes of its layers' pages over those of the first group, if they differ (DeepSeek-V4).
+  double page_share = 1.0;
 };
 
 struct CacheLayout {
@@ -95,6 +108,11 @@ CacheLayout cache_layout(const Transformer& model, DType cache_dtype, const Para
 /// and a sliding window always one more block.
 std::int64_t reserved_rows_per_sequence(const CacheLayout& layout, std::int64_t tokens,
                                         std::int64_t in_flight);
+
+/// The same in block ids of the first group, each group's weighed by its page_share: what vLLM's
+/// log divides the blocks by where groups' pages differ.
+std::int64_t printed_rows_per_sequence(const CacheLayout& layout, std::int64_t tokens,
+                                       std::int64_t in_flight);
 
 /// Maximum block ids that a sequence of `tokens` tokens holds, over all groups: as reserved, but
 /// never more blocks in a group than its tokens fill.

@@ -96,6 +96,12 @@ double octaves_between(const OperatorShape& a, const OperatorShape& b) {
   return octaves(a.outputs, b.outputs) + octaves(a.inputs, b.inputs);
 }
 
+/// Whether two shapes of one family and format differ in their sizes alone: products for each head
+/// are no neighbours of a layer's.
+bool is_same_product(const OperatorShape& a, const OperatorShape& b) {
+  return a.query_heads == b.query_heads && a.name == b.name;
+}
+
 struct Neighbour {
   double octaves = 0;
   const MeasuredCurve* curve = nullptr;
@@ -143,7 +149,7 @@ std::vector<Neighbour> neighbours_of(const Curves& curves, const OperatorShape& 
   std::vector<Neighbour> all;
   for (const MeasuredCurve& curve : curves.like(shape)) {
     if (curve.shape.family != shape.family || curve.shape.format != shape.format ||
-        curve.shape.query_heads != shape.query_heads || curve.shape.name != shape.name) {
+        !is_same_product(curve.shape, shape)) {
       continue;
     }
     all.push_back({octaves_between(curve.shape, shape), &curve});
@@ -186,6 +192,7 @@ CurveBlend blend_of_cell(const SourceCurves& curves, const OperatorShape& shape)
   Around outputs;
   Around inputs;
   for (const MeasuredCurve& curve : curves.like(shape)) {
+    if (!is_same_product(curve.shape, shape)) continue;
     widen(outputs, curve.shape.outputs, shape.outputs);
     widen(inputs, curve.shape.inputs, shape.inputs);
   }

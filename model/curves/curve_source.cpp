@@ -85,6 +85,10 @@ bool is_of_engine(std::string_view source, std::string_view engine) {
   return place_of(asked) < kEngines.size() && parsed(source, ' ').engine == asked;
 }
 
+bool is_engine(std::string_view source) {
+  return place_of(parsed(source, ' ').engine) < kEngines.size();
+}
+
 bool is_older(std::string_view version, std::string_view than) {
   const Version other = version_of(than);
   Version own = version_of(version);

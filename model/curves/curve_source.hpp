@@ -17,6 +17,9 @@ bool is_older(std::string_view version, std::string_view than);
 /// have kernels of their own, other engines run whatever was timed.
 bool is_of_engine(std::string_view source, std::string_view engine);
 
+/// Whether a source is one of these three engines, in any version, and not a library.
+bool is_engine(std::string_view source);
+
 /// Whether source `a` answers better than `b` for `engine`. Its own come first: the version nearest
 /// to the engine's, which is the newest that is not newer, else the oldest; without a version the
 /// newest. Then libraries, then vLLM, SGLang and TensorRT-LLM, the newest version first.

@@ -37,8 +37,8 @@ EngineName parse_engine_name(std::string_view name) {
   for (const EnginePreset& preset : engine_presets()) presets.push_back(preset.name);
   std::vector<std::string> names = presets;
   names.insert(names.begin(), "vllm");
-  throw Error(fmt::format("unknown engine '{}'{}; expected one of: {}", name,
-                          did_you_mean(name, names), joined(presets)));
+  throw UsageError(fmt::format("unknown engine '{}'{}; expected one of: {}", name,
+                               did_you_mean(name, names), joined(presets)));
 }
 
 /// The longest sequence served. Engines refuse more than the config states, because positions
@@ -48,12 +48,12 @@ std::int64_t resolve_max_model_len(const EnginePreset& preset, const EngineOverr
   const std::int64_t limit = model.max_context;
   if (!given.max_model_len) {
     if (limit > 0) return limit;
-    throw Error(fmt::format("{}: the model states no maximum context, expected `max_model_len`",
-                            model.name));
+    throw UsageError(fmt::format(
+        "{}: the model states no maximum context, expected `max_model_len`", model.name));
   }
   const std::int64_t length = *given.max_model_len;
   if (limit > 0 && length > limit && preset.refuses_longer_than_model) {
-    throw UsageError(fmt::format("max_model_len: {} given, but {} supports at most {} tokens",
+    throw UsageError(fmt::format("`max_model_len`: {} given, but {} supports at most {} tokens",
                                  length, model.name, limit));
   }
   return length;
@@ -67,9 +67,36 @@ void check_cache_dtype(const EnginePreset& preset, const EngineOverrides& given,
   if (dtype == model.activation || std::ranges::count(preset.cache_dtypes, dtype) > 0) return;
   std::vector<std::string> names;
   for (const DType one : preset.cache_dtypes) names.emplace_back(name_of(one));
-  throw UsageError(fmt::format(
-      "kv_cache_dtype: {} given, but {} has no such cache; expected one of: {}, or {} as the model",
-      name_of(dtype), preset.name, joined(names), name_of(model.activation)));
+  throw UsageError(
+      fmt::format("`kv_cache_dtype`: {} given, but {} has no such cache; expected one of: {}, or "
+                  "{} as the model",
+                  name_of(dtype), preset.name, joined(names), name_of(model.activation)));
+}
+
+/// The x of the version 0.x in the preset's name, or the last one that its values are from.
+int minor_of(const EnginePreset& preset) {
+  return minor_version(parse_engine_name(preset.name).version).value_or(preset.last_compared);
+}
+
+Engine resolve(const EngineSetting& setting) {
+  const EnginePreset& preset = setting.preset;
+  const EngineOverrides& given = setting.given;
+  const Transformer& model = setting.model;
+  check_overrides(given, preset);
+  check_cache_dtype(preset, given, model);
+  Engine engine = preset.defaults;
+  engine.name = preset.name;
+  engine.version = preset.name;
+  engine.max_model_len = resolve_max_model_len(preset, given, model);
+  engine.kv_cache_dtype = model.kv_cache_dtype.value_or(model.activation);
+  engine.eager = given.enforce_eager.value_or(false);
+  engine.cuda_graphs = !engine.eager && !is_cpu(setting.gpu);
+  for (const EngineKnob& knob : engine_knobs()) {
+    if (knob.apply != nullptr) knob.apply(given, engine);
+  }
+  preset.resolve(engine, setting);
+  resolve_features(engine, given, model, setting.gpu, setting.parallel);
+  return engine;
 }
 
 }  // namespace
@@ -111,7 +138,7 @@ std::optional<std::int64_t> largest_graph_given(const EngineOverrides& given) {
   const std::int64_t largest = std::ranges::max(*given.cuda_graph_batch_sizes);
   if (given.cuda_graph_max_bs.value_or(largest) != largest) {
     throw UsageError(fmt::format(
-        "cuda_graph_max_bs: {} given, expected {}, the largest of cuda_graph_batch_sizes",
+        "`cuda_graph_max_bs`: {} given, expected {}, the largest of `cuda_graph_batch_sizes`",
         *given.cuda_graph_max_bs, largest));
   }
   return largest;
@@ -122,7 +149,7 @@ void set_graph_sizes(Engine& engine, const EngineOverrides& given,
   if (!engine.cuda_graphs) {
     if (given.cuda_graph_batch_sizes || given.cuda_graph_max_bs || given.cuda_graph_padding) {
       throw UsageError(
-          "cuda_graph_batch_sizes, cuda_graph_max_bs and cuda_graph_padding: have no effect "
+          "`cuda_graph_batch_sizes`, `cuda_graph_max_bs` and `cuda_graph_padding`: have no effect "
           "without CUDA graphs");
     }
     return;
@@ -176,32 +203,26 @@ std::optional<std::string> uncompared_version(std::string_view name) {
 Engine resolve_engine(std::string_view name, const EngineOverrides& given, const Transformer& model,
                       const Gpu& gpu, const Parallelism& parallel) {
   const EnginePreset& preset = find_preset(name);
-  Engine engine = resolve_engine(preset, given, model, gpu, parallel);
-  const EngineName parts = parse_engine_name(name);
-  if (minor_version(parts.version)) {
-    engine.version = preset.name.substr(0, preset.name.find('-')) + "-" + parts.version;
-  }
+  const std::string version = parse_engine_name(name).version;
+  const std::optional<int> minor = minor_version(version);
+  Engine engine = resolve({.preset = preset,
+                           .given = given,
+                           .model = model,
+                           .gpu = gpu,
+                           .parallel = parallel,
+                           .minor = minor.value_or(minor_of(preset))});
+  if (minor) engine.version = preset.name.substr(0, preset.name.find('-')) + "-" + version;
   return engine;
 }
 
 Engine resolve_engine(const EnginePreset& preset, const EngineOverrides& given,
                       const Transformer& model, const Gpu& gpu, const Parallelism& parallel) {
-  check_overrides(given, preset);
-  check_cache_dtype(preset, given, model);
-  Engine engine = preset.defaults;
-  engine.name = preset.name;
-  engine.version = preset.name;
-  engine.max_model_len = resolve_max_model_len(preset, given, model);
-  engine.kv_cache_dtype = model.kv_cache_dtype.value_or(model.activation);
-  engine.eager = given.enforce_eager.value_or(false);
-  engine.cuda_graphs = !engine.eager && !is_cpu(gpu);
-  for (const EngineKnob& knob : engine_knobs()) {
-    if (knob.apply != nullptr) knob.apply(given, engine);
-  }
-  preset.resolve(
-      engine, {.preset = preset, .given = given, .model = model, .gpu = gpu, .parallel = parallel});
-  resolve_features(engine, given, model, gpu, parallel);
-  return engine;
+  return resolve({.preset = preset,
+                  .given = given,
+                  .model = model,
+                  .gpu = gpu,
+                  .parallel = parallel,
+                  .minor = minor_of(preset)});
 }
 
 CacheRules cache_rules(const Engine& engine) {
@@ -209,6 +230,7 @@ CacheRules cache_rules(const Engine& engine) {
   rules.window_share = engine.window_share;
   if (engine.scheduler != SchedulerKind::vllm_v1) return rules;
   rules.context_ranks = engine.context_ranks;
+  rules.compressed = engine.memory.compressed;
   rules.state_rows = (engine.prefix_caching ? 2 : 1) + engine.speculation.draft_tokens;
   return rules;
 }

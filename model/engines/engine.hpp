@@ -33,62 +33,65 @@ enum class SchedulerKind { vllm_v1, sglang, tensorrt_llm, static_batch, naive };
 /// What a user may set, with the engines' own names. Unset values come from the preset, the model
 /// and the GPU.
 struct EngineOverrides {
-  std::optional<double> gpu_memory_utilization{};  // SGLang: mem_fraction_static; TRT-LLM: of free
-  std::optional<std::int64_t> max_model_len{};
-  bool fit_model_len = false;  // max_model_len "auto": the longest that fits
-  std::optional<std::int64_t> max_num_seqs{};
-  std::optional<std::int64_t> max_num_batched_tokens{};  // SGLang: chunked_prefill_size
-  std::optional<std::int64_t> block_size{};
-  std::optional<KvReservation> kv_reservation{};
-  std::optional<std::int64_t> num_gpu_blocks_override{};
-  std::optional<Bytes> kv_cache_memory{};
-  std::optional<DType> kv_cache_dtype{};
-  std::optional<bool> enable_chunked_prefill{};
-  std::optional<bool> enable_prefix_caching{};
-  std::optional<bool> enforce_eager{};
-  std::optional<std::vector<std::int64_t>> cuda_graph_batch_sizes{};
-  std::optional<std::int64_t> cuda_graph_max_bs{};
-  std::optional<bool> cuda_graph_padding{};  // SGLang, TRT-LLM
-  std::optional<bool> async_scheduling{};
-  std::optional<bool> reserve_full_sequence{};  // vLLM scheduler_reserve_full_isl
-  std::optional<std::int64_t> long_prefill_token_threshold{};
-  std::optional<double> watermark{};
+  /// Share of the GPU's memory that the server may take, 0 to 1 (SGLang's mem_fraction_static,
+  /// which has its own meaning; TensorRT-LLM's free_gpu_memory_fraction, of what weights leave).
+  std::optional<double> gpu_memory_utilization{};
+  std::optional<std::int64_t> max_model_len{};  // tokens, prompt and output; unset: the model's
+  bool fit_model_len = false;                   // max_model_len "auto": the longest that fits
+  std::optional<std::int64_t> max_num_seqs{};  // sequences that run at once, per data-parallel rank
+  std::optional<std::int64_t> max_num_batched_tokens{};  // per step; SGLang: chunked_prefill_size
+  std::optional<std::int64_t> block_size{};              // tokens per KV block or page
+  std::optional<KvReservation> kv_reservation{};  // engines of ours: what a sequence reserves
+  std::optional<std::int64_t> num_gpu_blocks_override{};  // blocks, instead of the memory rule's
+  std::optional<Bytes> kv_cache_memory{};                 // per GPU, instead of the memory rule's
+  std::optional<DType> kv_cache_dtype{};                  // unset: the model's
+  std::optional<bool> enable_chunked_prefill{};           // prompts are split over steps
+  std::optional<bool> enable_prefix_caching{};            // K and V of equal beginnings are kept
+  std::optional<bool> enforce_eager{};  // no CUDA graphs: kernels are launched one by one
+  std::optional<std::vector<std::int64_t>> cuda_graph_batch_sizes{};  // sequences, ascending
+  std::optional<std::int64_t> cuda_graph_max_bs{};  // the largest that is captured
+  std::optional<bool> cuda_graph_padding{};     // SGLang, TensorRT-LLM: other batches are padded up
+  std::optional<bool> async_scheduling{};       // the host prepares a step while the GPU runs one
+  std::optional<bool> reserve_full_sequence{};  // vLLM's scheduler_reserve_full_isl
+  std::optional<std::int64_t> long_prefill_token_threshold{};  // most tokens of one prompt per step
+  std::optional<double> watermark{};  // share of blocks kept free when a request is admitted
   std::optional<QueueOrder> scheduling_policy{};
   std::optional<SamplingKind> sampling{};                 // unset: the model's default
-  std::optional<std::int64_t> max_prefill_tokens{};       // SGLang
-  std::optional<double> schedule_conservativeness{};      // SGLang
-  std::optional<bool> enable_mixed_chunk{};               // SGLang
-  std::optional<double> swa_full_tokens_ratio{};          // SGLang
-  std::optional<double> mamba_full_memory_ratio{};        // SGLang
-  std::optional<std::int64_t> scheduler_recv_interval{};  // SGLang
-  std::optional<std::int64_t> stream_interval{};
-  std::optional<std::int64_t> num_speculative_tokens{};
+  std::optional<std::int64_t> max_prefill_tokens{};       // SGLang: per step of prefill
+  std::optional<double> schedule_conservativeness{};      // SGLang: factor on what is reserved
+  std::optional<bool> enable_mixed_chunk{};               // SGLang: prefill and decode together
+  std::optional<double> swa_full_tokens_ratio{};          // SGLang: window pool to full pool
+  std::optional<double> mamba_full_memory_ratio{};        // SGLang: states to K and V, in bytes
+  std::optional<std::int64_t> scheduler_recv_interval{};  // SGLang: steps between two polls
+  std::optional<std::int64_t> stream_interval{};          // tokens between two messages
+  std::optional<std::int64_t> num_speculative_tokens{};   // drafts per step and sequence
   std::optional<DraftMethod> speculative_method{};
   std::optional<double> acceptance_rate{};  // per draft, if those before it were accepted
   std::optional<std::vector<double>> acceptance_by_position{};  // Speculation::acceptance
-  std::optional<Seconds> draft_pass_time{};
-  std::optional<std::int64_t> max_loras{};
-  std::optional<Seconds> lora_step_time{};
-  std::optional<Seconds> lora_adapter_time{};
-  std::optional<Bytes> kv_offloading_size{};  // host memory of all ranks together
-  std::optional<BytesPerSecond> kv_offloading_bandwidth{};
-  std::optional<Seconds> kv_offloading_latency{};
-  std::optional<CapacityPolicy> capacity_scheduler_policy{};  // TRT-LLM
-  std::optional<ChunkingPolicy> context_chunking_policy{};    // TRT-LLM
-  std::optional<std::int64_t> batch_wait_timeout_iters{};     // TRT-LLM
-  std::optional<double> batch_wait_max_tokens_ratio{};        // TRT-LLM
-  std::optional<All2All> all2all_backend{};                   // unset: the engine's
-  std::optional<double> expert_power_law{};                   // unset: experts are picked evenly
-  std::optional<bool> enable_eplb{};
-  std::optional<std::int64_t> num_redundant_experts{};
-  std::optional<std::int64_t> decode_context_parallel_size{};  // vLLM
+  std::optional<Seconds> draft_pass_time{};                     // of one draft, whatever the batch
+  std::optional<std::int64_t> max_loras{};                      // adapters in one batch
+  std::optional<Seconds> lora_step_time{};     // that a step with adapters takes longer
+  std::optional<Seconds> lora_adapter_time{};  // and for each adapter in it
+  std::optional<Bytes> kv_offloading_size{};   // host memory of all ranks together
+  std::optional<BytesPerSecond> kv_offloading_bandwidth{};    // per GPU, each way
+  std::optional<Seconds> kv_offloading_latency{};             // per transfer
+  std::optional<CapacityPolicy> capacity_scheduler_policy{};  // TensorRT-LLM
+  std::optional<ChunkingPolicy> context_chunking_policy{};    // TensorRT-LLM
+  std::optional<std::int64_t> batch_wait_timeout_iters{};     // TensorRT-LLM: steps a prompt waits
+  std::optional<double>
+      batch_wait_max_tokens_ratio{};         // TensorRT-LLM: of the budget, ends the wait
+  std::optional<All2All> all2all_backend{};  // unset: the engine's
+  std::optional<double> expert_power_law{};  // exponent of experts' popularity; unset: even
+  std::optional<bool> enable_eplb{};         // popular experts are moved and copied
+  std::optional<std::int64_t> num_redundant_experts{};         // copies over all ranks
+  std::optional<std::int64_t> decode_context_parallel_size{};  // vLLM: ranks that share a cache
   std::optional<std::int64_t> max_lora_rank{};                 // unset: no adapters in memory
-  std::optional<std::int64_t> speculative_eagle_topk{};        // SGLang
-  std::optional<std::int64_t> speculative_num_draft_tokens{};  // SGLang
+  std::optional<std::int64_t> speculative_eagle_topk{};        // SGLang: branches of a tree
+  std::optional<std::int64_t> speculative_num_draft_tokens{};  // SGLang: tokens of a tree
   std::optional<Bytes> draft_weight_bytes{};                   // of a draft model, whole
   std::optional<Bytes> draft_kv_bytes{};                       // and K and V of one token, whole
   std::optional<Bytes> overhead{};                             // textbook rule: fixed, per GPU
-  std::optional<Bytes> weight_bytes{};  // whole checkpoint; used only by the memory plan
+  std::optional<Bytes> weight_bytes{};  // whole checkpoint; only in the memory plan
 };
 
 /// Host-side time of one step, by physical term; not part of any kernel curve. A step takes max(GPU
@@ -118,8 +121,9 @@ struct HostOverhead {
 /// outputs (arXiv 2405.04434, section 2.1.2).
 enum class AbsorbedCopies {
   none,
-  dequantised,  // in the activations' format, if kv_b_proj is narrower (a view of it otherwise)
-  as_stored,    // in the format of kv_b_proj
+  dequantised,      // in the activations' format, if kv_b_proj is narrower (a view of it otherwise)
+  of_whole_scales,  // fp8 with a scale a tensor or channel stays; all else in the activations'
+                    // format
 };
 
 /// Constants of the memory rule, most of them from start-up logs; the engine's file has the reason
@@ -130,16 +134,24 @@ struct MemoryConstants {
   double forward_hidden = 4.0;          // and per token and hidden width
   bool keeps_expert_workspace = false;  // the fused-experts workspace outlives the forward pass
   std::int64_t expert_chunk = 0;        // most tokens that fused experts take at once; 0: any
-  Bytes compile_peak{};                 // scratch of a cold torch.compile, when graphs are on
-  Bytes non_torch_single{};             // CUDA context growth, cuBLAS workspace: one GPU
-  Bytes non_torch_multi{};              // plus NCCL buffers: several GPUs
-  Bytes non_torch_doubling{};           // and for each doubling of GPUs beyond two
-  Bytes graphs_base{};                  // CUDA graphs: fixed part,
-  Bytes graphs_per_layer{};             // and per layer of the stage
-  bool subtracts_graphs = false;        // whether the KV budget excludes a CUDA-graph estimate
-  bool whole_blocks = false;      // sequences hold whole blocks of every cache group, not tokens
-  std::int64_t null_blocks = 0;   // among the blocks counted; hold no tokens
-  bool prints_by_length = false;  // the log's KV tokens are its concurrency x max_model_len
+  /// The profile run holds a whole expert_chunk if experts are on data-parallel ranks.
+  bool profiles_whole_chunk = false;
+  std::int64_t low_latency_tokens = 0;  // that a rank dispatches at once; 0: max_num_batched_tokens
+  bool sparse_rebuilds_context = false;  // sparse latent attention profiles a context, too
+  std::int64_t fp4_width_step = 256;     // that widths of mxfp4 experts are padded to on Blackwell
+  Bytes compile_peak{};                  // scratch of a cold torch.compile, when graphs are on
+  Bytes non_torch_single{};              // CUDA context growth, cuBLAS workspace: one GPU
+  Bytes non_torch_multi{};               // plus NCCL buffers: several GPUs
+  Bytes non_torch_doubling{};            // and for each doubling of GPUs beyond two
+  Bytes graphs_base{};                   // CUDA graphs: fixed part,
+  Bytes graphs_per_layer{};              // and per layer of the stage
+  bool subtracts_graphs = false;         // whether the KV budget excludes a CUDA-graph estimate
+  bool whole_blocks = false;     // sequences hold whole blocks of every cache group, not tokens
+  std::int64_t null_blocks = 0;  // among the blocks counted; hold no tokens
+  CompressedBlocks compressed = CompressedBlocks::tuples;  // DeepSeek-V4's caches
+  bool prints_page_shares = false;  // the log weighs groups' blocks by CacheGroup::page_share
+  bool counts_steps_ahead = false;  // windows reserve for a step that is scheduled ahead, too
+  bool prints_by_length = false;    // the log's KV tokens are its concurrency x max_model_len
   /// What is kept of latent attention's W_UK and W_UV beside the matrix that they are of.
   AbsorbedCopies absorbed = AbsorbedCopies::none;
   Bytes residual{};              // root mean square of logged minus planned KV bytes, if fitted
@@ -241,6 +253,7 @@ struct EngineSetting {
   const Transformer& model;
   const Gpu& gpu;
   const Parallelism& parallel;
+  int minor = 0;  // the x of the version 0.x that was asked for, or of the preset's name
 };
 
 /// One engine in one range of versions.

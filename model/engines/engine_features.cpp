@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "base/error.hpp"
+#include "model/architecture/adapters.hpp"
 #include "model/architecture/weights.hpp"
 #include "model/cache/kv_cache.hpp"
 #include "model/engines/engine.hpp"
@@ -26,14 +27,15 @@ std::vector<double> acceptance_of_rate(double rate, std::int64_t drafts) {
 
 std::vector<double> resolve_acceptance(const EngineOverrides& overrides, std::int64_t drafts) {
   if (overrides.acceptance_rate && overrides.acceptance_by_position) {
-    throw UsageError("acceptance_rate: excludes acceptance_by_position; give one of them");
+    throw UsageError("`acceptance_rate`: excludes `acceptance_by_position`; give one of them");
   }
   if (overrides.acceptance_rate) {
     return acceptance_of_rate(*overrides.acceptance_rate, drafts);
   }
   if (!overrides.acceptance_by_position) {
     throw UsageError(
-        "num_speculative_tokens: requires acceptance_rate or acceptance_by_position, which depend "
+        "`num_speculative_tokens`: requires `acceptance_rate` or `acceptance_by_position`, which "
+        "depend "
         "on the text and have no default");
   }
   const std::vector<double>& acceptance = *overrides.acceptance_by_position;
@@ -41,8 +43,8 @@ std::vector<double> resolve_acceptance(const EngineOverrides& overrides, std::in
   if (std::ssize(acceptance) != drafts || !falls ||
       !std::all_of(acceptance.begin(), acceptance.end(), is_share)) {
     throw UsageError(
-        fmt::format("acceptance_by_position: expected {} non-increasing shares from 0 to 1 (one "
-                    "per num_speculative_tokens)",
+        fmt::format("`acceptance_by_position`: expected {} non-increasing shares from 0 to 1 (one "
+                    "per `num_speculative_tokens`)",
                     drafts));
   }
   return acceptance;
@@ -78,13 +80,14 @@ void resolve_tree(Speculation& speculation, const EngineOverrides& overrides) {
   if (speculation.topk == 1) return;
   if (!overrides.speculative_num_draft_tokens) {
     throw UsageError(
-        "speculative_eagle_topk: a tree requires speculative_num_draft_tokens, the tokens of it "
+        "`speculative_eagle_topk`: a tree requires `speculative_num_draft_tokens`, the tokens of "
+        "it "
         "that are verified");
   }
   speculation.tree_tokens = *overrides.speculative_num_draft_tokens;
   if (speculation.tree_tokens <= speculation.draft_tokens) {
     throw UsageError(fmt::format(
-        "speculative_num_draft_tokens: {} given, expected more than the {} of the longest path",
+        "`speculative_num_draft_tokens`: {} given, expected more than the {} of the longest path",
         speculation.tree_tokens, speculation.draft_tokens));
   }
 }
@@ -106,13 +109,36 @@ Speculation resolve_speculation(const EngineOverrides& overrides, const Transfor
   } else if (speculation.method == DraftMethod::draft_model) {
     if (!overrides.draft_weight_bytes) {
       throw UsageError(
-          "draft_pass_time: missing, expected the draft model's seconds per token (see roofcast "
+          "`draft_pass_time`: missing, expected the draft model's seconds per token (see roofcast "
           "estimate), or draft_weight_bytes, which each of its passes reads");
     }
     speculation.draft_pass =
         *overrides.draft_weight_bytes / static_cast<double>(parallel.tensor) / gpu.memory_bandwidth;
   }
   return speculation;
+}
+
+/// Adapters run as two kernels beside each matrix, which shrink its input to the rank and expand
+/// that to its output, of all adapters of the step at once, and one that clears what lies between
+/// (vLLM 0.26, lora/punica_wrapper/punica_gpu.py, add_lora_linear; lora/ops/triton_ops; after
+/// Punica, arXiv 2310.18547). Each takes a kernel's least time, and each adapter is read once.
+/// Neglects the arithmetic and their overlap with the matrices' own kernels
+/// (VLLM_LORA_ENABLE_DUAL_STREAM).
+LoraServing resolve_adapters(const EngineOverrides& given, const Transformer& model, const Gpu& gpu,
+                             const Parallelism& parallel) {
+  LoraServing lora{.max_loras = given.max_loras.value_or(1),
+                   .max_rank = given.max_lora_rank.value_or(0)};
+  if (lora.max_rank > 0) {
+    const auto layers = static_cast<std::int64_t>(model.layers.size());
+    const AdapterShape shape = adapter_shape(model, parallel, {0, layers});
+    const double bytes = bits_of(model.activation) / 8.0 * static_cast<double>(lora.max_rank);
+    lora.step =
+        static_cast<double>(shape.matrices) * (2.0 * gpu.floors.gemm + gpu.floors.memory_bound);
+    lora.adapter = Bytes{shape.elements_used * bytes} / gpu.memory_bandwidth;
+  }
+  lora.step = given.lora_step_time.value_or(lora.step);
+  lora.adapter = given.lora_adapter_time.value_or(lora.adapter);
+  return lora;
 }
 
 KvOffloading resolve_kv_offloading(const EngineOverrides& overrides, const Gpu& gpu,
@@ -126,7 +152,7 @@ KvOffloading resolve_kv_offloading(const EngineOverrides& overrides, const Gpu& 
                           .latency = overrides.kv_offloading_latency.value_or(host.latency)};
   if (!(offloading.bandwidth >= kSlowestLink && std::isfinite(offloading.bandwidth.value))) {
     throw UsageError(fmt::format(
-        "kv_offloading_bandwidth: {} bytes/s, expected at least {:g} ({} {} host_link)",
+        "`kv_offloading_bandwidth`: {} bytes/s, expected at least {:g} ({} {} host_link)",
         offloading.bandwidth.value, kSlowestLink.value, gpu.name, gpu.host ? "has a" : "has no"));
   }
   return offloading;
@@ -143,18 +169,15 @@ Seconds draft_pass_time(const Speculation& speculation, std::int64_t tokens) {
 void resolve_features(Engine& engine, const EngineOverrides& given, const Transformer& model,
                       const Gpu& gpu, const Parallelism& parallel) {
   engine.speculation = resolve_speculation(given, model, gpu, parallel);
-  engine.lora = {.max_loras = given.max_loras.value_or(1),
-                 .max_rank = given.max_lora_rank.value_or(0),
-                 .step = given.lora_step_time.value_or(Seconds{0}),
-                 .adapter = given.lora_adapter_time.value_or(Seconds{0})};
+  engine.lora = resolve_adapters(given, model, gpu, parallel);
   engine.kv_offloading = resolve_kv_offloading(given, gpu, parallel);
   if (engine.kv_offloading.on() && !engine.prefix_caching) {
     throw UsageError(
-        "kv_offloading_size: requires prefix caching, which finds the offloaded K and V");
+        "`kv_offloading_size`: requires prefix caching, which finds the offloaded K and V");
   }
   // Their prefixes are only of use with a state, which is not offloaded.
   if (engine.kv_offloading.on() && state_bytes_per_sequence(model).value > 0) {
-    throw UsageError("kv_offloading_size: not modelled for models with recurrent layers");
+    throw UsageError("`kv_offloading_size`: not modelled for models with recurrent layers");
   }
   if (!engine.speculation.on()) return;
   // vLLM schedules asynchronously with drafts of EAGLE and MTP since 0.14 (vllm-project/vllm pull
@@ -162,7 +185,7 @@ void resolve_features(Engine& engine, const EngineOverrides& given, const Transf
   // and TensorRT-LLM's are likewise theirs.
   if (engine.speculation.reads_hidden_states()) return;
   if (given.async_scheduling.value_or(false)) {
-    throw UsageError(fmt::format("async_scheduling: must be off with drafts of {}",
+    throw UsageError(fmt::format("`async_scheduling`: must be off with drafts of {}",
                                  name_of(engine.speculation.method)));
   }
   engine.async_scheduling = false;

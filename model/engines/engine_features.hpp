@@ -55,8 +55,8 @@ struct Speculation {
 /// its experts those that any of them is routed to, evenly.
 Seconds draft_pass_time(const Speculation& speculation, std::int64_t tokens);
 
-/// LoRA adapters. Their kernels are not modelled: a step that uses adapters takes `step` longer,
-/// plus `adapter` for each distinct one.
+/// LoRA adapters. A step that uses any takes `step` longer, plus `adapter` for each distinct one:
+/// by default what their kernels and matrices take of rank `max_rank`.
 struct LoraServing {
   std::int64_t max_loras = 1;  // distinct adapters in one step (vLLM's default)
   std::int64_t max_rank = 0;   // for which GPU memory is kept; 0: none is

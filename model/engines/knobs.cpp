@@ -167,9 +167,9 @@ std::vector<EngineKnob> memory_knobs() {
        .kind = length,
        .range = kAnyCount,
        .aliases = {"--context-length"},
-       .help = "longest sequence (default the model's); auto: that fits",
-       .effect = "Longest sequence, prompt and output together, in tokens; auto: the model's "
-                 "longest, or the longest that fits.",
+       .help = "context length (default: the model's); auto: as long as fits",
+       .effect = "Context length, prompt and output together, in tokens; auto: the model's, or the "
+                 "longest that fits.",
        .examples = {std::int64_t{8192}, "auto"},
        .get = get_model_len,
        .set = set_model_len,
@@ -180,8 +180,8 @@ std::vector<EngineKnob> memory_knobs() {
            .kind = count,
            .range = kAnyCount,
            .aliases = {"--max-running-requests", "--max-batch-size"},
-           .help = "sequences running at once",
-           .effect = "Most sequences that run at the same time.",
+           .help = "maximum concurrent sequences",
+           .effect = "Maximum number of sequences that run at the same time.",
            .examples = {std::int64_t{256}}}),
       knob<&O::max_num_batched_tokens, &Engine::max_num_batched_tokens>(
           {.flag = "max-num-batched-tokens",
@@ -208,7 +208,7 @@ std::vector<EngineKnob> memory_knobs() {
            .kind = choice,
            .owner = own_scheduler,
            .choice = {.placeholder = "HOW", .noun = "reservation", .names = kv_reservation_names()},
-           .help = "paged (default), or contiguous as before paging: max, pow2, oracle",
+           .help = "paged (default), or contiguous: max, pow2, oracle",
            .effect =
                "How a sequence takes room for K and V: block by block as it grows (paged), or "
                "all at once in one contiguous range, best fit: for max_model_len tokens "
@@ -227,12 +227,12 @@ std::vector<EngineKnob> memory_knobs() {
       unshown<&O::decode_context_parallel_size, &Engine::context_ranks>(
           {.flag = "decode-context-parallel-size",
            .key = "decode_context_parallel_size",
-           .group = features,
+           .group = scheduler,
            .kind = count,
            .range = {.min = 1, .max = kMaxDegree},
-           .owner = vllm_scheduler,
+           .owner = vllm_memory,
            .aliases = {"--dcp"},
-           .help = "tensor-parallel ranks that share each sequence's tokens (default 1)",
+           .help = "tensor-parallel ranks that share a sequence's KV cache (default 1)",
            .effect = "Tensor-parallel ranks among which the tokens of each sequence are divided, "
                      "where they would hold the same heads of K and V.",
            .examples = {std::int64_t{8}}}),
@@ -242,7 +242,7 @@ std::vector<EngineKnob> memory_knobs() {
            .kind = bytes,
            .range = kSomeBytes,
            .owner = vllm_memory,
-           .help = "KV budget per GPU, as 40GB or 40GiB; ignores utilisation",
+           .help = "KV cache per GPU (40GB, 40GiB), instead of the memory rule's",
            .effect =
                "Bytes for the KV cache on each GPU, instead of the amount from the memory rule.",
            .examples = {8589934592.0}}),
@@ -255,7 +255,7 @@ std::vector<EngineKnob> memory_knobs() {
                       .names = {"bf16", "fp16", "fp8"},
                       .takes_other_names = true,
                       .auto_unsets = true},
-           .help = "auto, bf16, fp16, fp8; if the engine has it fp4, int8, int4",
+           .help = "auto, bf16, fp16, fp8; in some engines fp4, int8, int4",
            .effect = "Number format of the KV cache.",
            .examples = {"fp8"}}),
   };
@@ -298,7 +298,7 @@ std::vector<EngineKnob> scheduler_knobs() {
            .kind = counts,
            .range = kGraphBatch,
            .aliases = {"--cuda-graph-bs", "--cuda-graph-bs-decode", "--cudagraph-capture-sizes"},
-           .help = "decode batches captured in CUDA graphs (default: the engine's)",
+           .help = "batch sizes captured in CUDA graphs (default: the engine's)",
            .effect = "Decode batch sizes that are captured in CUDA graphs; others are launched "
                      "kernel by kernel, or padded to the next (cuda_graph_padding).",
            .examples = {std::vector<double>{1, 2, 4, 8, 16, 32, 64, 128, 256}}}),
@@ -320,7 +320,7 @@ std::vector<EngineKnob> scheduler_knobs() {
            .group = scheduler,
            .kind = on_off,
            .owner = sglang_or_tensorrt_llm,
-           .help = "decode batches take the next captured size (SGLang: on, TensorRT-LLM: off)",
+           .help = "pad decode batches to the next captured size (SGLang: on, TensorRT-LLM: off)",
            .effect = "Whether a decode batch of another size is padded to the next captured one; "
                      "otherwise it is launched kernel by kernel.",
            .examples = {true}}),
@@ -338,7 +338,7 @@ std::vector<EngineKnob> scheduler_knobs() {
            .kind = on_off,
            .owner = vllm_scheduler,
            .only_schedules = true,
-           .help = "admit a request only when its whole sequence so far fits",
+           .help = "admit a request only if its whole prompt fits",
            .effect = "Whether a request is admitted only when blocks are free for its whole "
                      "sequence so far (its prompt; after a preemption also what it generated), not "
                      "only for its first chunk.",
@@ -399,7 +399,7 @@ std::vector<EngineKnob> scheduler_knobs() {
            .range = {.min = 0, .min_open = true},
            .owner = sglang,
            .only_schedules = true,
-           .help = "SGLang: higher reserves more for output (default 1)",
+           .help = "SGLang: factor on KV reserved for output (default 1)",
            .effect = "SGLang: factor on the share of the allowed output that is reserved at "
                      "admission.",
            .examples = {0.3}}),
@@ -410,9 +410,10 @@ std::vector<EngineKnob> scheduler_knobs() {
            .kind = share,
            .range = {.min = 0, .max = 1, .min_open = true},
            .owner = sglang,
-           .help = "SGLang: tokens of windowed layers, of the others' (0.8)",
-           .effect = "SGLang: tokens for which layers with attention windows have room, as a share "
-                     "of those of the other layers (gpt-oss, Llama 4, Gemma 4, MiMo-V2, Step-3.5).",
+           .help = "SGLang: sliding-window KV tokens per full-attention token (0.8)",
+           .effect =
+               "SGLang: tokens that the KV cache of sliding-window layers holds, as a share of "
+               "those of full-attention layers (gpt-oss, Llama 4, Gemma 4, MiMo-V2, Step-3.5).",
            .examples = {0.5}}),
       knob<&O::mamba_full_memory_ratio, &Engine::mamba_full_memory_ratio>(
           {.flag = "mamba-full-memory-ratio",
@@ -421,7 +422,7 @@ std::vector<EngineKnob> scheduler_knobs() {
            .kind = number,
            .range = {.min = 0, .min_open = true},
            .owner = sglang,
-           .help = "SGLang: memory of recurrent states to KV cache (0.9)",
+           .help = "SGLang: recurrent-state memory as a multiple of the KV cache (0.9)",
            .effect = "SGLang: memory for recurrent states, as a multiple of that for the KV cache.",
            .examples = {0.5}}),
       knob<&O::enable_mixed_chunk, &Engine::mixed_chunk>(
@@ -431,8 +432,8 @@ std::vector<EngineKnob> scheduler_knobs() {
            .kind = on_off,
            .owner = sglang,
            .only_schedules = true,
-           .help = "SGLang: decodes run together with prefill",
-           .effect = "SGLang: decodes run together with prefill batches.",
+           .help = "SGLang: mix decodes into prefill batches",
+           .effect = "SGLang: whether running decodes join prefill batches.",
            .examples = {true}}),
       knob<&O::scheduler_recv_interval, &Engine::recv_interval>(
           {.flag = "scheduler-recv-interval",
@@ -442,9 +443,10 @@ std::vector<EngineKnob> scheduler_knobs() {
            .range = {.min = 1, .max = static_cast<double>(kMaxRecvInterval)},
            .owner = sglang,
            .only_schedules = true,
-           .help = "SGLang: decode steps between looks for new requests (default 1)",
-           .effect = "SGLang: decode steps between two looks for new requests; those that arrive "
-                     "meanwhile wait for the next. A step with prompts is followed by a look.",
+           .help = "SGLang: decode steps between polls for new requests (default 1)",
+           .effect =
+               "SGLang: decode steps between two polls for new requests; those that arrive "
+               "meanwhile wait for the next poll. Every step with prompts is followed by one.",
            .examples = {std::int64_t{10}}}),
       knob<&O::stream_interval, &Engine::stream_interval>(
           {.flag = "stream-interval",
@@ -453,10 +455,10 @@ std::vector<EngineKnob> scheduler_knobs() {
            .kind = count,
            .range = kAnyCount,
            .only_schedules = true,
-           .help = "tokens in one chunk that a client receives (default 1): changes gaps alone",
-           .effect = "Tokens that the server collects before it sends a client the next chunk, "
-                     "after the first token. Changes the gaps between chunks (ITL), neither TTFT "
-                     "nor TPOT.",
+           .help = "tokens per streamed chunk (default 1); affects ITL only",
+           .effect =
+               "Tokens that the server collects before it streams the next chunk, after the "
+               "first token. Affects the gaps between chunks (ITL), but neither TTFT nor TPOT.",
            .examples = {std::int64_t{10}}}),
       knob<&O::capacity_scheduler_policy, &Engine::capacity_policy>(
           {.flag = "capacity-scheduler-policy",
@@ -467,7 +469,7 @@ std::vector<EngineKnob> scheduler_knobs() {
            .only_schedules = true,
            .choice = {.placeholder = "POLICY", .noun = "policy", .names = capacity_policy_names()},
            .help = "TensorRT-LLM: GUARANTEED_NO_EVICT (default), MAX_UTILIZATION, STATIC_BATCH",
-           .effect = "TensorRT-LLM: how the KV blocks limit which requests are active.",
+           .effect = "TensorRT-LLM: which requests may be active, given the free KV blocks.",
            .examples = {"MAX_UTILIZATION"}}),
       knob<&O::context_chunking_policy, &Engine::chunking_policy>(
           {.flag = "context-chunking-policy",
@@ -490,7 +492,7 @@ std::vector<EngineKnob> scheduler_knobs() {
            .owner = tensorrt_llm,
            .only_schedules = true,
            .partner = "batch-wait-max-tokens-ratio",
-           .help = "TensorRT-LLM: iterations that prompts wait for more of them (default 0)",
+           .help = "TensorRT-LLM: iterations a prompt waits for others to join (default 0)",
            .effect =
                "TensorRT-LLM: iterations for which prompts wait, while others generate, until "
                "batch_wait_max_tokens_ratio of the token budget is filled.",
@@ -553,7 +555,7 @@ std::vector<EngineKnob> feature_knobs() {
                       .names = all2all_names(),
                       .takes_other_names = true},
            .aliases = {"--moe-a2a-backend"},
-           .help = "how experts' tokens travel between data-parallel ranks: "
+           .help = "all-to-all between expert-parallel ranks: "
                    "allgather_reducescatter (vLLM, SGLang), deepep_high_throughput, "
                    "deepep_low_latency, deepep (TensorRT-LLM)",
            .effect = "How tokens reach experts on other data-parallel ranks: gathered by all, sent "
@@ -566,22 +568,20 @@ std::vector<EngineKnob> feature_knobs() {
            .group = scheduler,
            .kind = number,
            .range = {.min = 0.01, .max = 10},
-           .help = "exponent of a power law of the experts' picks, where times were measured with "
-                   "it (default: picked evenly)",
-           .effect = "How unevenly experts are picked: the exponent of a power law of their picks, "
-                     "for profiles whose experts were timed with it (1.01 and 1.2 in "
-                     "aiconfigurator's tables); otherwise the busiest rank's share follows from "
-                     "it. Default: evenly.",
+           .help = "exponent of the power law of expert popularity (default: evenly popular)",
+           .effect = "How unevenly tokens are routed: the exponent of the power law of expert "
+                     "popularity. Curves timed with it are used where the profile has them (1.01 "
+                     "and 1.2 in aiconfigurator's tables); otherwise the busiest rank's share "
+                     "follows from it. Default: evenly.",
            .examples = {1.2}}),
       unshown<&O::enable_eplb, &Engine::balances_experts>(
           {.flag = "enable-eplb",
            .key = "enable_eplb",
            .group = scheduler,
            .kind = on_off,
-           .help = "experts are moved and copied by how often they are picked",
-           .effect =
-               "Whether experts are placed on ranks by how often they are picked, so that the "
-               "busiest rank has less to do (EPLB).",
+           .help = "balance experts over ranks by popularity (EPLB)",
+           .effect = "Whether experts are placed on ranks, and copied, by popularity, so that the "
+                     "busiest rank has less to do (EPLB).",
            .examples = {true}}),
       knob<&O::num_redundant_experts>(
           {.flag = "num-redundant-experts",
@@ -590,9 +590,9 @@ std::vector<EngineKnob> feature_knobs() {
            .kind = count,
            .range = {.min = 0, .max = kMaxRedundantExperts},
            .aliases = {"--ep-num-redundant-experts"},
-           .help = "copies of experts in each layer beyond one of each (default 0)",
-           .effect = "Copies of experts that each layer has beyond one of each, spread over the "
-                     "expert-parallel ranks: they take memory, and those picked most have several.",
+           .help = "redundant expert copies per layer (default 0)",
+           .effect = "Expert copies per layer beyond one of each, spread over the expert-parallel "
+                     "ranks: they take memory and relieve the most popular experts.",
            .examples = {std::int64_t{32}}}),
       knob<&O::num_speculative_tokens>({.flag = "num-speculative-tokens",
                                         .key = "num_speculative_tokens",
@@ -622,7 +622,7 @@ std::vector<EngineKnob> feature_knobs() {
            .range = kAnyShare,
            .owner = prefix_cache,
            .partner = "num-speculative-tokens",
-           .help = "of each draft token, given that those before it are accepted",
+           .help = "acceptance probability per draft token, given those before it",
            .effect = "Probability that a draft token is accepted, given that those before it are "
                      "accepted.",
            .examples = {0.7}}),
@@ -634,7 +634,7 @@ std::vector<EngineKnob> feature_knobs() {
            .range = kAnyShare,
            .owner = prefix_cache,
            .partner = "num-speculative-tokens",
-           .help = "alternatively: share of decodes that accept each position",
+           .help = "or, by position: share of decodes that accept up to it",
            .effect = "Alternatively, by position: the share of decodes that accept all draft "
                      "tokens up to it (vLLM's per-position acceptance rate).",
            .examples = {std::vector<double>{0.8, 0.6, 0.4}}}),
@@ -657,7 +657,7 @@ std::vector<EngineKnob> feature_knobs() {
            .range = {.min = 1, .max = static_cast<double>(kMaxDrafts)},
            .owner = KnobOwner::sglang,
            .partner = "num-speculative-tokens",
-           .help = "branches of a tree of drafts (default 1: a chain)",
+           .help = "branches of the draft tree (default 1: a chain)",
            .effect = "Branches that each pass of the draft adds to a tree; 1: a chain of drafts.",
            .examples = {std::int64_t{4}}}),
       knob<&O::speculative_num_draft_tokens>(
@@ -668,7 +668,7 @@ std::vector<EngineKnob> feature_knobs() {
            .range = {.min = 1, .max = static_cast<double>(kMaxDrafts)},
            .owner = KnobOwner::sglang,
            .partner = "speculative-eagle-topk",
-           .help = "tokens of the tree that a decode verifies",
+           .help = "tokens per verified draft tree",
            .effect = "Tokens of a tree of drafts that one decode verifies, its first included.",
            .examples = {std::int64_t{8}}}),
       knob<&O::draft_weight_bytes>({.flag = "draft-weight-bytes",
@@ -713,15 +713,16 @@ std::vector<EngineKnob> feature_knobs() {
                                 .group = features,
                                 .kind = time,
                                 .range = kUpToAnHour,
-                                .help = "added to steps with adapters (default 0)",
-                                .effect = "Time added to a step with adapters.",
+                                .help = "added to steps with adapters (default by max-lora-rank)",
+                                .effect = "Time added to a step with adapters. Default: the least "
+                                          "time of their kernels, if max_lora_rank is given.",
                                 .examples = {0.0005}}),
       knob<&O::lora_adapter_time>({.flag = "lora-adapter-time",
                                    .key = "lora_adapter_time_s",
                                    .group = features,
                                    .kind = time,
                                    .range = kUpToAnHour,
-                                   .help = "added per distinct adapter (default 0)",
+                                   .help = "added per distinct adapter (default by max-lora-rank)",
                                    .effect = "Time added to a step per distinct adapter in it.",
                                    .examples = {0.0001}}),
       knob<&O::kv_offloading_size>(
@@ -801,7 +802,7 @@ void check_order(const EngineOverrides& overrides, const EnginePreset& preset) {
   if (std::ranges::find(preset.orders, order) != preset.orders.end()) return;
   std::vector<std::string_view> expected;
   for (const QueueOrder one : preset.orders) expected.push_back(name_of(one));
-  throw UsageError(fmt::format("scheduling_policy: {} given for {}, expected {}", name_of(order),
+  throw UsageError(fmt::format("`scheduling_policy`: {} given for {}, expected {}", name_of(order),
                                preset.name, alternatives(expected)));
 }
 
@@ -898,7 +899,7 @@ const EngineKnob* find_knob_by_key(std::string_view key) {
 }
 
 std::string knob_name(const EngineKnob& knob) {
-  std::string name(knob.flag);
+  std::string name = fmt::format("`{}`", knob.flag);
   std::ranges::replace(name, '-', '_');
   return name;
 }
@@ -907,14 +908,6 @@ std::optional<double> number_in(const KnobValue& value) {
   if (const auto* count = std::get_if<std::int64_t>(&value)) return static_cast<double>(*count);
   if (const auto* number = std::get_if<double>(&value)) return *number;
   return std::nullopt;
-}
-
-void refuse_scheduling_knobs(const EngineOverrides& overrides) {
-  for (const EngineKnob& knob : engine_knobs()) {
-    if (!knob.only_schedules || !knob.get(overrides)) continue;
-    throw UsageError(fmt::format(
-        "{}: would change nothing here, it only affects which requests run when", knob_name(knob)));
-  }
 }
 
 void take_overrides(EngineOverrides& knobs, const EngineOverrides& given) {

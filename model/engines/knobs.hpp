@@ -122,10 +122,6 @@ std::optional<double> number_in(const KnobValue& value);
 /// Throws UsageError naming the first knob that is out of range, or that this engine does not have.
 void check_overrides(const EngineOverrides& overrides, const EnginePreset& preset);
 
-/// Throws UsageError naming the first given knob that only schedules: for questions in which
-/// nothing is scheduled.
-void refuse_scheduling_knobs(const EngineOverrides& overrides);
-
 /// Overwrites knobs in `knobs` with those that are set in `given`.
 void take_overrides(EngineOverrides& knobs, const EngineOverrides& given);
 

@@ -49,13 +49,13 @@ HostOverhead own_host(const Gpu& gpu) {
 void resolve_reservation(Engine& engine, const EngineSetting& setting) {
   if (engine.kv_reservation == KvReservation::paged) return;
   const auto refuse = [&](const char* other, const char* why) {
-    throw UsageError(fmt::format("kv_reservation: {} given with {}, which {}",
+    throw UsageError(fmt::format("`kv_reservation`: {} given with {}, which {}",
                                  name_of(engine.kv_reservation), other, why));
   };
   if (setting.given.enable_prefix_caching.value_or(false)) {
-    refuse("enable_prefix_caching", "shares blocks");
+    refuse("`enable_prefix_caching`", "shares blocks");
   }
-  if (setting.given.kv_offloading_size) refuse("kv_offloading_size", "moves blocks");
+  if (setting.given.kv_offloading_size) refuse("`kv_offloading_size`", "moves blocks");
   engine.prefix_caching = false;
   if (!setting.given.block_size) engine.block_size = 1;
 }
@@ -84,7 +84,7 @@ void resolve_static(Engine& engine, const EngineSetting& setting) {
 void resolve_naive(Engine& engine, const EngineSetting& setting) {
   if (engine.max_num_seqs != 1) {
     throw UsageError(
-        fmt::format("max_num_seqs: {} given, expected 1: {} runs one request at a time",
+        fmt::format("`max_num_seqs`: {} given, expected 1: {} runs one request at a time",
                     engine.max_num_seqs, engine.name));
   }
   if (!setting.given.max_num_batched_tokens) engine.max_num_batched_tokens = engine.max_model_len;

@@ -21,7 +21,7 @@ namespace {
 MemoryConstants memory_of_sglang() {
   return {.non_torch_single = gib(0.51),
           .non_torch_multi = gib(1.53),
-          .absorbed = AbsorbedCopies::as_stored,
+          .absorbed = AbsorbedCopies::of_whole_scales,
           .residual = gib(2.0),
           .source = "free memory at start in vLLM 0.19 logs; the rule itself is SGLang's"};
 }
@@ -63,7 +63,8 @@ int attention_ranks(const Transformer& model, const Parallelism& parallel) {
 /// SGLang's default mem_fraction_static: (memory - reserved) / memory, to three digits, where
 /// reserved MiB = 512 + 1.5 * max(chunked prefill, 2048) + 2 * largest graph + 1024 * tp * pp / 8,
 /// and at least 10 GiB on GPUs of more than 60 GiB. Data-parallel attention counts the chunks of
-/// all its ranks and adds 3 * largest graph * dp, 1.5 times that for graphs above 300.
+/// all its ranks and adds 3 * largest graph * dp, 1.5 times that for graphs above 300. DeepEP's
+/// buffers take 2 GiB more where decodes are captured (0.5.15, reserve_for_deepep_a2a_mb).
 double memory_fraction(const Gpu& gpu, const Engine& engine, std::int64_t largest_graph,
                        const Parallelism& parallel, int ranks) {
   const double mib = gpu.memory_visible.value / kMiB;
@@ -74,13 +75,15 @@ double memory_fraction(const Gpu& gpu, const Engine& engine, std::int64_t larges
                     2.0 * graph + 1024.0 * parallel.tensor * ranks * parallel.pipeline / 8.0;
   if (ranks > 1) reserved += (largest_graph > 300 ? 4.5 : 3.0) * graph * ranks;
   if (mib > 60.0 * 1024) reserved = std::max(reserved, 10.0 * 1024);
+  if (engine.all2all != All2All::allgather_reducescatter && engine.cuda_graphs) reserved += 2048;
   return std::round((mib - reserved) / mib * 1000.0) / 1000.0;
 }
 
 /// Models whose layers with windows have a pool of their own (0.5.15 configs/model_config.py,
-/// is_hybrid_swa_model; DeepSeek-V4, also among them, has a layout of its own). Others, Gemma 2 and
-/// 3 and Mistral among them, keep every token in every layer.
+/// is_hybrid_swa_model). Others, Gemma 2 and 3 and Mistral among them, keep every token in every
+/// layer.
 bool has_window_pool(const Transformer& model) {
+  if (has_compressed_cache(model)) return true;
   constexpr std::string_view kModels[] = {"Llama4ForConditionalGeneration",
                                           "GptOssForCausalLM",
                                           "MiMoV2FlashForCausalLM",
@@ -122,7 +125,9 @@ void resolve_states(Engine& engine, const EngineSetting& setting) {
 
 void resolve_pools(Engine& engine, const EngineSetting& setting) {
   resolve_states(engine, setting);
-  if (setting.model.architecture.starts_with("DeepseekV4")) return;
+  if (has_compressed_cache(setting.model) && !setting.given.swa_full_tokens_ratio) {
+    engine.swa_full_tokens_ratio = 0.1;  // 0.5.15, arg_groups/overrides.py
+  }
   engine.window_share = has_window_pool(setting.model) ? engine.swa_full_tokens_ratio : 1.0;
   engine.memory.whole_blocks = true;
 }
@@ -148,24 +153,27 @@ void resolve_sglang(Engine& engine, const EngineSetting& setting) {
   const EngineOverrides& given = setting.given;
   const int ranks = attention_ranks(setting.model, setting.parallel);
   const SglangTier& tier = tier_of(setting.gpu);
+  const bool compressed = has_compressed_cache(setting.model);
+  if (compressed && !given.block_size) engine.block_size = 256;  // 0.5.15, arg_groups/overrides.py
   if (setting.parallel.pipeline > 1) {  // 0.5.15, event_loop_pp does not overlap
     if (given.async_scheduling.value_or(false)) {
-      throw UsageError("async_scheduling: must be off with pipeline stages, where SGLang has none");
+      throw UsageError(
+          "`async_scheduling`: must be off with pipeline stages, where SGLang has none");
     }
     engine.async_scheduling = false;
   }
   if (!given.max_num_batched_tokens) engine.max_num_batched_tokens = tier.chunked_prefill / ranks;
   if (engine.chunked_prefill && engine.max_num_batched_tokens % engine.block_size != 0) {
-    throw UsageError(
-        fmt::format("max_num_batched_tokens: {}, expected a multiple of block_size ({}): SGLang "
-                    "splits prompts at chunked_prefill_size, in whole pages",
-                    engine.max_num_batched_tokens, engine.block_size));
+    throw UsageError(fmt::format(
+        "`max_num_batched_tokens`: {}, expected a multiple of `block_size` ({}): SGLang "
+        "splits prompts at chunked_prefill_size, in whole pages",
+        engine.max_num_batched_tokens, engine.block_size));
   }
   if (given.num_speculative_tokens) {
     // 0.5.15, arg_groups/speculative_hook.py: unless max_running_requests is given.
     if (!given.max_num_seqs) engine.max_num_seqs = kSglangSequencesWithDrafts;
     if (engine.mixed_chunk) {
-      throw UsageError("enable_mixed_chunk: SGLang switches it off with drafts");
+      throw UsageError("`enable_mixed_chunk`: SGLang switches it off with drafts");
     }
   }
   if (ranks > 1 && !given.schedule_conservativeness) engine.schedule_conservativeness = 0.3;

@@ -85,10 +85,10 @@ void resolve_pytorch_graphs(Engine& engine, const EngineSetting& setting) {
 void resolve_tensorrt_llm(Engine& engine, const EngineSetting& setting) {
   if (!engine.exact_graphs) resolve_pytorch_graphs(engine, setting);
   if (engine.chunked_prefill && engine.max_num_batched_tokens < engine.block_size) {
-    throw UsageError(
-        fmt::format("max_num_batched_tokens: {} given, expected at least tokens_per_block ({}): "
-                    "prompts are split in multiples of it",
-                    engine.max_num_batched_tokens, engine.block_size));
+    throw UsageError(fmt::format(
+        "`max_num_batched_tokens`: {} given, expected at least `tokens_per_block` ({}): "
+        "prompts are split in multiples of it",
+        engine.max_num_batched_tokens, engine.block_size));
   }
 }
 

@@ -39,11 +39,19 @@ constexpr int kFirstV1Minor = 8;
 /// One block serves as "no block"; it holds no tokens.
 constexpr std::int64_t kNullBlocks = 1;
 
-/// Tokens that the fused experts take at once (vllm/envs.py, VLLM_FUSED_MOE_CHUNK_SIZE): 64 x
-/// 1,024, later 16 x 1,024, gone with vllm-project/vllm pull 34086 (0.19's source has no chunks).
-/// When it was lowered is not known; assumed with 0.14.
-constexpr std::int64_t kExpertChunk = 65536;
-constexpr std::int64_t kLaterExpertChunk = 16384;
+/// Tokens that the fused experts take at once (vllm/envs.py, VLLM_FUSED_MOE_CHUNK_SIZE): 32,768 up
+/// to 0.11; 16,384 from 0.12 on, of which the profile run then holds exactly so many with experts
+/// on data-parallel ranks (vllm-project/vllm pull 27426 of 2025-11-21, modular_kernel.py,
+/// _allocate_buffers); gone with 0.18 (pull 34086 of 2026-03-12).
+constexpr std::int64_t kFirstExpertChunk = 32768;
+constexpr std::int64_t kExpertChunk = 16384;
+
+/// Tokens of each rank that a low-latency dispatch takes at once (vllm/envs.py,
+/// VLLM_MOE_DP_CHUNK_SIZE), up to 0.19; from 0.20 on these are the default of
+/// max_num_batched_tokens with such a dispatch, all of which it takes (pull 39107 of 2026-04-14:
+/// config/scheduler.py, DEFAULT_MAX_NUM_BATCHED_TOKENS_FOR_BATCHED_DP; config/parallel.py,
+/// use_batched_dp_moe).
+constexpr std::int64_t kLowLatencyTokens = 256;
 
 /// NCCL and custom all-reduce buffers: the constants are from Hopper with NVLink; start-up logs of
 /// other cards print 0.2 to 1.8 GiB (0.10 to 0.29). Assumption: about half of that range.
@@ -69,7 +77,6 @@ constexpr std::string_view kStartUpLogs = "start-up logs of the engine against t
 /// 0.95, 1.70 and 1.74) and its residual.
 MemoryConstants memory_of_vllm_0_11() {
   return {.logits_bytes = 38.4,
-          .expert_chunk = kExpertChunk,
           .non_torch_single = gib(0.109),
           .non_torch_multi = gib(0.55),
           .graphs_base = gib(0.43),
@@ -116,11 +123,6 @@ MemoryConstants memory_of_vllm_0_29() {
           .residual_other_links = kOtherLinksResidual,
           .residual_source = kStartUpLogs,
           .source = "vLLM 0.26 to 0.29 start-up logs"};
-}
-
-MemoryConstants with_chunks(MemoryConstants constants, std::int64_t tokens) {
-  constants.expert_chunk = tokens;
-  return constants;
 }
 
 /// 0.21 to 0.26: as 0.29, but its graphs are those of 0.19: 1.0 GiB for gpt-oss-120b (36 layers) on
@@ -200,39 +202,80 @@ void check_context_ranks(const Engine& engine, const EngineSetting& setting) {
     const CacheNeed need = cache_need(layer, setting.model, engine.kv_cache_dtype, 1);
     if (need.per_sequence.value > 0 || keeps_window(need.span)) {
       throw UsageError(
-          "decode_context_parallel_size: not modelled for layers with windows or states");
+          "`decode_context_parallel_size`: not modelled for layers with windows or states");
     }
   }
   if (copies % engine.context_ranks != 0 || copies < engine.context_ranks) {
-    throw UsageError(fmt::format(
-        "decode_context_parallel_size: {} given, expected a divisor of the {} ranks that hold the "
-        "same heads of K and V",
-        engine.context_ranks, std::max<std::int64_t>(copies, 1)));
+    throw UsageError(
+        fmt::format("`decode_context_parallel_size`: {} given, expected a divisor of the {} ranks "
+                    "that hold the "
+                    "same heads of K and V",
+                    engine.context_ranks, std::max<std::int64_t>(copies, 1)));
   }
 }
 
-/// Tokens in a block of latent attention that the chosen backend wants, where the user sets none
-/// (0.11 and 0.19, platforms/cuda.py, check_and_update_config): sparse attention runs on FlashMLA's
-/// sparse kernels, 64; Hopper with a narrow cache on FlashMLA, 64, else on FlashAttention 3 with
-/// the default 16; Blackwell up to 0.13 on CUTLASS, 128, then on FlashInfer's kernels, 32 (GB300
-/// start-ups of 0.21 print 3,098,848 tokens, a multiple of 32 and not of 64).
-void resolve_latent_blocks(Engine& engine, const EngineSetting& setting, std::int64_t blackwell) {
-  if (setting.given.block_size || setting.model.layers.empty()) return;
-  const auto* latent = std::get_if<LatentAttention>(&setting.model.layers.front().mixer);
-  if (latent == nullptr) return;
+/// Tokens in a block of latent attention, which the chosen backend decides where the user does not.
+/// Up to 0.17 (platforms/cuda.py, check_and_update_config): on Hopper FlashMLA, 64, whatever the
+/// cache's format; on Blackwell CUTLASS, 128, from 0.15 on FlashInfer, 64 (vllm-project/vllm pull
+/// 32615 of 2026-01-19). From 0.18 on (pull 35122 of 2026-03-09; platforms/interface.py,
+/// update_block_size_for_backend) 16 or else the least that the backend supports: Hopper's
+/// FlashAttention 3, which takes a 16-bit cache only, 16, else FlashMLA, 64; FlashInfer 32 (GB300
+/// start-ups of 0.21 print 3,098,848 tokens, a multiple of 32 and not of 64). FlashInfer's kernels
+/// are of keys with 128 elements beside the rotary ones; others stay with CUTLASS. Sparse
+/// attention: 64, of FlashMLA's sparse kernels and of the indexer's cache.
+std::int64_t latent_block(const LatentAttention& latent, const Engine& engine,
+                          const EngineSetting& setting) {
+  constexpr std::int64_t kFlashMla = 64, kCutlass = 128;
   const std::string_view capability = setting.gpu.compute_capability;
-  if (latent->span.kind == AttentionSpan::Kind::sparse) {
-    engine.block_size = 64;
-  } else if (capability.starts_with("9.") && bits_of(engine.kv_cache_dtype) == 8) {
-    engine.block_size = 64;
-  } else if (capability.starts_with("10.")) {
-    engine.block_size = blackwell;
-  }
+  const bool hopper = capability.starts_with("9.");
+  const bool blackwell = capability.starts_with("10.");
+  const bool refactored = setting.minor >= 18;
+  if (latent.span.kind == AttentionSpan::Kind::sparse) return kFlashMla;
+  if (hopper && (!refactored || bits_of(engine.kv_cache_dtype) == 8)) return kFlashMla;
+  if (!blackwell) return engine.block_size;
+  if (setting.minor < 15 || latent.nope_dim != 128) return kCutlass;
+  return refactored ? 32 : 64;
+}
+
+/// DeepSeek-V4's compressed caches come in blocks of 256 tokens ("Setting kv cache block size to
+/// 256 for DEEPSEEK_SPARSE_SWA backend", printed by 0.26).
+void resolve_latent_blocks(Engine& engine, const EngineSetting& setting) {
+  if (setting.given.block_size || setting.model.layers.empty()) return;
+  if (has_compressed_cache(setting.model)) engine.block_size = 256;
+  const auto* latent = std::get_if<LatentAttention>(&setting.model.layers.front().mixer);
+  if (latent != nullptr) engine.block_size = latent_block(*latent, engine, setting);
+}
+
+/// What the profile run holds and how blocks are counted, by version. DeepSeek-V4's blocks changed
+/// with vllm-project/vllm pulls 44454 (2026-06-07) and 48993 (2026-07-22), their weights in the
+/// printed concurrency went with 48317 (2026-07-21), and windows reserve for the step ahead since
+/// 47728 (2026-07-08), here from 0.26 (whether 0.25 has it is not known). Sparse latent attention
+/// rebuilds a context in it since its pass belongs to the layer and not to the backend
+/// (vllm-project/vllm pull 33284 of 2026-01-30; the branch of 0.16 was cut on 2026-02-08).
+void resolve_profile_run(MemoryConstants& constants, int minor) {
+  constants.expert_chunk = minor <= 11 ? kFirstExpertChunk : minor <= 17 ? kExpertChunk : 0;
+  constants.profiles_whole_chunk = minor >= 12 && minor <= 17;
+  constants.low_latency_tokens = minor < 20 ? kLowLatencyTokens : 0;
+  constants.sparse_rebuilds_context = minor >= 16;
+  constants.compressed = minor < 23   ? CompressedBlocks::tuples
+                         : minor < 27 ? CompressedBlocks::slots
+                                      : CompressedBlocks::overlaid;
+  constants.prints_page_shares = minor < 27;
+  constants.counts_steps_ahead = minor >= 26;
+  constants.fp4_width_step = minor < 27 ? 256 : 128;
+}
+
+/// Whether experts of data-parallel ranks take their tokens in batches of equal length (0.20,
+/// config/parallel.py, use_batched_dp_moe).
+bool batches_experts(const Engine& engine, const Parallelism& parallel) {
+  return engine.all2all == All2All::deepep_low_latency && parallel.expert_parallel &&
+         parallel.data > 1;
 }
 
 void resolve_vllm_0_29(Engine& engine, const EngineSetting& setting) {
   check_context_ranks(engine, setting);
-  resolve_latent_blocks(engine, setting, 32);
+  resolve_latent_blocks(engine, setting);
+  resolve_profile_run(engine.memory, setting.minor);
   resolve_vllm_batch(engine, setting);
   resolve_vllm_graphs(engine, setting, 16);  // 0.19: 51 sizes to 512 (start-up dump)
   if (!setting.given.sampling) engine.sampling = setting.model.sampling;
@@ -251,7 +294,6 @@ void resolve_vllm_to_0_13(Engine& engine, const EngineSetting& setting) {
   // MambaModelConfig: "without support for prefix caching: disabling"; printed by 0.13.0 for
   // Qwen3-Next).
   if (is_recurrent(setting.model)) engine.prefix_caching = false;
-  resolve_latent_blocks(engine, setting, 128);
   resolve_vllm_graphs(engine, setting, 8);  // 67 sizes to 512
   if (setting.parallel.tensor * setting.parallel.pipeline == 1) return;
   engine.host.step_base = engine.host.step_base + kRanksStep;
@@ -311,7 +353,7 @@ std::vector<EnginePreset> vllm_presets() {
        .last_compared = 18,
        .cache_dtypes = cache_dtypes(),
        .defaults = {.reserve_full_sequence = false,
-                    .memory = with_chunks(memory_of_vllm_0_19(), kLaterExpertChunk),
+                    .memory = memory_of_vllm_0_19(),
                     .host = host_of_vllm()},
        .on_large_gpu = kVllmLargeBatch,
        .resolve = resolve_vllm},
@@ -324,7 +366,7 @@ std::vector<EnginePreset> vllm_presets() {
        .defaults = {.reserve_full_sequence = false,
                     .chunked_layers = ChunkedLayers::as_full,
                     .sorts_logits = true,
-                    .memory = with_chunks(memory_of_vllm_0_11(), kLaterExpertChunk),
+                    .memory = memory_of_vllm_0_11(),
                     .host = host_of_vllm_over_http()},
        .on_large_gpu = kVllmLargeBatch,
        .resolve = resolve_vllm},
@@ -381,6 +423,10 @@ void resolve_vllm_batch(Engine& engine, const EngineSetting& setting) {
       engine.max_num_batched_tokens = large->max_num_batched_tokens;
     }
   }
+  if (!given.max_num_batched_tokens && setting.minor >= 20 &&
+      batches_experts(engine, setting.parallel)) {
+    engine.max_num_batched_tokens = kLowLatencyTokens;
+  }
   if (!given.max_num_batched_tokens) {
     if (!engine.chunked_prefill) {
       engine.max_num_batched_tokens = std::max(engine.max_num_batched_tokens, engine.max_model_len);
@@ -392,15 +438,15 @@ void resolve_vllm_batch(Engine& engine, const EngineSetting& setting) {
     engine.max_num_seqs = std::min(engine.max_num_seqs, engine.max_num_batched_tokens);
   }
   if (engine.max_num_batched_tokens < engine.max_num_seqs) {
-    throw UsageError(
-        fmt::format("max_num_batched_tokens: {} {}, expected at least max_num_seqs ({}), so that "
-                    "every running sequence gets a token per step",
-                    engine.max_num_batched_tokens,
-                    given.max_num_batched_tokens ? "given" : "by default", engine.max_num_seqs));
+    throw UsageError(fmt::format(
+        "`max_num_batched_tokens`: {} {}, expected at least `max_num_seqs` ({}), so that "
+        "every running sequence gets a token per step",
+        engine.max_num_batched_tokens, given.max_num_batched_tokens ? "given" : "by default",
+        engine.max_num_seqs));
   }
   if (!engine.chunked_prefill && engine.max_num_batched_tokens < engine.max_model_len) {
     throw UsageError(fmt::format(
-        "max_num_batched_tokens: {} given, expected at least max_model_len ({}) when chunked "
+        "`max_num_batched_tokens`: {} given, expected at least `max_model_len` ({}) when chunked "
         "prefill is off",
         engine.max_num_batched_tokens, engine.max_model_len));
   }

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <cctype>
+#include <iterator>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string_view>
 
 #include "base/error.hpp"
@@ -39,6 +41,7 @@ std::string_view without_organisation(std::string_view name) {
   return slash == std::string_view::npos ? name : name.substr(slash + 1);
 }
 
+/// Whether the entry has this name, without an organisation.
 bool is_called(const CatalogueEntry& entry, std::string_view name) {
   const std::string wanted = letters_and_digits(name);
   const auto same = [&](std::string_view known) {
@@ -48,9 +51,74 @@ bool is_called(const CatalogueEntry& entry, std::string_view name) {
   return same(entry.name) || std::any_of(entry.aliases.begin(), entry.aliases.end(), same);
 }
 
+/// Organisations on Hugging Face that publish others' models, often quantised, under their names.
+constexpr std::string_view kRepublishers[] = {
+    "RedHatAI",       "neuralmagic", "nvidia", "unsloth", "NousResearch",
+    "hugging-quants", "TheBloke",    "amd",    "Intel",   "casperhansen"};
+
+/// "meta-llama" of "meta-llama/Llama-3.1-8B"; empty if there is none.
+std::string_view organisation_of(std::string_view name) {
+  const std::size_t slash = name.rfind('/');
+  return slash == std::string_view::npos ? std::string_view() : name.substr(0, slash);
+}
+
+/// The same if `name` has the organisation of one of the entry's own names, or one that
+/// republishes: any other may be a folder that does not exist.
+bool is_published_as(const CatalogueEntry& entry, std::string_view name) {
+  const std::string organisation = lower(organisation_of(name));
+  const auto same = [&](std::string_view other) { return lower(other) == organisation; };
+  const bool known = organisation.empty() || std::ranges::any_of(kRepublishers, same) ||
+                     std::ranges::any_of(entry.aliases, [&](const std::string& alias) {
+                       return same(organisation_of(alias));
+                     });
+  if (!known) return false;
+  std::string_view rest = without_organisation(name);
+  if (is_called(entry, rest)) return true;
+  constexpr std::string_view kMaker = "meta-";  // "Meta-Llama-3.1-8B", as Meta first called it
+  return lower(rest).starts_with(kMaker) && is_called(entry, rest.substr(kMaker.size()));
+}
+
+/// How a published name ends if its weights are quantised, and to what. As on the models' pages:
+/// Qwen's "-FP8" has scales for blocks of 128 (Qwen/Qwen3-32B-FP8), those of others one for each
+/// matrix or channel.
+struct QuantisedName {
+  std::string_view ending{};
+  const char* format = "";
+};
+
+constexpr QuantisedName kQuantisedNames[] = {
+    {"-fp8-dynamic", "fp8"},
+    {"-fp8-block", "fp8_block"},
+    {"-fp8", "fp8"},
+    {"-awq-int4", "awq"},
+    {"-awq", "awq"},
+    {"-gptq-int4", "gptq"},
+    {"-gptq", "gptq"},
+    {"-quantized.w8a8", "int8"},
+    {"-quantized.w4a16", "int4"},
+    {"-w8a8", "int8"},
+    {"-w4a16", "int4"},
+    {"-nvfp4", "nvfp4"},
+    {"-fp4", "nvfp4"},
+};
+
+/// Null if nothing in the name says that it is quantised.
+const QuantisedName* quantised_name(std::string_view name) {
+  const std::string text = lower(name);
+  const auto* const found = std::ranges::find_if(kQuantisedNames, [&](const QuantisedName& one) {
+    return text.size() > one.ending.size() && text.ends_with(one.ending);
+  });
+  return found == std::end(kQuantisedNames) ? nullptr : found;
+}
+
+std::string format_of(std::string_view name, const QuantisedName& quantised) {
+  const bool by_block = lower(organisation_of(name)) == "qwen" && quantised.ending == "-fp8";
+  return by_block ? "fp8_block" : quantised.format;
+}
+
 [[noreturn]] void fail_unknown(const std::string& name, const std::vector<std::string>& known) {
   const std::string hint = did_you_mean(without_organisation(name), known);
-  throw Error(
+  throw UsageError(
       fmt::format("'{}' is neither a file or folder nor a model of the catalogue (give a "
                   "config.json, its folder or a .gguf file, or a name from `roofcast models`){}",
                   name, hint));
@@ -82,24 +150,40 @@ std::vector<CatalogueEntry> catalogue() {
   return entries;
 }
 
+namespace {
+
+Transformer load_entry(const EmbeddedText& text, const json& document,
+                       const CatalogueEntry& entry) {
+  const auto config = document.find("config");
+  if (config == document.end()) {
+    throw Error(fmt::format("{}: 'config' is missing", file_of(text)));
+  }
+  Transformer model = parse_model(config->dump(), {}, file_of(text));
+  model.name = entry.name;
+  model.source = entry.source;
+  model.sampling = sampling_of(document, file_of(text));
+  return model;
+}
+
+}  // namespace
+
 Transformer load_catalogue_model(const std::string& name) {
   std::vector<std::string> known;
+  if (letters_and_digits(name).empty()) fail_unknown(name, known);
+  const QuantisedName* quantised = quantised_name(name);
+  const std::string_view plain =
+      quantised ? std::string_view(name).substr(0, name.size() - quantised->ending.size()) : name;
+  std::optional<Transformer> derived;
   for (const EmbeddedText& text : embedded_models()) {
     const json document = parse_json(std::string(text.text), file_of(text));
     const CatalogueEntry entry = read_entry(document, text);
     known.push_back(entry.name);
-    if (letters_and_digits(name).empty() || !is_called(entry, name)) continue;
-    const auto config = document.find("config");
-    if (config == document.end()) {
-      throw Error(fmt::format("{}: 'config' is missing", file_of(text)));
-    }
-    Transformer model = parse_model(config->dump(), {}, file_of(text));
-    model.name = entry.name;
-    model.source = entry.source;
-    model.sampling = sampling_of(document, file_of(text));
-    return model;
+    if (is_called(entry, name)) return load_entry(text, document, entry);
+    if (!derived && is_published_as(entry, plain)) derived = load_entry(text, document, entry);
   }
-  fail_unknown(name, known);
+  if (!derived) fail_unknown(name, known);
+  if (quantised) requantise(*derived, format_of(name, *quantised));
+  return *derived;
 }
 
 }  // namespace roofcast

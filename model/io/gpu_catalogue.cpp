@@ -90,6 +90,32 @@ std::vector<std::string> gpu_names() {
   return names;
 }
 
+namespace {
+
+/// "H100" of "2xH100", "8 x H100", "H100:8" and "H100 x8"; empty if nothing is counted.
+std::string without_count(std::string_view gpu) {
+  const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
+  const auto trimmed = [](std::string_view text) {
+    while (text.starts_with(' ')) text.remove_prefix(1);
+    while (text.ends_with(' ')) text.remove_suffix(1);
+    return text;
+  };
+  std::string_view rest = gpu;
+  while (!rest.empty() && is_digit(rest.front())) rest.remove_prefix(1);
+  std::string_view name = trimmed(rest);
+  if (rest.size() < gpu.size() && (name.starts_with('x') || name.starts_with('*'))) {
+    return std::string(trimmed(name.substr(1)));
+  }
+  rest = gpu;
+  while (!rest.empty() && is_digit(rest.back())) rest.remove_suffix(1);
+  name = trimmed(rest);
+  const bool after = name.ends_with(':') || name.ends_with(" x") || name.ends_with('*');
+  if (rest.size() == gpu.size() || !after) return "";
+  return std::string(trimmed(name.substr(0, name.size() - 1)));
+}
+
+}  // namespace
+
 GpuProfile load_gpu(const std::string& gpu) {
   if (is_profile_path(gpu)) return load_file(gpu);
   const std::string key = gpu_name_key(gpu);
@@ -101,8 +127,14 @@ GpuProfile load_gpu(const std::string& gpu) {
     if (answers_to(parsed.gpu, key)) return parsed;
     gpus.push_back(std::move(parsed.gpu));
   }
+  if (const std::string counted = without_count(gpu); !counted.empty()) {
+    throw Error(
+        fmt::format("unknown GPU '{}': `gpu` names one GPU, here {}; their number is "
+                    "`tensor_parallel_size` times `replicas`",
+                    gpu, counted));
+  }
   const std::vector<std::string> near = nearest_profiles(key, gpus);
-  throw Error(
+  throw UsageError(
       fmt::format("unknown GPU '{}'{}; 'roofcast gpus' lists all, or give the path of a hardware "
                   "profile (.json)",
                   gpu, near.empty() ? "" : ", did you mean " + quoted_list(near) + "?"));

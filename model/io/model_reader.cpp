@@ -138,8 +138,9 @@ void read_vision(const Fields& top, Transformer& model) {
   model.vision_parameters = parameters.value_or(0);
   if (const auto vision = top.object("vision_config")) {
     model.has_vision = true;
-    model.vision_layers = vision->count_or({"num_hidden_layers"}, 0, kMaxLayers);
-    model.vision_hidden = vision->count_or({"hidden_size"}, 0, kWidestVision);
+    model.vision_layers =
+        vision->count_or({"num_hidden_layers", "vt_num_hidden_layers"}, 0, kMaxLayers);
+    model.vision_hidden = vision->count_or({"hidden_size", "vt_hidden_size"}, 0, kWidestVision);
   }
   if (!parameters) model.notes.push_back("the vision tower is not counted: its shape is unknown");
   if (top.has("audio_config")) model.notes.push_back("the audio encoder is not counted");

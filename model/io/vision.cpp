@@ -111,6 +111,49 @@ std::int64_t pixtral_tower(const Fields& v, const Fields& top, std::int64_t hidd
   return encoder + width + plain_linear(merge * merge * width, width) + projections;
 }
 
+// Kimi-VL and Kimi-K2: MoonViT (a patch embedding with biases, a table of positions, SigLIP's
+// layers, a norm), then a norm and two matrices over joined patches (vllm 0.26, models/moonvit.py,
+// kimi_k25_vit.py). Positions in time are not learned.
+std::int64_t moonvit_tower(const Fields& v, std::int64_t hidden) {
+  const std::int64_t width = v.size({"hidden_size", "vt_hidden_size"}, kWidestTower);
+  const std::int64_t height = v.size_or({"init_pos_emb_height"}, 64, kLargestPatch);
+  const std::int64_t positions = height * v.size_or({"init_pos_emb_width"}, 64, kLargestPatch);
+  const std::int64_t layers = v.size({"num_hidden_layers", "vt_num_hidden_layers"}, kMaxLayers);
+  const std::int64_t intermediate =
+      v.size({"intermediate_size", "vt_intermediate_size"}, kWidestFfn);
+  const std::int64_t merged = 4 * width;  // merge_kernel_size is 2 x 2
+  const std::int64_t embed = linear(patch_elements(v, 3, 1), width) + positions * width;
+  const std::int64_t projector = 2 * width + linear(merged, merged) + linear(merged, hidden);
+  return embed + layers * biased_layer(width, intermediate) + 2 * width + projector;
+}
+
+// Gemma 4: gated layers without biases, four norms each and one of queries and keys, positions
+// learned by row and column, a mean and scale of the outputs and one projection matrix
+// (transformers, models/gemma4/modeling_gemma4.py).
+std::int64_t gemma4_tower(const Fields& v, std::int64_t hidden) {
+  const std::int64_t width = v.size({"hidden_size"}, kWidestTower);
+  const std::int64_t head = v.size({"head_dim"}, kWidestTower);
+  const std::int64_t layer = 4 * plain_linear(width, width) +
+                             3 * plain_linear(width, v.size({"intermediate_size"}, kWidestFfn)) +
+                             4 * width + 2 * head;
+  const std::int64_t embed = plain_linear(patch_elements(v, 3, 1), width) +
+                             2 * v.size({"position_embedding_size"}, kLargestVocabulary) * width;
+  return embed + v.size({"num_hidden_layers"}, kMaxLayers) * layer + 2 * width +
+         plain_linear(width, hidden);
+}
+
+// LLaVA-NeXT: CLIP without its last layer (vision_feature_layer -2) and the norm after it, two
+// matrices, and an embedding between rows (vllm 0.26, models/clip.py, llava_next.py).
+std::int64_t clip_tower(const Fields& v, std::int64_t hidden) {
+  const std::int64_t width = v.size({"hidden_size"}, kWidestTower);
+  const std::int64_t side = v.size({"image_size"}, 100'000) / v.size({"patch_size"}, kLargestPatch);
+  const std::int64_t layers = v.size({"num_hidden_layers"}, kMaxLayers) - 1;
+  const std::int64_t embed =
+      plain_linear(patch_elements(v, 3, 1), width) + width + (side * side + 1) * width + 2 * width;
+  return embed + layers * biased_layer(width, v.size({"intermediate_size"}, kWidestFfn)) +
+         linear(width, hidden) + linear(hidden, hidden) + hidden;
+}
+
 }  // namespace
 
 std::optional<std::int64_t> vision_parameters(const Fields& top, std::int64_t hidden) {
@@ -126,6 +169,10 @@ std::optional<std::int64_t> vision_parameters(const Fields& top, std::int64_t hi
   }
   if (outer == "qwen2_5_vl" && vision->has("out_hidden_size")) return qwen25_tower(*vision);
   if (outer == "mistral3" && inner == "pixtral") return pixtral_tower(*vision, top, hidden);
+  const bool moonvit = inner == "moonvit" || outer == "kimi_k25";
+  if (moonvit && vision->has("patch_size")) return moonvit_tower(*vision, hidden);
+  if (inner == "gemma4_vision" && vision->has("patch_size")) return gemma4_tower(*vision, hidden);
+  if (outer == "llava_next" && inner == "clip_vision_model") return clip_tower(*vision, hidden);
   return std::nullopt;
 }
 

@@ -32,23 +32,44 @@ double expert_elements_per_token(const MoeFfn& experts, std::int64_t hidden,
          expert_elements_per_pair(experts, hidden, parallel);
 }
 
-/// Tokens of each rank that a low-latency dispatch takes at once (vllm/envs.py,
-/// VLLM_MOE_DP_CHUNK_SIZE).
-constexpr std::int64_t kLowLatencyTokens = 256;
+/// Elements per token of an expert's two buffers where each expert has room for the same number of
+/// tokens: gate and up or the hidden state, and their product (vllm 0.20,
+/// fused_moe/experts/batched_deep_gemm_moe.py, workspace_shapes: max(K, N) and N / 2 wide).
+double batched_elements_per_token(const MoeFfn& experts, std::int64_t hidden,
+                                  const Parallelism& parallel) {
+  const auto width =
+      static_cast<double>(experts.expert_intermediate) / parallel.expert_width_ranks();
+  const auto input = static_cast<double>(experts.latent > 0 ? experts.latent : hidden);
+  return std::max(input, (experts.gated ? 2.0 : 1.0) * width) + width;
+}
 
-/// Elements of vLLM's fused experts' two buffers on one rank.
-double vllm_expert_elements(const MoeFfn& experts, const Transformer& model, const Engine& engine,
+/// Whether experts are multiplied by Marlin's kernels, which dequantise four-bit weights.
+bool is_weight_only(const WeightFormat& format) {
+  return format.bits_per_weight < 8 && format.compute == DType::bf16;
+}
+
+/// Elements of vLLM's fused experts' two buffers on one rank. Marlin's kernels, unless they are
+/// part of an exchange between ranks, are called as they are, without chunks (0.11 and 0.17,
+/// fused_marlin_moe.py and its callers in quantization/).
+double vllm_expert_elements(const MoeFfn& experts, const WeightFormat& format,
+                            const Transformer& model, const Engine& engine,
                             const Parallelism& parallel) {
-  const double pair = expert_elements_per_pair(experts, model.hidden, parallel);
-  if (parallel.data > 1 && parallel.expert_parallel &&
-      engine.all2all == All2All::deepep_low_latency) {
+  const MemoryConstants& memory = engine.memory;
+  const bool whole_experts_apart = parallel.data > 1 && parallel.expert_parallel;
+  if (whole_experts_apart && engine.all2all == All2All::deepep_low_latency) {
     const std::int64_t ranks = parallel.expert_ranks();
     const std::int64_t held = ceil_divide(experts.experts + parallel.redundant_experts, ranks);
-    return static_cast<double>(held * ranks * kLowLatencyTokens) * pair;
+    const std::int64_t tokens =
+        memory.low_latency_tokens > 0 ? memory.low_latency_tokens : engine.max_num_batched_tokens;
+    return static_cast<double>(held * ranks * tokens) *
+           batched_elements_per_token(experts, model.hidden, parallel);
   }
   std::int64_t tokens = engine.max_num_batched_tokens * parallel.data;
-  if (engine.memory.expert_chunk > 0) tokens = std::min(tokens, engine.memory.expert_chunk);
-  return static_cast<double>(tokens * experts.experts_per_token) * pair;
+  const bool chunked = memory.expert_chunk > 0 && (whole_experts_apart || !is_weight_only(format));
+  if (chunked) tokens = std::min(tokens, memory.expert_chunk);
+  if (memory.profiles_whole_chunk && whole_experts_apart) tokens = memory.expert_chunk;
+  return static_cast<double>(tokens * experts.experts_per_token) *
+         expert_elements_per_pair(experts, model.hidden, parallel);
 }
 
 /// Latent attention rebuilds keys and values of a prompt's cached context in chunks; the profile
@@ -56,9 +77,10 @@ double vllm_expert_elements(const MoeFfn& experts, const Transformer& model, con
 /// attention/backends/mla/common.py and mla_attention.py, determine_chunked_prefill_workspace_size:
 /// tokens of eight sequences of max_model_len or four blocks of each sequence, at most 64 x 1,024
 /// and at least a block of each; and what its forward pass allocates without metadata). Sparse
-/// attention reads the latent itself.
+/// attention reads the latent itself, but from 0.16 on the layer allocates as much for it.
 double up_projected_elements(const LatentAttention& latent, const Engine& engine, int tensor) {
-  if (latent.span.kind == AttentionSpan::Kind::sparse) return 0;
+  const bool sparse = latent.span.kind == AttentionSpan::Kind::sparse;
+  if (sparse && !engine.memory.sparse_rebuilds_context) return 0;
   constexpr std::int64_t kMost = 65536;
   const std::int64_t blocks = engine.max_num_seqs * engine.block_size;
   const std::int64_t tokens =
@@ -135,8 +157,8 @@ ActivationShape activation_shape(const Transformer& model, const Engine& engine,
       const auto width = static_cast<double>(ffn->intermediate) / parallel.tensor;
       shape.intermediate = std::max(shape.intermediate, tokens * width);
     } else if (const auto* experts = std::get_if<MoeFfn>(&layer.ffn)) {
-      expert_elements =
-          std::max(expert_elements, vllm_expert_elements(*experts, model, engine, parallel));
+      expert_elements = std::max(expert_elements, vllm_expert_elements(*experts, layer.ffn_format,
+                                                                       model, engine, parallel));
       if (parallel.data > 1 && engine.all2all != All2All::deepep_low_latency) {
         // Quantised before they are sent if the experts are whole.
         const double width =

@@ -24,9 +24,16 @@ bool counts_blocks(const Engine& engine) {
   return engine.memory.whole_blocks || engine.num_gpu_blocks_override.has_value();
 }
 
+/// Tokens that windows keep beside themselves for steps not yet done: those of one step, or of as
+/// many as are scheduled (vLLM 0.26, config/vllm.py, max_in_flight_tokens).
+std::int64_t reserved_in_flight(const Engine& engine) {
+  const bool ahead = engine.memory.counts_steps_ahead && engine.async_scheduling;
+  return engine.max_num_batched_tokens * (ahead ? 2 : 1);
+}
+
 /// Whole rows: those reserved for the longest sequence, those held by a shorter one.
 Bytes row_bytes_of_sequence(const Engine& engine, const CacheLayout& layout, std::int64_t tokens) {
-  const std::int64_t in_flight = engine.max_num_batched_tokens;
+  const std::int64_t in_flight = reserved_in_flight(engine);
   const std::int64_t rows = tokens >= engine.max_model_len
                                 ? reserved_rows_per_sequence(layout, tokens, in_flight)
                                 : rows_per_sequence(layout, tokens, in_flight);
@@ -258,6 +265,11 @@ MemoryPlan plan_memory(const Deployment& deployment) {
                             ? plan.layout.row_bytes() * static_cast<double>(plan.kv_blocks)
                             : plan.kv_budget;
     plan.max_concurrency = cache / one;
+  }
+  if (engine.memory.prints_page_shares && has_compressed_cache(deployment.model)) {
+    const std::int64_t rows =
+        printed_rows_per_sequence(plan.layout, engine.max_model_len, reserved_in_flight(engine));
+    plan.max_concurrency = static_cast<double>(plan.kv_blocks) / static_cast<double>(rows);
   }
   if (engine.memory.prints_by_length && plan.max_concurrency > 0) {
     const auto length = static_cast<double>(engine.max_model_len);

@@ -10,6 +10,7 @@
 #include <variant>
 
 #include "base/ceil_divide.hpp"
+#include "model/architecture/adapters.hpp"
 #include "model/architecture/experts.hpp"
 #include "model/architecture/weights.hpp"
 #include "model/memory/activation_peak.hpp"
@@ -62,8 +63,10 @@ void add_if_any(std::vector<MemoryTerm>& terms, MemoryTerm term) {
 /// Bytes of W_UK and W_UV of one layer on one rank, where the engine keeps them beside kv_b_proj:
 /// heads x latent x (nope + value) elements. vLLM dequantises them into the activations' format
 /// (0.19, mla_attention.py, process_weights_after_loading: 512 x 32,768 x 2 bytes a layer of
-/// DeepSeek-V3 on one rank), SGLang copies them as they are (0.5.15, deepseek_v2.py,
-/// post_load_weights: w_kc and w_vc).
+/// DeepSeek-V3 on one rank). So does SGLang (0.5.15, deepseek_common/deepseek_weight_loader.py,
+/// post_load_weights: w_kc and w_vc) with fp8 in blocks of 128 x 128 (on NVIDIA GPUs; elsewhere it
+/// gives them one scale), AWQ and int8; fp8 with a scale a tensor or channel stays, and 16-bit
+/// weights are copied.
 Bytes absorbed_bytes(const Layer& layer, const Deployment& deployment) {
   const auto* latent = std::get_if<LatentAttention>(&layer.mixer);
   if (latent == nullptr) return {};
@@ -76,9 +79,12 @@ Bytes absorbed_bytes(const Layer& layer, const Deployment& deployment) {
     case AbsorbedCopies::dequantised:
       bits = stored < activation ? activation : 0;
       break;
-    case AbsorbedCopies::as_stored:
-      bits = std::floor(stored);
+    case AbsorbedCopies::of_whole_scales: {
+      const std::string& format = layer.mixer_format.name;
+      const bool amd = deployment.gpu.compute_capability.starts_with("gfx");
+      bits = format == "fp8" || (format == "fp8_block" && amd) ? 8 : activation;
       break;
+    }
   }
   const std::int64_t heads = heads_per_rank(latent->query_heads, deployment.parallel.tensor);
   const std::int64_t width = latent->nope_dim + latent->value_head_dim;
@@ -104,18 +110,21 @@ std::int64_t round_up(std::int64_t value, std::int64_t step) {
   return ceil_divide(value, step) * step;
 }
 
-/// Where vLLM multiplies mxfp4 experts with Marlin's kernels, which it does on GPUs without fp4
-/// arithmetic, their width on a rank is padded to a multiple of 128 and the hidden size to one of
-/// 256 (0.11 and 0.19, quantization/mxfp4.py, Mxfp4MoEMethod.create_weights). gpt-oss-120b on an
-/// H200: 66.14 GiB printed (0.22.0), 60.8 without. Late in 2025 Triton's kernels were the default
-/// for a while (vllm-project/vllm pull 27523).
+/// vLLM pads mxfp4 experts for its kernels: their width on a rank to a multiple of 128 with
+/// Marlin's, which GPUs without fp4 arithmetic run, and of 256, from 0.27 on 128, with those of
+/// TensorRT-LLM on Blackwell; the hidden size to one of 256 (0.11, quantization/mxfp4.py,
+/// Mxfp4MoEMethod.create_weights; since 0.18 fused_moe/oracle/mxfp4.py,
+/// mxfp4_round_up_hidden_size_and_intermediate_size; vllm-project/vllm pull 50000 of 2026-07-30).
+/// gpt-oss-120b on an H200: 66.14 GiB printed (0.22.0), 60.8 without.
 Bytes expert_padding(const Deployment& deployment) {
   const Transformer& model = deployment.model;
   const Gpu& gpu = deployment.gpu;
-  const bool marlin = deployment.engine.memory_rule == MemoryRule::vllm &&
-                      !gpu.compute_capability.starts_with("gfx") &&
-                      !gpu.dense_peak.contains(DType::fp4);
-  if (!marlin) return {};
+  if (deployment.engine.memory_rule != MemoryRule::vllm ||
+      gpu.compute_capability.starts_with("gfx")) {
+    return {};
+  }
+  const std::int64_t width_step =
+      gpu.compute_capability.starts_with("10.") ? deployment.engine.memory.fp4_width_step : 128;
   Bytes padding;
   for (const Layer& layer : model.layers) {
     const auto* experts = std::get_if<MoeFfn>(&layer.ffn);
@@ -123,7 +132,7 @@ Bytes expert_padding(const Deployment& deployment) {
     const std::int64_t input = experts->latent > 0 ? experts->latent : model.hidden;
     const std::int64_t width =
         ceil_divide(experts->expert_intermediate, deployment.parallel.expert_width_ranks());
-    const double padded = static_cast<double>(round_up(input, 256) * round_up(width, 128)) /
+    const double padded = static_cast<double>(round_up(input, 256) * round_up(width, width_step)) /
                           static_cast<double>(input * width);
     double elements = 0;
     for (const Weight& whole : layer_weights(layer, model.hidden, model.activation)) {
@@ -135,34 +144,14 @@ Bytes expert_padding(const Deployment& deployment) {
   return padding / static_cast<double>(deployment.parallel.pipeline);
 }
 
-/// Matrices that are stored as one: query, key and value; gate and up. Each has an A of its own.
-std::int64_t merged_parts(const Weight& weight) {
-  if (weight.split == Split::kv_output) return weight.outputs > weight.kv_outputs ? 3 : 2;
-  return weight.name.find("gate_up") != std::string::npos ? 2 : 1;
-}
-
-/// Room for LoRA adapters: for each of max_loras and each matrix of the layers A (rank x inputs)
-/// and B (outputs x rank) in the activations' format, split as the matrix's inputs and outputs are
-/// (vLLM 0.19, lora/layers/base_linear.py, create_lora_weights; experts: fused_moe.py). Neglects
-/// embedding and LM head, and --fully-sharded-loras.
+/// Room for LoRA adapters: max_loras of them of rank max_rank, in the activations' format.
 Bytes adapter_bytes(const Deployment& deployment) {
   const LoraServing& lora = deployment.engine.lora;
-  if (lora.max_rank == 0) return {};
   const auto layers = static_cast<std::int64_t>(deployment.model.layers.size());
   const LayerRange range = pipeline_stage(layers, deployment.parallel.pipeline, 0);
-  double elements = 0;
-  for (std::int64_t i = range.first; i < range.last; ++i) {
-    const Layer& layer = deployment.model.layers[static_cast<std::size_t>(i)];
-    for (const Weight& whole :
-         layer_weights(layer, deployment.model.hidden, deployment.model.activation)) {
-      if (!whole.multiplies) continue;
-      const Weight weight = shard(whole, deployment.parallel);
-      const std::int64_t width = merged_parts(whole) * weight.inputs + weight.outputs;
-      elements += static_cast<double>(weight.copies * lora.max_rank * width);
-    }
-  }
+  const AdapterShape shape = adapter_shape(deployment.model, deployment.parallel, range);
   const double bytes = bits_of(deployment.model.activation) / 8.0;
-  return Bytes{elements * bytes * static_cast<double>(lora.max_loras)};
+  return Bytes{shape.elements * static_cast<double>(lora.max_rank * lora.max_loras) * bytes};
 }
 
 std::int64_t layers_of_stage(const Deployment& deployment) {
@@ -369,7 +358,7 @@ std::vector<MemoryTerm> weight_terms(const Deployment& deployment) {
                      .bytes = difference});
   }
   add_if_any(terms, {.name = "weights.expert_padding",
-                     .detail = "mxfp4 experts, padded for Marlin's kernels" + share,
+                     .detail = "mxfp4 experts, padded for their kernels" + share,
                      .bytes = expert_padding(deployment)});
   add_if_any(terms, {.name = "weights.absorbed",
                      .detail = "latent attention's W_UK and W_UV, kept beside kv_b_proj",

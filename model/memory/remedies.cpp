@@ -20,9 +20,17 @@ namespace {
 /// processes need the rest.
 constexpr double kHighestUtilization = 0.95;
 
-std::string holds(const MemoryPlan& plan, const Deployment& deployment) {
-  return fmt::format("{} KV tokens, {:.2f} sequences of {}", plan.kv_tokens, plan.max_concurrency,
-                     deployment.engine.max_model_len);
+/// What it holds, in sequences of the length that was asked for: of any but the engine's
+/// max_model_len whole ones, over all data-parallel ranks.
+std::string holds(const MemoryPlan& plan, const Deployment& deployment, const BatchSize& wanted) {
+  const std::int64_t longest = deployment.engine.max_model_len;
+  const std::int64_t context = wanted.context.value_or(longest);
+  if (context == longest && wanted.batch == 1) {
+    return fmt::format("{} KV tokens, {:.2f} sequences of {}", plan.kv_tokens, plan.max_concurrency,
+                       longest);
+  }
+  return fmt::format("{} sequences of {} tokens at most",
+                     max_batch_at(deployment, plan, context) * deployment.parallel.data, context);
 }
 
 /// Sequences of the fullest data-parallel rank.
@@ -69,11 +77,12 @@ std::optional<Remedy> try_utilization(const Deployment& deployment, const BatchS
     Deployment candidate = deployment;
     candidate.engine.gpu_memory_utilization = static_cast<double>(percent) / 100.0;
     if (const auto plan = fitting(candidate, wanted)) {
-      return Remedy{.flag = fmt::format("--gpu-memory-utilization {:.2f}",
-                                        static_cast<double>(percent) / 100.0) +
-                            start_flag(candidate, wanted),
-                    .effect = fmt::format("{:.2f} GiB of KV cache per GPU: {}",
-                                          to_gib(plan->kv_budget), holds(*plan, candidate))};
+      return Remedy{
+          .flag =
+              fmt::format("--gpu-memory-utilization {:.2f}", static_cast<double>(percent) / 100.0) +
+              start_flag(candidate, wanted),
+          .effect = fmt::format("{:.2f} GiB of KV cache per GPU: {}", to_gib(plan->kv_budget),
+                                holds(*plan, candidate, wanted))};
     }
   }
   return std::nullopt;
@@ -89,7 +98,7 @@ std::optional<Remedy> try_fewer_sequences(const Deployment& deployment, const Ba
     if (const auto plan = fitting(candidate, wanted)) {
       return Remedy{
           .flag = fmt::format("--max-num-seqs {}", sequences) + start_flag(candidate, wanted),
-          .effect = "smaller sampler pass: " + holds(*plan, candidate)};
+          .effect = "smaller sampler pass: " + holds(*plan, candidate, wanted)};
     }
   }
   return std::nullopt;
@@ -102,8 +111,9 @@ std::optional<Remedy> try_state_blocks(const Deployment& deployment, const Batch
   candidate.engine.max_num_seqs = *most;
   const auto plan = fitting(candidate, wanted);
   if (!plan) return std::nullopt;
-  return Remedy{.flag = fmt::format("--max-num-seqs {}", *most) + start_flag(candidate, wanted),
-                .effect = "a block of recurrent state for each: " + holds(*plan, candidate)};
+  return Remedy{
+      .flag = fmt::format("--max-num-seqs {}", *most) + start_flag(candidate, wanted),
+      .effect = "a block of recurrent state for each: " + holds(*plan, candidate, wanted)};
 }
 
 std::optional<Remedy> try_cache_dtype(const Deployment& deployment, const BatchSize& wanted) {
@@ -113,7 +123,7 @@ std::optional<Remedy> try_cache_dtype(const Deployment& deployment, const BatchS
   const auto plan = fitting(candidate, wanted);
   if (!plan) return std::nullopt;
   return Remedy{.flag = "--kv-cache-dtype fp8" + start_flag(candidate, wanted),
-                .effect = "half the bytes per token: " + holds(*plan, candidate)};
+                .effect = "half the bytes per token: " + holds(*plan, candidate, wanted)};
 }
 
 std::optional<Remedy> try_shorter_context(const Deployment& deployment, const BatchSize& wanted) {
@@ -145,9 +155,10 @@ std::optional<Remedy> try_weights(const Deployment& deployment, const BatchSize&
   if (after >= before) return std::nullopt;
   const auto plan = fitting(candidate, wanted);
   if (!plan) return std::nullopt;
-  return Remedy{.flag = "--quantization " + format + start_flag(candidate, wanted),
-                .effect = fmt::format("weights {:.1f} instead of {:.1f} GiB per GPU: {}",
-                                      to_gib(after), to_gib(before), holds(*plan, candidate))};
+  return Remedy{
+      .flag = "--quantization " + format + start_flag(candidate, wanted),
+      .effect = fmt::format("weights {:.1f} instead of {:.1f} GiB per GPU: {}", to_gib(after),
+                            to_gib(before), holds(*plan, candidate, wanted))};
 }
 
 std::optional<Remedy> try_smaller_batch(const Deployment& deployment, const BatchSize& wanted) {
@@ -160,27 +171,18 @@ std::optional<Remedy> try_smaller_batch(const Deployment& deployment, const Batc
                 .effect = fmt::format("the most sequences of {} tokens that fit", context)};
 }
 
-bool can_run(const Deployment& deployment) {
-  try {
-    check_parallelism(deployment.model, deployment.parallel);
-  } catch (const Error&) {
-    return false;  // this TP cannot shard the model
-  }
-  return true;
-}
-
 /// The smallest TP, a power of two within one node, that fits.
 std::optional<Remedy> try_tensor_parallel(const Deployment& deployment, const BatchSize& wanted) {
   Deployment candidate = deployment;
   for (candidate.parallel.tensor *= 2; candidate.parallel.tensor <= deployment.gpu.gpus_per_node;
        candidate.parallel.tensor *= 2) {
-    if (!can_run(candidate)) continue;
+    if (!!why_not_parallel(candidate.model, candidate.parallel)) continue;
     const auto plan = fitting(candidate, wanted);
     if (!plan) continue;
-    return Remedy{
-        .flag = fmt::format("--tensor-parallel-size {}", candidate.parallel.tensor) +
-                start_flag(candidate, wanted),
-        .effect = fmt::format("{} GPUs: {}", candidate.parallel.gpus(), holds(*plan, candidate))};
+    return Remedy{.flag = fmt::format("--tensor-parallel-size {}", candidate.parallel.tensor) +
+                          start_flag(candidate, wanted),
+                  .effect = fmt::format("{} GPUs: {}", candidate.parallel.gpus(),
+                                        holds(*plan, candidate, wanted))};
   }
   return std::nullopt;
 }

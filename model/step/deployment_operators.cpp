@@ -10,6 +10,7 @@
 #include "model/architecture/expert_load.hpp"
 #include "model/architecture/weights.hpp"
 #include "model/step/efficiency.hpp"
+#include "model/step/measured_time.hpp"
 #include "model/step/timed_block.hpp"
 
 namespace roofcast {
@@ -203,6 +204,7 @@ LinearOperator all_reduce_operator(const Deployment& deployment, std::int64_t ca
 /// none.
 int block_of(const Deployment& deployment, const Layer& layer, StepOperators& out) {
   if (!deployment.gpu.measured && !deployment.gpu.tables) return kNoBlock;
+  if (deployment.engine.context_ranks > 1) return kNoBlock;  // timed without
   const auto shapes = block_shapes(layer, deployment.model.hidden, deployment.model.activation,
                                    deployment.parallel, deployment.engine.kv_cache_dtype);
   if (!shapes) return kNoBlock;
@@ -287,9 +289,11 @@ bool finds_scales(const Deployment& deployment) {
   return !deployment.engine.name.starts_with("trtllm");
 }
 
-/// Adds what a matrix's input needs before a product in 8 bits.
+/// Adds what a matrix's input needs before a product in 8 bits or less, unless the time of the
+/// product includes it.
 void add_quantisation(const Deployment& deployment, const WeightFormat& format,
                       const LinearOperator& product, StepOperators& out) {
+  if (quantises_input(deployment.gpu, product.shape, deployment.engine.version)) return;
   const std::int64_t inputs = product.shape.inputs;
   const double bytes = activation_bytes(deployment) + input_bytes(format);
   const auto add = [&](const char* name) {
@@ -456,11 +460,53 @@ void add_ends(const Deployment& deployment, const Ends& ends, StepOperators& out
   if (ends.last) add_head(deployment, out);
 }
 
+/// What context ranks exchange around a layer's decode attention: all of them get the queries of
+/// each, which all attend to a share of the tokens, and each gets the sums of its own heads, which
+/// were first scaled by what the ranks' softmax denominators come to (vLLM 0.19, mla_attention.py
+/// and v1/attention/ops/common.py, cp_lse_ag_out_rs). Neglects the gathering of a long prompt's
+/// earlier chunks.
+void add_context_exchange(const Deployment& deployment, const LayerGroup& group,
+                          StepOperators& out) {
+  const auto ranks = static_cast<int>(deployment.engine.context_ranks);
+  if (ranks == 1) return;
+  double heads = 0;
+  double query = 0;
+  double value = 0;
+  const int tensor = deployment.parallel.tensor;
+  if (const auto* a = std::get_if<LatentAttention>(&group.layer.mixer)) {
+    heads = to_double(heads_per_rank(a->query_heads, tensor)) * ranks;
+    query = to_double(a->kv_lora_rank + a->rope_dim);
+    value = to_double(a->kv_lora_rank);
+  } else if (const auto* b = std::get_if<Attention>(&group.layer.mixer)) {
+    heads = to_double(heads_per_rank(b->query_heads, tensor)) * ranks;
+    query = to_double(b->head_dim);
+    value = to_double(b->value_head_dim);
+  } else {
+    return;
+  }
+  const double element = activation_bytes(deployment);
+  const auto add = [&](LinearOperator op) {
+    op.phase = Phase::decode;
+    add_operator(out.per_token, std::move(op));
+  };
+  const auto exchange = [&](const char* name, Exchange kind, double bytes) {
+    LinearOperator op = collective_operator(name, kind, ranks, group.count, bytes);
+    op.wait = deployment.engine.host.rank_skew;
+    add(std::move(op));
+  };
+  exchange("context_queries", Exchange::all_gather, heads * query * element);
+  exchange("context_denominators", Exchange::all_gather, ranks * heads * sizeof(float));
+  add(memory_bound_operator(deployment, "context_scaling", group.count,
+                            2.0 * heads * value * element));
+  exchange("context_sums", Exchange::reduce_scatter, heads * value * element);
+}
+
 void add_layers(const Deployment& deployment, std::span<const Layer> layers, StepOperators& out) {
   for (const LayerGroup& group : group_layers(layers)) {
     const int block = block_of(deployment, group.layer, out);
     add_matrices(deployment, group, block, out);
     add_mixer_operators(deployment, group.layer, group.count, block, out);
+    add_context_exchange(deployment, group, out);
     add_around(deployment, group, out);
   }
 }

@@ -77,8 +77,9 @@ struct AttentionOperator {
   double prefill_flops = 0;  // per pair of new and attended tokens
   double expand_flops = 0;   // latent attention: to rebuild keys and values of one cached token
   double size_factor = 1;    // head size over 128
-  std::int64_t compression = 1;   // tokens per cached entry
-  std::int64_t local_tokens = 0;  // kept uncompressed in addition
+  std::int64_t compression = 1;    // tokens per cached entry
+  std::int64_t local_tokens = 0;   // kept uncompressed in addition
+  std::int64_t context_ranks = 1;  // that share a decode's entries and all of their queries
   // The indexer of sparse attention scans every cached token.
   double index_bytes = 0;
   double index_flops = 0;

@@ -21,7 +21,8 @@ struct Size {
 
 Size decode_size(const AttentionOperator& op, const StepBatch& batch) {
   const auto sequences = static_cast<double>(batch.decode_sequences);
-  return {sequences, static_cast<double>(batch.decode_attended[op.span_index]) / sequences};
+  const auto shares = sequences * static_cast<double>(op.context_ranks);
+  return {sequences, static_cast<double>(batch.decode_attended[op.span_index]) / shares};
 }
 
 Size chunk_size(const PrefillChunk& chunk) {
@@ -32,7 +33,10 @@ UnevenBatch uneven(const AttentionOperator& op, const StepBatch& batch, const Si
   UnevenBatch result{.sequences = size.x, .mean = size.y};
   for (std::size_t i = 0; i < kLongestKept; ++i) {
     const std::int64_t context = batch.decode_longest[i];
-    if (context > 0) result.longest[i] = static_cast<double>(attended_tokens(op.span, context - 1));
+    if (context > 0) {
+      result.longest[i] = static_cast<double>(attended_tokens(op.span, context - 1)) /
+                          static_cast<double>(op.context_ranks);
+    }
   }
   return result;
 }

@@ -149,9 +149,7 @@ std::string MeasuredTimes::source() const {
   const std::string& kernel = blend_.parts.front().curve.kernel;
   const std::string_view source = source_of(kernel);
   // Tables name a kernel of the engine alone "TRTLLM 1.3.0".
-  const bool of_engine = is_of_engine(source, "vllm") || is_of_engine(source, "sglang") ||
-                         is_of_engine(source, "trtllm");
-  return of_engine || source.size() < kernel.size() ? std::string(source) : std::string();
+  return is_engine(source) || source.size() < kernel.size() ? std::string(source) : std::string();
 }
 
 Seconds MeasuredTimes::at(double x, double y) const {
@@ -174,13 +172,28 @@ CurveAnswer MeasuredTimes::explain(double x, double y) const {
   return result;
 }
 
-std::optional<MeasuredTimes> measured_times(const Gpu& gpu, const OperatorShape& shape,
-                                            const AttentionSpan& span, std::string_view engine) {
+namespace {
+
+/// The curves that answer for a shape; no parts if there are none.
+CurveBlend blend_for(const Gpu& gpu, const OperatorShape& shape, std::string_view engine) {
   CurveBlend blend;
   if (gpu.measured) blend = find_blend(*gpu.measured, shape, engine);
   if (blend.parts.empty() && gpu.tables) blend = find_blend(*gpu.tables, shape, engine);
+  return blend;
+}
+
+}  // namespace
+
+std::optional<MeasuredTimes> measured_times(const Gpu& gpu, const OperatorShape& shape,
+                                            const AttentionSpan& span, std::string_view engine) {
+  CurveBlend blend = blend_for(gpu, shape, engine);
   if (blend.parts.empty()) return std::nullopt;
   return MeasuredTimes(std::move(blend), gpu.multiprocessors, span);
+}
+
+bool quantises_input(const Gpu& gpu, const OperatorShape& product, std::string_view engine) {
+  const CurveBlend blend = blend_for(gpu, product, engine);
+  return !blend.parts.empty() && is_engine(source_of(blend.parts.front().curve.kernel));
 }
 
 }  // namespace roofcast

@@ -51,9 +51,10 @@ bool same_shape(const AttentionOperator& a, const AttentionOperator& b) {
          a.decode_reads == b.decode_reads && a.decode_flops == b.decode_flops &&
          a.prefill_flops == b.prefill_flops && a.expand_flops == b.expand_flops &&
          a.size_factor == b.size_factor && a.compression == b.compression &&
-         a.local_tokens == b.local_tokens && a.index_bytes == b.index_bytes &&
-         a.index_flops == b.index_flops && a.decode_shape == b.decode_shape &&
-         a.prefill_shape == b.prefill_shape && a.block == b.block;
+         a.local_tokens == b.local_tokens && a.context_ranks == b.context_ranks &&
+         a.index_bytes == b.index_bytes && a.index_flops == b.index_flops &&
+         a.decode_shape == b.decode_shape && a.prefill_shape == b.prefill_shape &&
+         a.block == b.block;
 }
 
 /// Where the operators of one layer group are added.
@@ -84,6 +85,8 @@ std::string name_with_span(std::string name, const AttentionSpan& span) {
 
 void add_attention(AttentionOperator op, const Target& target) {
   op.block = target.block;
+  op.context_ranks = target.deployment.engine.context_ranks;
+  if (op.decode_shape) op.decode_shape->query_heads *= op.context_ranks;
   const auto same =
       std::find_if(target.out.attention.begin(), target.out.attention.end(),
                    [&](const AttentionOperator& other) { return same_shape(other, op); });

@@ -1,7 +1,10 @@
 #include "model/step/operator_time.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
+
+#include "model/curves/curve_source.hpp"
 
 namespace roofcast {
 
@@ -78,8 +81,12 @@ TimedOperator::TimedOperator(LinearOperator op, const Gpu& gpu, std::string_view
       op_.shape_each = op_.alone_each;
     }
   }
-  // A curve of even picks answers for the busiest rank as for a step of as many more tokens.
-  if (measured_ && !measured_->of_power_law()) op_.shape_each *= op_.busiest;
+  // A curve of even picks over ranks answers for the busiest one as for a step of as many more
+  // tokens; one rank's experts alone are asked for the busiest one's pairs already.
+  const bool over_ranks = op_.shape.expert_ranks > 1;
+  if (measured_ && over_ranks && !measured_->of_power_law()) op_.shape_each *= op_.busiest;
+  spread_picks_ = measured_ && op_.shape.family == OperatorFamily::moe &&
+                  !measured_->of_power_law() && is_engine(measured_->source());
   if (measured_) return;
   // The other families' efficiency is over bytes, where EfficiencyCurve keeps it from rising too
   // fast.
@@ -97,9 +104,21 @@ Seconds TimedOperator::unbent_time(std::int64_t n, const Gpu& gpu) const {
   return expected_time(scratch_, gpu, efficiency_);
 }
 
+Seconds TimedOperator::time_of_call(double size) const {
+  const auto at = [&](double tokens) { return measured_->at(tokens, 0); };
+  if (!spread_picks_) return at(size);
+  const double experts = to_double(op_.shape.experts);
+  const double picked = to_double(op_.shape.experts_per_token);
+  const double hit = experts * (1 - std::pow(1 - picked / experts, size));
+  const double all = experts / picked;  // tokens that hit every expert when spread
+  const double spread = std::min(size, hit / picked);
+  if (size <= all) return at(spread);
+  return at(size) - (at(all) - at(spread));
+}
+
 Seconds TimedOperator::measured_time(std::int64_t n, const Gpu& gpu) const {
   set_work(op_, n, scratch_);
-  return measured_total(measured_->at(size_of(n), 0), op_.work.calls / op_.calls_of_shape, scratch_,
+  return measured_total(time_of_call(size_of(n)), op_.work.calls / op_.calls_of_shape, scratch_,
                         gpu);
 }
 

@@ -174,18 +174,21 @@ void set_decode_work(const AttentionOperator& op, const StepBatch& batch, Work& 
   const double entries =
       to_double(batch.decode_attended[op.span_index]) / to_double(op.compression) +
       sequences * to_double(op.local_tokens);
-  double stored = entries * op.entry_bytes * op.decode_reads;
+  // Context ranks read as many times fewer entries, each for the queries of all of them.
+  const double ranks = to_double(op.context_ranks);
+  double stored = entries / ranks * op.entry_bytes * op.decode_reads;
   double flops = entries * to_double(batch.decode_new_tokens) * op.decode_flops;
   if (op.index_flops > 0) {
     const double scanned =
         to_double(batch.decode_attended[op.index_span]) / to_double(op.compression);
-    stored += scanned * op.index_bytes;
-    flops += scanned * to_double(batch.decode_new_tokens) * op.index_flops;
+    stored += scanned / ranks * op.index_bytes;
+    flops += scanned / ranks * to_double(batch.decode_new_tokens) * op.index_flops;
   }
+  const double queries = tokens * op.query_bytes * ranks;
   work.flops = Flops{flops * layers};
   work.stored_bytes = Bytes{stored * layers};
-  work.bytes = Bytes{(stored + tokens * op.query_bytes) * layers};
-  work.scale = std::max(stored + tokens * op.query_bytes, 1.0);
+  work.bytes = Bytes{(stored + queries) * layers};
+  work.scale = std::max(stored + queries, 1.0);
 }
 
 void set_prefill_work(const AttentionOperator& op, const StepBatch& batch, Work& work) {

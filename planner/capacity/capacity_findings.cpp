@@ -15,18 +15,11 @@ namespace {
 
 // ---- the search
 
-/// Searches; if the load is too short to support the capacity found and the number of requests is
-/// free, searches again with more requests.
+/// Searches, then keeps the number of requests that the verdict at the capacity took, for all that
+/// is compared with it.
 void search(CapacityFindings& answer, Execution& execution) {
   answer.capacity = capacity_of(answer.study, execution);
-  constexpr int kMaxTimes = 3;
-  for (int i = 0; i < kMaxTimes && answer.study.grows; ++i) {
-    const auto requests = std::ssize(answer.study.run.workload.requests);
-    const std::int64_t needed = std::min(requests_needed(point_of(answer.capacity)), kMaxDrawn);
-    if (!answer.capacity.load || needed <= requests) return;
-    answer.study = with_requests(std::move(answer.study), needed);
-    answer.capacity = capacity_confirmed(answer.study, *answer.capacity.load, execution);
-  }
+  answer.study = with_requests_of(std::move(answer.study), point_of(answer.capacity));
 }
 
 // ---- confidence
@@ -50,21 +43,27 @@ void add_interval(CapacityFindings& answer, Execution& execution) {
   // If verdicts alternate with the load there is no single boundary to move.
   if (!answer.capacity.load || !answer.capacity.monotone) return;
   const double load = *answer.capacity.load;
+  // By the same search as those, which is of one length: what counts is the change.
+  const auto same = capacity_deviating(answer, 0, execution);
+  if (!same) return;
   const auto slower = capacity_deviating(answer, kIntervalDeviations, execution);
   const auto faster = capacity_deviating(answer, -kIntervalDeviations, execution);
-  answer.low = std::min(load, slower.value_or(0));
-  answer.high = std::max(load, faster.value_or(0));
+  answer.low = load * std::min(1.0, slower.value_or(0) / *same);
+  answer.high = load * std::max(1.0, faster.value_or(0) / *same);
 }
 
 void add_asked(CapacityFindings& answer, Execution& execution) {
-  const LoadStudy& study = answer.study;
-  if (!study.asked) return;
+  if (!answer.study.asked) return;
+  const std::array loads = {answer.study.load_of_run};
+  answer.asked = steady_trial_of(answer.study, execution)(loads).front();
+  LoadStudy study = with_requests_of(answer.study, *answer.asked);
+  // Perturbed runs are as long as the one that stands, and judged as they are.
+  study.requirement.must_stand = false;
   SimulationRun run = at_load(study, study.load_of_run);
   run_all(execution, 1, [&](std::int64_t) {
     simulate_sampled(run, step_times_of(run), {});
     return 0;
   });
-  answer.asked = load_point(study.load_of_run, run.result, study.requirement);
   const DeviatingVerdict verdict = [&](const Deviations& deviations) {
     const SimulationResult result = simulate_deviating(run, step_times_of(run), deviations, {});
     return judge(result, study.requirement).holds;
@@ -106,6 +105,14 @@ void add_limits(CapacityFindings& answer, const CapacityRequest& request, Execut
         capacity_near(answer.study, *answer.capacity.load, simulation, execution);
     answer.relaxed.push_back({gain.use.kind, relaxed.load});
   }
+  // That search starts elsewhere than the capacity's, and ends elsewhere within its tolerance: what
+  // counts is the change.
+  if (!answer.unrelaxed) return;
+  const double same = *answer.capacity.load / *answer.unrelaxed;
+  for (RelaxedCapacity& relaxed : answer.relaxed) {
+    if (relaxed.load) *relaxed.load *= same;
+  }
+  answer.unrelaxed = answer.capacity.load;
 }
 
 /// Adds some loads beyond the capacity and drops points that are close together.
@@ -120,7 +127,7 @@ void add_curve(CapacityFindings& answer, Execution& execution) {
       for (double& load : loads) load = std::ceil(load);
       loads.erase(std::unique(loads.begin(), loads.end()), loads.end());
     }
-    for (LoadPoint& point : trial_of(answer.study, simulate_run, execution)(loads)) {
+    for (LoadPoint& point : steady_trial_of(answer.study, execution)(loads)) {
       points.push_back(std::move(point));
     }
   }
@@ -181,14 +188,13 @@ void add_losses(CapacityFindings& answer, Execution& execution) {
   }
 }
 
+/// Why the verdict at the capacity, or just above it, does not stand.
 void add_notes(CapacityFindings& answer) {
   const LoadPoint& point = point_of(answer.capacity);
-  const auto requests = std::ssize(answer.study.run.workload.requests);
-  if (answer.capacity.load && requests < requests_needed(point)) {
-    answer.notes.push_back(
-        fmt::format("{} are few compared with the {:.0f} in flight at a time: the engine barely "
-                    "fills, and a sustained load may break it sooner",
-                    counted(requests, "request"), point.request_rate_per_s * point.e2e.mean));
+  if (answer.capacity.load && !point.verdict.undecided.empty()) {
+    const std::string& why = point.verdict.undecided;
+    // Then come the counts behind it.
+    answer.notes.push_back("at the capacity: " + why.substr(0, why.find(": the last ")));
   }
 }
 

@@ -1,6 +1,7 @@
 #include "planner/capacity/confidence.hpp"
 
 #include <array>
+#include <boost/math/distributions/normal.hpp>
 #include <cmath>
 #include <numbers>
 
@@ -33,7 +34,8 @@ struct Search {
   std::int64_t asked = 0;
 };
 
-Search flipping(const DeviatingVerdict& verdict, const DeviationCause& cause, bool holds) {
+Search flipping(const DeviatingVerdict& verdict, const DeviationCause& cause, bool holds,
+                double farthest = kFarthest) {
   const double direction = holds ? cause.harmful : -cause.harmful;
   Search search;
   const auto flips_at = [&](double distance) {
@@ -42,9 +44,9 @@ Search flipping(const DeviatingVerdict& verdict, const DeviationCause& cause, bo
     ++search.asked;
     return verdict(deviations) != holds;
   };
-  if (!flips_at(kFarthest)) return search;
+  if (!flips_at(farthest)) return search;
   double stays = 0;
-  double flips = kFarthest;
+  double flips = farthest;
   while (flips - stays > kResolution) {
     const double middle = (stays + flips) / 2;
     (flips_at(middle) ? flips : stays) = middle;
@@ -84,6 +86,25 @@ std::optional<Confidence> confidence_of(const DeviatingVerdict& holds, int threa
 }
 
 Confidence confidence_of(const DeviatingVerdict& holds) { return *confidence_of(holds, 1, {}); }
+
+Confidence confidence_for(const DeviatingVerdict& holds, double least) {
+  if (least > 0.5 && holds({})) {
+    const DeviationCause& step_time = kCauses.front();
+    const double near = boost::math::quantile(boost::math::normal(), least);
+    Deviations all;
+    for (const DeviationCause& cause : kCauses) all.*cause.member = near * cause.harmful;
+    if (holds(all)) return {.holds = true, .probability = least, .simulations = 2};
+    // No plane through a point this near leaves the origin farther away.
+    Deviations deviations;
+    deviations.*step_time.member = near * step_time.harmful;
+    if (!holds(deviations)) {
+      std::vector<Search> searches(kCauses.size());
+      searches.front() = flipping(holds, step_time, true, near);
+      return combined(searches, true);
+    }
+  }
+  return confidence_of(holds);
+}
 
 Confidence confidence_of(const SimulationRun& run, const PoolStepTimes& step_times,
                          const SloRequirement& requirement) {

@@ -49,6 +49,13 @@ double greatest_probability();
 std::optional<Confidence> confidence_of(const DeviatingVerdict& holds, int threads,
                                         const Progress& progress);
 
+/// Whether the probability is at least `least` (0.5 to greatest_probability()), with few
+/// simulations: for searches. It is, and `least` is returned, if the verdict stays with all causes
+/// off by the quantile of `least` at once, since no point of the sphere with that radius is farther
+/// along the boundary's normal. It is not if step time alone reverses it within that quantile; the
+/// probability by step time is returned, an upper bound. Otherwise as confidence_of.
+Confidence confidence_for(const DeviatingVerdict& holds, double least);
+
 /// For a run that simulate_sampled has filled in. At most 25 simulations.
 Confidence confidence_of(const SimulationRun& run, const PoolStepTimes& step_times,
                          const SloRequirement& requirement = {});

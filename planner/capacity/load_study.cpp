@@ -66,7 +66,8 @@ CapacitySearch question_around(const LoadStudy& study, double guess) {
   }
   question.whole = true;
   question.min = 1;
-  question.greatest = static_cast<double>(study.run.workload.requests.size());
+  const std::size_t drawn = study.run.workload.requests.size();
+  question.greatest = static_cast<double>(drawn);
   question.guess = std::clamp(std::round(guess), question.min, question.greatest);
   return question;
 }
@@ -87,6 +88,29 @@ CapacitySearch question_near(const LoadStudy& study, double load) {
   question.guess = std::min(question.guess * std::sqrt(kNear), question.greatest);
   question.stride = kNear;
   return question;
+}
+
+// First step of the search for the verdicts that stand, from the capacity of short runs.
+constexpr double kStride = 1.03;
+
+/// The capacity with those of other points that agree with it, for the curve.
+Capacity with_others(Capacity capacity, const std::vector<LoadPoint>& others) {
+  constexpr double kApart = 1.02;
+  std::vector<LoadPoint>& points = capacity.points;
+  const double holding = capacity.load.value_or(0);
+  const auto failing =
+      std::ranges::find_if(points, [](const LoadPoint& point) { return !point.verdict.holds; });
+  const double beyond = failing == points.end() ? holding : failing->load;
+  std::vector<LoadPoint> agreeing;
+  for (const LoadPoint& point : others) {
+    const bool known = std::ranges::find(points, point.load, &LoadPoint::load) != points.end();
+    const bool below = point.load * kApart < holding && point.verdict.holds;
+    const bool above = point.load > kApart * beyond && !point.verdict.holds;
+    if (!known && (below || above)) agreeing.push_back(point);
+  }
+  points.insert(points.end(), agreeing.begin(), agreeing.end());
+  std::ranges::sort(points, {}, &LoadPoint::load);
+  return capacity;
 }
 
 /// Throughput with all requests at once, requests/s.
@@ -110,12 +134,15 @@ LoadStudy study_of(const Scenario& scenario, const SloRequirement& requirement, 
       give_rate(*synthetic);
       study.asked = false;
     }
-    study.grows = free_length && is_steady(*synthetic) && !synthetic->sessions;
-    if (study.grows) synthetic->num_prompts = kMinRequests;
   }
+  const bool grows = free_length && may_grow(studied);
+  if (grows) set_arrivals(studied, arrival_limits(studied).first);
+  study.requirement.sample = is_sample(studied);
+  study.requirement.must_stand = grows;
   study.run = prepare_simulation(studied);
   if (!study.run.refusal.empty()) return study;
   study.load_of_run = rate_of(study.run);
+  study.growing = std::make_shared<const GrowingLoad>(studied, study.run.workload, grows);
   if (!study.asked) take_rate(study.run.scenario);
   const bool has_rate = offered_rate_per_s(study.run.workload) > 0;
   if (has_rate) return study;
@@ -155,10 +182,36 @@ void throw_if_stopped(const SimulationRun& run) {
 }
 
 LoadTrial trial_of(const LoadStudy& study, const Simulation& simulation, Execution& execution) {
-  return [&study, simulation, &execution](std::span<const double> loads) {
+  // Of one length, and judged as they are: a longer run is not asked.
+  SloRequirement requirement = study.requirement;
+  requirement.must_stand = false;
+  return [&study, simulation, &execution, requirement](std::span<const double> loads) {
     auto points = run_all(execution, std::ssize(loads), [&](std::int64_t i) {
       const double load = loads[static_cast<std::size_t>(i)];
-      return load_point(load, simulation(at_load(study, load)), study.requirement);
+      return load_point(load, simulation(at_load(study, load)), requirement);
+    });
+    throw_if_stopped(study.run);
+    return points;
+  };
+}
+
+LoadTrial steady_trial_of(const LoadStudy& study, Execution& execution) {
+  const auto throughput = std::make_shared<KnownThroughput>();
+  return [&study, &execution, throughput](std::span<const double> loads) {
+    auto points = run_all(execution, std::ssize(loads), [&](std::int64_t i) {
+      const double load = loads[static_cast<std::size_t>(i)];
+      SimulationRun run = at_load(study, load);
+      const SteadyQuestion question{
+          .load = study.grows() ? study.growing.get() : nullptr,
+          .factor = study.kind == LoadKind::rate ? load / study.load_of_run : 1,
+          .most = arrival_limits(study.growing->scenario()).search,
+          .requirement = study.requirement,
+          .throughput = throughput.get()};
+      const SloVerdict verdict = simulate_until_decided(
+          run, question, [](SimulationRun& one) { one.result = simulate_run(one); });
+      LoadPoint point = load_point(load, run.result, study.requirement);
+      point.verdict = verdict;
+      return point;
     });
     throw_if_stopped(study.run);
     return points;
@@ -174,13 +227,15 @@ Capacity capacity_of(const LoadStudy& study, Execution& execution) {
   }
   CapacitySearch question = question_around(study, guess);
   question.also = loads_on_the_way(study, question.guess);
-  return find_capacity(trial_of(study, simulate_run, execution), question);
-}
-
-Capacity capacity_confirmed(const LoadStudy& study, double load, Execution& execution) {
-  CapacitySearch question = question_near(study, load);
-  question.also = loads_on_the_way(study, load);
-  return find_capacity(trial_of(study, simulate_run, execution), question);
+  Capacity found = find_capacity(trial_of(study, simulate_run, execution), question);
+  if (!study.grows() || !found.load) return found;
+  // Near the capacity verdicts need many requests: only there, and for the asked load, are they
+  // simulated.
+  CapacitySearch near = question_near(study, *found.load);
+  near.guess = *found.load;
+  near.stride = kStride;
+  if (study.asked) near.also = {study.load_of_run};
+  return with_others(find_capacity(steady_trial_of(study, execution), near), found.points);
 }
 
 Capacity capacity_near(const LoadStudy& study, double load, const Simulation& simulation,
@@ -188,17 +243,18 @@ Capacity capacity_near(const LoadStudy& study, double load, const Simulation& si
   return find_capacity(trial_of(study, simulation, execution), question_near(study, load));
 }
 
-std::int64_t requests_needed(const LoadPoint& point) {
-  return std::llround(std::ceil(kStays * point.request_rate_per_s * point.e2e.mean));
-}
-
-LoadStudy with_requests(LoadStudy study, std::int64_t requests) {
-  assert(study.grows);
-  auto& synthetic = std::get<SyntheticWorkload>(study.run.scenario.workload);
-  synthetic.num_prompts = requests;
-  if (!study.asked) give_rate(synthetic);
-  study.run.workload = load_workload(study.run.scenario);
-  if (!study.asked) take_rate(study.run.scenario);
+LoadStudy with_requests_of(LoadStudy study, const LoadPoint& point) {
+  if (!study.grows()) return study;
+  const std::int64_t first = study.growing->first();
+  const auto least = std::ssize(study.growing->of(first)->requests);
+  std::int64_t arrivals = first;
+  const std::int64_t most = arrival_limits(study.growing->scenario()).search;
+  for (; 2 * arrivals <= most; arrivals *= 2) {
+    if (std::ssize(study.growing->of(arrivals)->requests) >= point.requests) break;
+  }
+  if (point.requests <= least) arrivals = first;
+  study.run.workload = *study.growing->of(arrivals);
+  set_arrivals(study.run.scenario, arrivals);
   return study;
 }
 

@@ -4,12 +4,14 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <vector>
 
 #include "base/progress.hpp"
 #include "planner/answers_on.hpp"
 #include "planner/capacity/capacity.hpp"
+#include "planner/capacity/steady_run.hpp"
 #include "planner/scenario_run.hpp"
 
 namespace roofcast {
@@ -26,20 +28,12 @@ struct LoadStudy {
   LoadKind kind = LoadKind::rate;
   double load_of_run = 1;  // in the kind's unit
   bool asked = false;      // whether that load was asked for
-  bool grows = false;      // whether its number of requests is free
+  /// Its requests, as many as a verdict needs if their number is free.
+  std::shared_ptr<const GrowingLoad> growing{};
   SloRequirement requirement{.must_keep_up = true};
+
+  bool grows() const { return growing && growing->grows(); }
 };
-
-/// Minimum number of requests a study draws when their number is free. 100 of them then lie beyond
-/// the 95th percentile, and its rank has a standard deviation of 0.5 %.
-inline constexpr std::int64_t kMinRequests = 2000;
-
-/// Maximum number of requests that a study draws by itself.
-inline constexpr std::int64_t kMaxDrawn = 20'000;
-
-/// A run represents a steady load if arrivals last this many mean request durations: the engine
-/// fills during the first few, and the rest shows the steady state.
-inline constexpr double kStays = 10;
 
 /// The study of a scenario, or only the scenario's refusal (run.refusal) if it has one. Requests
 /// that arrive all at once under a client's limit form a closed loop, whose limit is the load.
@@ -47,7 +41,7 @@ inline constexpr double kStays = 10;
 /// the number of synthetic requests is free. Throws Error for requests without a rate.
 LoadStudy study_of(const Scenario& scenario, const SloRequirement& requirement, bool free_length);
 
-/// The run at another load, not simulated yet.
+/// The run at another load with the study's requests, not simulated yet.
 SimulationRun at_load(const LoadStudy& study, double load);
 
 /// Simulates a run in some way: as it is, with perturbed inputs, with a relaxed limit. Called from
@@ -88,26 +82,26 @@ auto run_all(Execution& execution, std::int64_t count, const Fn& fn) {
   return std::move(*answers);
 }
 
-/// Simulates loads of the study. Throws Error if the progress cancels.
+/// Simulates loads of the study, each with the study's requests. Throws Error if the progress
+/// cancels.
 LoadTrial trial_of(const LoadStudy& study, const Simulation& simulation, Execution& execution);
+
+/// Simulates each load until its verdict stands (simulate_until_decided), with as many requests as
+/// searches may.
+LoadTrial steady_trial_of(const LoadStudy& study, Execution& execution);
 
 /// The study's capacity, with no prior estimate: the first guess is the throughput of all requests
 /// at once. Some loads below it and the asked one are tried too, so that the capacity lies below
-/// every one that fails.
+/// every one that fails. Near the capacity and at the asked load, if their number of requests is
+/// free, loads are simulated until their verdicts stand.
 Capacity capacity_of(const LoadStudy& study, Execution& execution);
 
-/// The capacity, expected near `load`, found by the given kind of simulation.
+/// The capacity, expected near `load`, found by the given kind of simulation of the study's
+/// requests.
 Capacity capacity_near(const LoadStudy& study, double load, const Simulation& simulation,
                        Execution& execution);
 
-/// The same by plain simulation, which also tries loads below it.
-Capacity capacity_confirmed(const LoadStudy& study, double load, Execution& execution);
-
-/// Requests that the study needs to reach the steady state at a point, by Little's law (Little
-/// 1961): kStays times the mean number in the system.
-std::int64_t requests_needed(const LoadPoint& point);
-
-/// The same study with more requests drawn. Precondition: it grows.
-LoadStudy with_requests(LoadStudy study, std::int64_t requests);
+/// The same study with as many requests as a point of it needed. No effect if it does not grow.
+LoadStudy with_requests_of(LoadStudy study, const LoadPoint& point);
 
 }  // namespace roofcast

@@ -53,6 +53,21 @@ bool has_decode_pool(const ClusterScenario& cluster) {
                      [](const PoolScenario& pool) { return pool.role == PoolRole::decode; });
 }
 
+/// Replicas that do both and replicas of prefill and decode apart are alternatives: what is set
+/// takes the place of the other.
+void turn_into(ClusterScenario& cluster, PoolRole role, const char* name) {
+  auto& pools = cluster.pools;
+  const bool apart = pools.size() == 2 && has_decode_pool(cluster) &&
+                     std::ranges::any_of(pools, [](const PoolScenario& pool) {
+                       return pool.role == PoolRole::prefill;
+                     });
+  const bool together = pools.size() == 1 && pools.front().role == PoolRole::both;
+  if (role == PoolRole::both ? !apart : !together) return;
+  pools.resize(1);
+  pools.front().role = role;
+  pools.front().name = name;
+}
+
 /// Sets replicas of the scenario's only pool with that role, or of a new one.
 void set_replicas(ClusterScenario& cluster, PoolRole role, const char* name,
                   std::int32_t replicas) {
@@ -111,11 +126,16 @@ void apply(const ClusterOptions& options, Scenario& scenario) {
     throw UsageError("--replicas excludes --prefill-replicas and --decode-replicas");
   }
   ClusterScenario cluster = scenario.cluster.value_or(ClusterScenario{});
-  if (options.replicas) only_pool(cluster).replicas = *options.replicas;
+  if (options.replicas) {
+    turn_into(cluster, PoolRole::both, "replicas");
+    only_pool(cluster).replicas = *options.replicas;
+  }
   if (options.prefill_replicas) {
+    turn_into(cluster, PoolRole::prefill, "prefill");
     set_replicas(cluster, PoolRole::prefill, "prefill", *options.prefill_replicas);
   }
   if (options.decode_replicas) {
+    turn_into(cluster, PoolRole::decode, "decode");
     set_replicas(cluster, PoolRole::decode, "decode", *options.decode_replicas);
   }
   if (cluster.pools.empty()) cluster.pools.emplace_back();

@@ -11,10 +11,11 @@
 namespace roofcast {
 
 enum class FlagForm {
-  value,   // --name VALUE
-  on_off,  // --name, --name=off, --no-name
-  toggle,  // --name, or not
-  list,    // --name VALUE VALUE ...
+  value,     // --name VALUE
+  on_off,    // --name, --name=off, --no-name
+  toggle,    // --name, or not
+  list,      // --name VALUE VALUE ...
+  repeated,  // --name VALUE --name VALUE
 };
 
 using Aliases = std::vector<std::string_view>;

@@ -149,7 +149,7 @@ const Flags<WorkloadOptions>& synthetic_flags() {
   static const Flags<W> flags = {
       {.name = "num-prompts",
        .placeholder = "N",
-       .help = "number of requests, or of sessions (default 1000)",
+       .help = "requests, or sessions (default: as many as a verdict needs)",
        .read = into(&W::num_prompts, parse_positive),
        .place = "workload.num_prompts",
        .aliases = {"--num-requests"}},

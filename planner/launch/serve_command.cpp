@@ -323,16 +323,38 @@ class ServeReader {
     }
   }
 
-  /// SGLang's drafts: without the number of steps it chooses by the model, and a chain has as many
-  /// tokens as steps and one more (0.5.15, arg_groups/speculative_hook.py).
+  static std::optional<Transformer> known_model(const std::string& name) {
+    try {
+      return load_model(name);
+    } catch (const Error&) {
+      return std::nullopt;
+    }
+  }
+
+  /// SGLang's own choice of drafts where none is given: three steps in a chain, or of Llama and
+  /// Grok five of a tree four wide, of which eight tokens are verified, except with a draft model
+  /// of its own (0.5.15, arg_groups/speculative_hook.py, _auto_choose_speculative_params).
+  void choose_drafts() {
+    EngineOverrides& knobs = words_.overrides;
+    knobs.num_speculative_tokens = 3;
+    knobs.speculative_eagle_topk = 1;
+    const std::optional<Transformer> model = known_model(words_.model);
+    if (!model || knobs.speculative_method == DraftMethod::draft_model) return;
+    if (model->architecture != "LlamaForCausalLM" && !model->architecture.starts_with("Grok1")) {
+      return;
+    }
+    knobs.num_speculative_tokens = 5;
+    knobs.speculative_eagle_topk = 4;
+    knobs.speculative_num_draft_tokens = 8;
+  }
+
+  /// SGLang's drafts: a chain has as many tokens as steps and one more (0.5.15,
+  /// arg_groups/speculative_hook.py).
   void finish_drafts() {
     EngineOverrides& knobs = words_.overrides;
     if (launch_.engine == ServeEngine::sglang) {
-      if (words_.draft_algorithm.empty() || !knobs.num_speculative_tokens) {
-        if (!words_.draft_algorithm.empty()) {
-          add_once(command_.not_modelled, "--speculative-algorithm " + words_.draft_algorithm +
-                                              " without --speculative-num-steps");
-        }
+      if (!words_.draft_algorithm.empty() && !knobs.num_speculative_tokens) choose_drafts();
+      if (words_.draft_algorithm.empty()) {
         knobs.num_speculative_tokens.reset();
         knobs.speculative_method.reset();
         knobs.speculative_eagle_topk.reset();
@@ -347,19 +369,26 @@ class ServeReader {
     }
   }
 
-  /// Weights and cache of a draft model that is known by its name.
+  /// Weights and cache of a draft model that is known by its name. SGLang takes each of its layers
+  /// to need as much cache as one of the target's (0.5.15, model_executor/pool_configurator.py).
   void count_draft_model() {
-    try {
-      const Transformer draft = load_model(words_.draft_model);
-      words_.overrides.draft_weight_bytes = weight_bytes(draft, {});
-      words_.overrides.draft_kv_bytes =
-          kv_bytes_per_token(draft, words_.overrides.kv_cache_dtype.value_or(draft.activation));
-    } catch (const Error&) {
+    const std::optional<Transformer> draft = known_model(words_.draft_model);
+    if (!draft) {
       command_.notes.push_back(fmt::format(
           "the draft model {} is not known: without draft_weight_bytes and draft_kv_bytes its "
           "memory is not counted",
           shown(words_.draft_model)));
+      return;
     }
+    std::optional<Transformer> cached;  // whose layers say how much
+    if (launch_.engine == ServeEngine::sglang) cached = known_model(words_.model);
+    if (!cached || cached->layers.empty()) cached = draft;
+    const double share = static_cast<double>(draft->layers.size()) /
+                         static_cast<double>(std::max<std::size_t>(1, cached->layers.size()));
+    words_.overrides.draft_weight_bytes = weight_bytes(*draft, {});
+    words_.overrides.draft_kv_bytes =
+        share *
+        kv_bytes_per_token(*cached, words_.overrides.kv_cache_dtype.value_or(cached->activation));
   }
 
   void finish() {

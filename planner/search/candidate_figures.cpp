@@ -32,6 +32,7 @@ Json verdict_json(const SloVerdict& verdict) {
   }
   return {{"holds", verdict.holds},
           {"saturated", verdict.saturated},
+          {"undecided", verdict.undecided},
           {"unserved", verdict.unserved},
           {"margins", std::move(margins)},
           {"binding", verdict.binding},
@@ -42,6 +43,7 @@ Json verdict_json(const SloVerdict& verdict) {
 SloVerdict read_verdict(const Json& json) {
   SloVerdict verdict{.holds = json.at("holds"),
                      .saturated = json.at("saturated"),
+                     .undecided = json.at("undecided"),
                      .unserved = json.at("unserved"),
                      .binding = json.at("binding"),
                      .worst_margin = json.at("worst_margin"),
@@ -93,7 +95,7 @@ Json figures_json(const FinalistFigures& figures) {
           {"capacity_bounded", figures.capacity_bounded},
           {"capacity_monotone", figures.capacity_monotone},
           {"capacity_rate_per_s", figures.capacity_rate_per_s},
-          {"capacity_requests_needed", figures.capacity_requests_needed},
+          {"capacity_decided", figures.capacity_decided},
           {"simulations", figures.simulations}};
 }
 
@@ -102,7 +104,7 @@ FinalistFigures read_finalist(const Json& json) {
                           .capacity_bounded = json.at("capacity_bounded"),
                           .capacity_monotone = json.at("capacity_monotone"),
                           .capacity_rate_per_s = json.at("capacity_rate_per_s"),
-                          .capacity_requests_needed = json.at("capacity_requests_needed"),
+                          .capacity_decided = json.at("capacity_decided"),
                           .simulations = json.at("simulations")};
   figures.confidence.holds = json.at("holds");
   figures.confidence.probability = json.at("probability");

@@ -52,7 +52,7 @@ struct FinalistFigures {
   bool capacity_bounded = true;   // false: the capacity is at least this
   bool capacity_monotone = true;  // false: some load beyond a failing one holds
   double capacity_rate_per_s = 0;
-  std::int64_t capacity_requests_needed = 0;  // to judge a steady load, see requests_needed
+  bool capacity_decided = true;  // false: the requests are too few to be sure of the capacity
   std::int64_t simulations = 0;
 };
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <limits>
 #include <map>
 #include <set>
 #include <tuple>
@@ -238,6 +239,38 @@ void describe_rejected(PlanFindings& answer, const std::vector<std::string>& gpu
   }
 }
 
+/// Adds the one with the least objective that holds as predicted, if it is not the best ranked;
+/// false if the user cancelled.
+bool add_point_estimate(PlanFindings& answer, const TrialsOfPlan& trials) {
+  if (!trials.question.min_probability) return true;
+  constexpr double kLess = 1 - 1e-9;  // sums of prices
+  const auto objective = [&](std::size_t shape, std::int64_t units) {
+    return answer.shapes[shape].unit_objective * static_cast<double>(units);
+  };
+  double least = std::numeric_limits<double>::infinity();
+  if (!answer.ranked.empty()) {
+    least = objective(answer.ranked.front().shape, answer.ranked.front().units);
+  }
+  const Tried::value_type* best = nullptr;
+  for (const Tried::value_type& tried : trials.tried) {
+    const double one = objective(tried.first.first, tried.first.second);
+    if (!tried.second.verdict.holds || one >= kLess * least) continue;
+    least = one;
+    best = &tried;
+  }
+  if (best == nullptr) return true;
+  const auto [shape, units] = best->first;
+  RankedCandidate candidate = ranked_candidate(answer.shapes[shape], shape, units, best->second);
+  const auto found =
+      ask(trials.evaluations, {{.kind = FigureKind::finalist, .shape = shape, .units = units}},
+          answer.simulations, trials.progress);
+  if (!found) return false;
+  candidate.finalist = std::get<FinalistFigures>(found->front());
+  answer.finalist_simulations += candidate.finalist.simulations;
+  answer.point_estimate = std::move(candidate);
+  return true;
+}
+
 /// Ranks what the search found; false if the user cancelled.
 bool rank(PlanFindings& answer, const SearchResult& result, const TrialsOfPlan& trials) {
   for (const Found& found : result.best) {
@@ -245,7 +278,10 @@ bool rank(PlanFindings& answer, const SearchResult& result, const TrialsOfPlan& 
     answer.ranked.push_back(ranked_candidate(answer.shapes[shape], shape, found.units,
                                              trials.tried.at({shape, found.units})));
   }
-  if (ask_finalists(answer, trials.evaluations, trials.progress)) return true;
+  if (ask_finalists(answer, trials.evaluations, trials.progress) &&
+      add_point_estimate(answer, trials)) {
+    return true;
+  }
   answer.ranked.clear();
   return false;
 }

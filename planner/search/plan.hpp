@@ -38,6 +38,9 @@ struct NearestRejected {
 struct PlanFindings {
   std::vector<PlannedShape> shapes{};     // each with its outcome
   std::vector<RankedCandidate> ranked{};  // best first; empty: none holds
+  /// The least objective among those simulated that hold as predicted, if a probability is asked
+  /// for and that is less than what has it.
+  std::optional<RankedCandidate> point_estimate{};
   std::vector<TriedCandidate> closest{};  // if none is ranked: simulated candidates, nearest first
   std::vector<NearestRejected> rejected{};  // in the order of the search's GPUs; empty when stopped
   std::int64_t candidates = 0;              // shapes times allowed unit counts

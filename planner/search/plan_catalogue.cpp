@@ -70,12 +70,13 @@ std::vector<std::string> priced_gpus() {
   return names;
 }
 
-PlanCatalogue load_catalogue(const Scenario& base, SearchSpace& space) {
+PlanCatalogue load_catalogue(const Scenario& base, SearchSpace& space, bool free_length) {
   PlanCatalogue catalogue{.base = base};
   load_gpus(catalogue, space);
   load_models(catalogue, space);
   load_engines(catalogue, space);
   catalogue.workload = load_workload(base);
+  catalogue.growing = std::make_shared<const GrowingLoad>(base, catalogue.workload, free_length);
   if (!base.max_concurrency) catalogue.base.max_concurrency = catalogue.workload.recorded_limit;
   return catalogue;
 }

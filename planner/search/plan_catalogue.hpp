@@ -3,10 +3,12 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "model/io/gpu_reader.hpp"
+#include "planner/capacity/steady_run.hpp"
 #include "planner/scenario_run.hpp"
 #include "planner/search/candidate.hpp"
 #include "planner/search/search_space.hpp"
@@ -14,10 +16,11 @@
 namespace roofcast {
 
 struct PlanCatalogue {
-  Scenario base{};  // common to all candidates
-  Workload workload{};
-  std::map<std::string, GpuProfile> gpus{};     // keyed as Shape::gpu
-  std::map<std::string, Transformer> models{};  // keyed by weight format; "": the checkpoint's own
+  Scenario base{};                               // common to all candidates
+  Workload workload{};                           // as many requests as are simulated first
+  std::shared_ptr<const GrowingLoad> growing{};  // those, and more if their number is free
+  std::map<std::string, GpuProfile> gpus{};      // keyed as Shape::gpu
+  std::map<std::string, Transformer> models{};   // keyed by weight format; "": the checkpoint's own
   std::map<std::string, EngineChoice> engines{};  // keyed as Shape::engine
 };
 
@@ -30,7 +33,8 @@ std::vector<std::string> priced_gpus();
 
 /// Reads everything that shapes of the space name. Replaces the space's GPUs by their profiles'
 /// names without duplicates. Throws Error as the readers do, UsageError for an unknown engine.
-PlanCatalogue load_catalogue(const Scenario& base, SearchSpace& space);
+/// `free_length`: more requests of the same load may be drawn.
+PlanCatalogue load_catalogue(const Scenario& base, SearchSpace& space, bool free_length = false);
 
 /// The shape as a deployment. Reads no files. Throws Error if it cannot run.
 Deployment deploy(const PlanCatalogue& catalogue, const Shape& shape);

@@ -56,7 +56,8 @@ void add_files(ContentHash& hash, const PlanCatalogue& catalogue) {
 std::string plan_digest(const PlanCatalogue& catalogue, const PlanTask& question,
                         const std::vector<PlannedShape>& shapes) {
   ContentHash asked;
-  asked.add_all(question.program, to_json(catalogue.base), question.requirement.min_goodput_share);
+  asked.add_all(question.program, to_json(catalogue.base), question.requirement.min_goodput_share,
+                question.free_length, question.min_probability);
   for (const PlannedShape& planned : shapes) {
     asked.add(to_json(scenario_of({}, {.shape = planned.shape, .units = 1})));
   }

@@ -111,7 +111,7 @@ std::string_view name_of(ShapeOutcome outcome) {
     case ShapeOutcome::searched:
       return "searched";
     case ShapeOutcome::more_expensive:
-      return "dearer";
+      return "more_expensive";
     case ShapeOutcome::misses:
       return "misses";
     case ShapeOutcome::ranked:

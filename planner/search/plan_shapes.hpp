@@ -19,6 +19,7 @@ struct PlanTask {
   SearchSpace space{};
   SloRequirement requirement{.must_keep_up = true};
   std::optional<double> min_probability{};  // of holding, if ranked; unset: as predicted
+  bool free_length = false;  // the number of requests is free: as many as a verdict needs
   PlanLimits limits{};
   PlanObjective objective = PlanObjective::cost;
   std::int64_t keep = 5;  // placements in the answer

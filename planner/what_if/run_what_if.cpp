@@ -6,6 +6,7 @@
 
 #include "base/error.hpp"
 #include "base/statistics.hpp"
+#include "planner/capacity/steady_run.hpp"
 #include "planner/evaluate_all.hpp"
 #include "simulator/io/scenario_reader.hpp"
 #include "simulator/io/scenario_workload.hpp"
@@ -51,6 +52,7 @@ struct WhatIfWork {
   /// The baseline's trace, for variants that do not change it.
   std::optional<Workload> trace{};
   std::string trace_key{};
+  std::int64_t arrivals = 0;  // of every run, if their number is free; 0: as the scenarios say
 };
 
 /// Everything that determines the requests of a trace.
@@ -61,6 +63,10 @@ std::string workload_key(const Scenario& scenario) {
   essence.slo = scenario.slo;
   essence.seed = scenario.seed;
   return to_json(essence);
+}
+
+SloRequirement requirement_of(const WhatIfWork& work, const Scenario& scenario) {
+  return {.must_keep_up = true, .sample = is_sample(scenario), .must_stand = work.arrivals > 0};
 }
 
 /// Simulates the run; with an account of its limits if asked.
@@ -77,14 +83,15 @@ std::optional<LimitReport> simulate_once(SimulationRun& run, bool explain) {
 OneRun run_once(const WhatIfWork& work, const WhatIfVariant& variant, std::int64_t repetition) {
   Scenario scenario = variant.scenario;
   scenario.seed += static_cast<std::uint64_t>(repetition);
+  if (work.arrivals > 0) set_arrivals(scenario, work.arrivals);
   const bool shared = work.trace && workload_key(scenario) == work.trace_key;
   SimulationRun run = prepare_simulation(scenario, shared ? work.trace : std::optional<Workload>{});
   OneRun one{.labels = work.question.labels_of(run), .reason = run.refusal};
   if (!one.reason.empty()) return one;
   one.limits = simulate_once(run, work.question.explain && repetition == 0);
   if (one.limits) one.pools = run.pools;
+  one.verdict = settled_verdict(run, requirement_of(work, scenario));
   one.figures = work.question.figures_of(run);
-  one.verdict = judge(run.result, {.must_keep_up = true});
   if (!work.by_blocks) return one;
   for (const MetricName& metric : work.question.metrics) {
     one.values.push_back(values_of(run, metric));
@@ -183,6 +190,7 @@ WhatIfRow row_of(const WhatIfWork& work, const WhatIfVariant& variant, const Run
     ++row.runs;
     if (run.verdict.holds) ++row.held;
     if (run.verdict.saturated) ++row.saturated;
+    if (!run.verdict.undecided.empty()) ++row.undecided;
   }
   return row;
 }
@@ -197,10 +205,53 @@ WhatIfWork work_of(const WhatIfTask& question) {
   return work;
 }
 
+/// Whether every variant's number of requests is free.
+bool all_grow(const WhatIfTask& question) {
+  return question.free_length &&
+         std::ranges::all_of(question.variants, [](const WhatIfVariant& variant) {
+           return !variant.reason.empty() || may_grow(variant.scenario);
+         });
+}
+
+/// Arrivals with which the verdict on a variant stands, under the first seed.
+std::int64_t arrivals_for(const WhatIfVariant& variant) {
+  const ArrivalLimits limits = arrival_limits(variant.scenario);
+  if (!variant.reason.empty()) return limits.first;
+  try {
+    Scenario scenario = variant.scenario;
+    set_arrivals(scenario, limits.first);
+    SimulationRun run = prepare_simulation(scenario);
+    if (!run.refusal.empty()) return limits.first;
+    const GrowingLoad load(scenario, run.workload, true);
+    simulate_until_decided(
+        run,
+        {.load = &load,
+         .most = limits.search,
+         .requirement = {.must_keep_up = true, .sample = true, .must_stand = true}},
+        [](SimulationRun& one) {
+          one.result = simulate_deviating(one, step_times_of(one), {}, {});
+        });
+    return std::get<SyntheticWorkload>(run.scenario.workload).num_prompts;
+  } catch (const Error&) {
+    return limits.first;  // answer_of() says why
+  }
+}
+
 }  // namespace
 
 std::optional<WhatIfFindings> run_what_if(const WhatIfTask& question, const Progress& progress) {
-  const WhatIfWork work = work_of(question);
+  WhatIfWork work = work_of(question);
+  if (all_grow(question)) {
+    const auto arrivals = answers_of(
+        std::ssize(question.variants), question.threads,
+        [&](std::int64_t i) {
+          return arrivals_for(question.variants[static_cast<std::size_t>(i)]);
+        },
+        progress);
+    if (!arrivals) return std::nullopt;
+    // The same for all, so that their differences are those of the same requests.
+    work.arrivals = *std::ranges::max_element(*arrivals);
+  }
   const auto count = std::ssize(question.variants) * question.seeds;
   auto answers = answers_of(
       count, question.threads, [&](std::int64_t index) { return answer_of(work, index); },

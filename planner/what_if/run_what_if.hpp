@@ -62,7 +62,8 @@ struct WhatIfTask {
   std::vector<MetricName> metrics{};
   std::int64_t seeds = 1;  // from the baseline's on
   int threads = 1;
-  bool explain = false;  // find which limit binds each variant
+  bool explain = false;      // find which limit binds each variant
+  bool free_length = false;  // the number of requests is free: as many as the verdicts need
   /// Returns all figures of a run that has a result, and sets its labels, some of which exist even
   /// for a run that does not fit. Called from several threads.
   std::function<std::vector<RunFigure>(const SimulationRun&)> figures_of{};
@@ -84,6 +85,7 @@ struct WhatIfRow {
   std::int64_t runs = 0;
   std::int64_t held = 0;       // runs in which the SLO holds and the engine keeps up
   std::int64_t saturated = 0;  // runs in which the engine does not keep up
+  std::int64_t undecided = 0;  // runs too short to tell
   std::string binding{};       // of the first run: the metric nearest to failing (verdict.hpp)
   std::optional<LimitReport> limits{};  // of the first run, with `explain`
   std::vector<PoolRun> pools{};         // and its pools

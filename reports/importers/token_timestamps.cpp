@@ -6,11 +6,16 @@
 // all in seconds on one clock. A list of such objects or one per line. TTFT is first_token_time -
 // start_time, E2E is end_time - start_time, ITL the gaps of token_timestamps. Either of
 // first_token_time and token_timestamps may be missing; a request without an end_time has failed.
+// Lengths are input_tokens and output_tokens, or as other clients call them; outputs are also
+// counted from token_timestamps. What is not known of a length is said.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/error.hpp"
@@ -40,6 +45,35 @@ void check_order(const JsonReader& record, const char* key, double time, double 
               "first_token_time, token_timestamps, end_time");
 }
 
+constexpr std::initializer_list<const char*> kInputKeys = {"input_tokens", "prompt_tokens",
+                                                           "num_input_tokens"};
+constexpr std::initializer_list<const char*> kOutputKeys = {"output_tokens", "completion_tokens",
+                                                            "num_output_tokens"};
+
+/// Says of how many requests a length is not known, and drops sums of lengths of which none is.
+void tell_unknown_lengths(MeasuredRun& run) {
+  const auto tell = [&](std::int64_t RequestRow::*tokens, std::string_view metric,
+                        std::string_view expected) {
+    const auto unknown = std::ranges::count_if(run.requests, [&](const RequestRow& request) {
+      return request.finished_s && request.*tokens == 0;
+    });
+    if (unknown == 0) return false;
+    const auto finished = std::ranges::count_if(
+        run.requests, [](const RequestRow& request) { return request.finished_s.has_value(); });
+    run.warnings.push_back(fmt::format("{} of {} completed requests state no {}: expected {}",
+                                       unknown, finished, metric, expected));
+    if (unknown < finished) return false;
+    std::erase_if(run.metrics, [&](const MetricRow& row) { return row.name.starts_with(metric); });
+    return true;
+  };
+  if (tell(&RequestRow::input_tokens, "input_tokens", "`input_tokens` or `prompt_tokens`")) {
+    run.setting.mean_input_tokens.reset();
+  }
+  if (tell(&RequestRow::output_tokens, "output_tokens", "`output_tokens` or `token_timestamps`")) {
+    run.setting.mean_output_tokens.reset();
+  }
+}
+
 /// Adds the gaps between the request's tokens to `gaps`.
 RequestRow request_of(const JsonReader& record, std::vector<double>& gaps) {
   const auto start = record.number("start_time");
@@ -57,7 +91,7 @@ RequestRow request_of(const JsonReader& record, std::vector<double>& gaps) {
   const auto end = record.number("end_time");
   if (end) check_order(record, "end_time", *end, last);
 
-  const auto stated = count_of(record, {"output_tokens", "completion_tokens", "num_output_tokens"});
+  const auto stated = count_of(record, kOutputKeys);
   const auto counted = static_cast<std::int64_t>(tokens.size());
   if (stated && counted > *stated) {
     record.refuse("output_tokens", "at least as many tokens as token_timestamps lists");
@@ -67,8 +101,7 @@ RequestRow request_of(const JsonReader& record, std::vector<double>& gaps) {
           .sent_s = *start,
           .first_token_s = first,
           .finished_s = end,
-          .input_tokens =
-              count_of(record, {"input_tokens", "prompt_tokens", "num_input_tokens"}).value_or(0),
+          .input_tokens = count_of(record, kInputKeys).value_or(0),
           .output_tokens = stated.value_or(counted)};
 }
 
@@ -86,6 +119,7 @@ MeasuredRuns read_token_timestamps(ResultObjects& objects) {
   while (const auto record = objects.next()) run.requests.push_back(request_of(*record, gaps));
   finish_request_run(run);
   add_samples(run, "itl_s", std::move(gaps));
+  tell_unknown_lengths(run);
   return {std::move(run)};
 }
 

@@ -1,4 +1,4 @@
-#include "reports/pages/calibration_report.hpp"
+#include "reports/pages/run_reports.hpp"
 
 #include <fmt/format.h>
 

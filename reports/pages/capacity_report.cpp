@@ -1,12 +1,11 @@
-#include "reports/pages/capacity_report.hpp"
+#include "reports/pages/run_reports.hpp"
 
 #include <fmt/format.h>
 
-#include <cmath>
-#include <optional>
 #include <utility>
 
 #include "base/error.hpp"
+#include "base/io/bounded_json.hpp"
 #include "base/numbers.hpp"
 #include "reports/pages/capacity_sections.hpp"
 #include "reports/pages/load_figures.hpp"
@@ -14,30 +13,10 @@
 #include "reports/pages/scenario_files.hpp"
 #include "reports/pages/stored_report.hpp"
 #include "roofcast/capacity.hpp"
-#include "simulator/io/scenario_reader.hpp"
 #include "simulator/results/figures.hpp"
 
 namespace roofcast {
 namespace {
-
-std::optional<double> stored_capacity(const Run& run) {
-  for (const MetricRow& metric : run.metrics) {
-    if (metric.name.starts_with("capacity_") && metric.statistic == "value") return metric.value;
-  }
-  return std::nullopt;
-}
-
-bool same(const std::optional<double>& stored, const std::optional<double>& found) {
-  constexpr double kEqual = 1e-9;
-  if (!stored || !found) return !stored && !found;
-  return std::abs(*stored - *found) <= kEqual * std::abs(*stored);
-}
-
-Report from_store(const Run& run, const std::string& why) {
-  Report report = stored_report(run);
-  report.sections.front().lines.push_back(why + " The report shows what the store holds.");
-  return report;
-}
 
 std::string promise_text(const Slo& slo) {
   std::string text;
@@ -52,9 +31,8 @@ std::string promise_text(const Slo& slo) {
   return text;
 }
 
-/// "llama-3.1-8b on NVIDIA H100 SXM, vllm-0.19, for p95 TTFT ≤ 500 ms: the capacity is ...": the
-/// question,
-/// then the command's own sentences.
+/// "llama-3.1-8b on NVIDIA H100 SXM, vllm-0.19, with SLO p95 TTFT ≤ 500 ms: the capacity is ...":
+/// the question, then the command's own sentences.
 std::string answer_text(const CapacityAnswer& answer) {
   const std::string promise = promise_text(answer.inputs.scenario.slo);
   std::string text = answer.headline + (promise.empty() ? "" : ", with SLO " + promise) + ":";
@@ -64,52 +42,28 @@ std::string answer_text(const CapacityAnswer& answer) {
   return text;
 }
 
-/// Whether the user set the number of requests; otherwise the search takes as many as it needs.
-bool states_length(const RunRow& row) {
-  return row.command_line.find("num-prompts") != std::string::npos ||
-         row.command_line.find("num-requests") != std::string::npos;
-}
-
-/// Repeats the command's search; nullopt if it gives another capacity.
-std::optional<CapacityAnswer> found_again(const Run& run, const Scenario& scenario,
-                                          const ReportEffort& effort) {
-  for (const bool free_length : {true, false}) {
-    if (free_length && states_length(run.row)) continue;
-    const CapacityQuestion question{
-        .scenario = scenario, .free_length = free_length, .threads = effort.threads};
-    LoadStudy study = capacity_study(question);
-    const bool grows = study.grows;
-    CapacityAnswer answer = capacity(question, std::move(study), effort.progress);
-    if (same(stored_capacity(run), answer.capacity)) return answer;
-    if (free_length && !grows) break;  // the second search would be the same
+/// The figure of each pool's memory; none where the deployment can no longer be resolved.
+std::vector<Figure> memory_figures(const CapacityInputs& inputs, const ReportEffort& effort) {
+  if (!beyond_effort(inputs.scenario, effort).empty()) return {};
+  try {
+    return {memory_figure(study_of(inputs.scenario, {}, false).run.pools)};
+  } catch (const Error&) {
+    return {};  // a model or profile is gone: the rest of the answer stands
   }
-  return std::nullopt;
 }
 
 }  // namespace
 
-Report capacity_report(const Run& run, const ReportEffort& effort) {
-  // Only the command line states the required share of good requests.
-  if (run.row.command_line.find("--least-goodput") != std::string::npos) {
-    return from_store(run,
-                      "A capacity with a required share of good requests is not searched again.");
-  }
-  std::optional<CapacityAnswer> found;
-  try {
-    const Scenario scenario = parse_scenario(run.row.scenario_json, "the stored scenario");
-    if (const std::string why = beyond_effort(scenario, effort); !why.empty()) {
-      return from_store(run, why);
-    }
-    if (const auto study = study_of(scenario, {}, false); !study.run.refusal.empty()) {
-      return from_store(run, study.run.refusal + ".");
-    }
-    found = found_again(run, scenario, effort);
-  } catch (const Error& error) {
-    return from_store(run, fmt::format("The capacity cannot be searched again: {}.", error.what()));
-  }
-  if (!found) return from_store(run, "The repeated search found another capacity.");
-  const CapacityAnswer& answer = *found;
+Report capacity_report(const Store& store, const Run& run, const ReportEffort& effort) {
   Report report = stored_report(run);
+  const auto stored = store.answer_of(run.row.id);
+  if (!stored) {
+    report.sections.front().lines.push_back(
+        "An earlier version of the program made it: its curve was not stored.");
+    return report;
+  }
+  const CapacityAnswer answer =
+      capacity_answer_from_json(parse_bounded<Json>(stored->json, "the stored answer"));
   report.sections.clear();
   report.verdict = answer.holds;
   report.answer = answer_text(answer);
@@ -128,7 +82,9 @@ Report capacity_report(const Run& run, const ReportEffort& effort) {
          .lines = section.lines});
     if (!section.table.columns.empty()) report.sections.back().tables.push_back(section.table);
   }
-  report.sections.push_back({.heading = "Memory", .figures = {memory_figure(answer.pools)}});
+  if (auto figures = memory_figures(answer.inputs, effort); !figures.empty()) {
+    report.sections.push_back({.heading = "Memory", .figures = std::move(figures)});
+  }
   report.sections.push_back(input_section(run.row));
   return report;
 }

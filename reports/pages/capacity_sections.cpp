@@ -49,10 +49,49 @@ const char* met_text(const CapacityAnswer& answer) {
   return has_slo(answer) ? "the SLO is met" : "the engine keeps up";
 }
 
+/// Neither holds nor certainly fails.
+bool is_undecided(const LoadPoint& point) {
+  const SloVerdict& verdict = point.verdict;
+  return !verdict.holds && !verdict.undecided.empty() && verdict.binding == verdict.undecided;
+}
+
 std::string verdict_at(const CapacityAnswer& answer, const LoadPoint& point) {
   if (point.verdict.holds) return met_text(answer);
+  if (is_undecided(point)) return "it is " + point.verdict.undecided;
+  if (!point.verdict.undecided.empty()) {
+    // Then come the counts behind it.
+    const std::string& why = point.verdict.undecided;
+    return fmt::format("{} is missed ({}), but that is {}",
+                       has_slo(answer) ? "the SLO" : "keeping up", binding_of(answer, point),
+                       why.substr(0, why.find(": the last ")));
+  }
   return (has_slo(answer) ? "the SLO is missed: " : "the engine does not keep up: ") +
          binding_of(answer, point);
+}
+
+/// " (3.39 sessions/s of 8 turns)"
+std::string sessions_of(const CapacityAnswer& answer) {
+  const std::optional<double>& turns = answer.turns_per_session;
+  if (!turns || answer.load != LoadKind::rate) return {};
+  return fmt::format(" ({} sessions/s of {:.3g} turns)", as_number(*answer.capacity / *turns),
+                     *turns);
+}
+
+/// "It costs $4.50 per hour, at the capacity $0.21 per million output tokens; 700 W at the boards'
+/// limit."
+std::string cost_line(const CapacityAnswer& answer) {
+  if (!answer.cost_per_hour) return {};
+  std::string line = fmt::format("It costs ${} per hour", fixed(answer.cost_per_hour->value, 2));
+  if (answer.dollars_per_million_output_tokens) {
+    line += fmt::format(", at the capacity ${} per million output tokens",
+                        fixed(*answer.dollars_per_million_output_tokens, 2));
+  }
+  if (answer.dollars_per_million_tokens) {
+    line += fmt::format(" (${} per million tokens in and out)",
+                        fixed(*answer.dollars_per_million_tokens, 2));
+  }
+  if (answer.power_w) line += fmt::format("; {} W at the boards' limit", fixed(*answer.power_w, 0));
+  return line + ".";
 }
 
 std::string capacity_line(const CapacityAnswer& answer) {
@@ -63,8 +102,9 @@ std::string capacity_line(const CapacityAnswer& answer) {
         has_slo(answer) ? "No load meets the SLO" : "The engine keeps up with no load",
         as_load(min.kind, min.load), binding_of(answer, min));
   }
-  std::string line = fmt::format("The capacity is {}{} {}", answer.bounded ? "" : "at least ",
-                                 as_load(answer.load, *answer.capacity), promise(answer));
+  std::string line =
+      fmt::format("The capacity is {}{}{} {}", answer.bounded ? "" : "at least ",
+                  as_load(answer.load, *answer.capacity), sessions_of(answer), promise(answer));
   if (answer.low && answer.high) {
     line += fmt::format("; {} to {} in 80 % of cases, from the uncertainty of step times",
                         as_number(*answer.low), as_number(*answer.high));
@@ -131,6 +171,7 @@ std::string loss_line(const CapacityAnswer& answer, const LostReplicaAnswer& los
 std::string state_of(const CapacityAnswer& answer, const LoadPoint& point) {
   std::string state = point.verdict.holds       ? "passes"
                       : point.verdict.saturated ? "saturated"
+                      : is_undecided(point)     ? "undecided"
                                                 : "fails: " + point.verdict.binding;
   if (point.load == answer.capacity) state += " (capacity)";
   if (answer.asked && point.load == answer.asked->load) state += " (requested)";
@@ -139,6 +180,11 @@ std::string state_of(const CapacityAnswer& answer, const LoadPoint& point) {
 
 std::string as_latency(const Distribution& distribution) {
   return distribution.mean <= 0 ? "-" : as_time(Seconds{distribution.p95});
+}
+
+/// Of a load beyond saturation not the percentile of one length.
+std::string grown(const LoadPoint& point, const Distribution& distribution) {
+  return point.verdict.saturated ? "grows" : as_latency(distribution);
 }
 
 Table curve_table(const CapacityAnswer& answer) {
@@ -160,9 +206,9 @@ Table curve_table(const CapacityAnswer& answer) {
     std::vector<std::string> row = {rate ? as_number(point.load) : fixed(point.load, 0),
                                     as_number(point.request_rate_per_s),
                                     fixed(point.output_tokens_per_s, 0),
-                                    as_latency(point.ttft),
+                                    grown(point, point.ttft),
                                     as_latency(point.tpot),
-                                    as_latency(point.e2e),
+                                    grown(point, point.e2e),
                                     fixed(point.use.mean_running, 1),
                                     as_percent(point.use.peak_kv_use)};
     if (goodput) row.push_back(as_percent(point.verdict.goodput_share.value_or(0)));
@@ -199,6 +245,7 @@ std::vector<std::string> capacity_sentences(const CapacityAnswer& answer) {
   std::vector<std::string> lines = {capacity_line(answer)};
   add_end(lines, answer);
   if (answer.asked) lines.push_back(asked_line(answer));
+  if (const std::string cost = cost_line(answer); !cost.empty()) lines.push_back(cost);
   if (answer.growth && answer.asked) lines.push_back(growth_line(answer, *answer.growth));
   for (const LostReplicaAnswer& lost : answer.lost) lines.push_back(loss_line(answer, lost));
   return lines;

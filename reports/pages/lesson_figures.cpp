@@ -114,7 +114,7 @@ Figure formats(const LessonAnswer& answer) {
                 .title = "A decode step in other number formats",
                 .caption =
                     "One text, mean over its answer. A format that the hardware cannot "
-                    "multiply is widened first.",
+                    "multiply is widened first. awq: 4 bits.",
                 .x = {.title = "weights, KV cache", .scale = AxisScale::category},
                 .y = {.title = with_unit("decode step", unit), .low = 0},
                 .horizontal = true,
@@ -122,9 +122,9 @@ Figure formats(const LessonAnswer& answer) {
                           .columns = {{"Format", false},
                                       {"Weights"},
                                       {"Decode step"},
-                                      {"", false},
+                                      {"rests on", false},
                                       {"Prefill"},
-                                      {"", false}},
+                                      {"rests on", false}},
                           .rows = {}}};
   FigureSeries series{.name = "decode step", .mark = Mark::bars};
   for (std::size_t i = 0; i < rows.size(); ++i) {

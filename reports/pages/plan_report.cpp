@@ -1,4 +1,4 @@
-#include "reports/pages/plan_report.hpp"
+#include "reports/pages/run_reports.hpp"
 
 #include <fmt/format.h>
 
@@ -191,8 +191,8 @@ std::vector<std::pair<std::string, std::string>> plan_facts(const RunRow& row,
   return facts;
 }
 
-}  // namespace
-
+/// Price against latency, and against each finalist's capacity, with the chosen one marked. Empty
+/// without finalists.
 std::vector<Figure> plan_figures(const PlanAnswer& answer) {
   const std::vector<RankedPlan>& ranked = answer.ranked;
   if (ranked.empty()) return {};
@@ -224,6 +224,8 @@ std::vector<Figure> plan_figures(const PlanAnswer& answer) {
                [](double value) { return "breaks at " + fixed(value, 2) + " requests/s"; }});
   return {std::move(latency), std::move(capacity)};
 }
+
+}  // namespace
 
 Report plan_report(const std::string& store_path, const Run& run) {
   const Json json = stored_answer(store_path, run.row.id);

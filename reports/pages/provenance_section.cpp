@@ -15,7 +15,7 @@ namespace roofcast {
 namespace {
 
 // A probability takes up to 25 simulations.
-constexpr std::int64_t kMaxRequests = 20'000;
+constexpr std::int64_t kMostRequests = 20'000;
 
 Table uncertainty_table(const SimulationRun& run) {
   Table table{.title = "Uncertainty of the run's inputs (one standard deviation)",
@@ -53,19 +53,15 @@ Table profile_table(const PoolRun& pool) {
   return table;
 }
 
-std::vector<std::string> confidence_lines(const SimulationRun& run, const ReportEffort& effort) {
+std::vector<std::string> confidence_lines(const SimulationRun& run,
+                                          const std::optional<Confidence>& confidence) {
   if (run.result.slo.empty()) return {};
-  if (std::ssize(run.workload.requests) > kMaxRequests) {
+  if (!confidence) {
     return {
         fmt::format("The probability that the SLO is met is not computed for {}: it takes up to 25 "
                     "simulations.",
                     counted(std::ssize(run.workload.requests), "request"))};
   }
-  const DeviatingVerdict verdict = [&](const Deviations& deviations) {
-    return judge(simulate_deviating(run, step_times_of(run), deviations, {})).holds;
-  };
-  const auto confidence = confidence_of(verdict, effort.threads, effort.progress);
-  if (!confidence) throw_interrupted();
   std::vector<std::string> lines{
       fmt::format("With this uncertainty, the SLO is met with probability {}.",
                   confidence->probability > 0.999   ? "over 0.999"
@@ -81,10 +77,22 @@ std::vector<std::string> confidence_lines(const SimulationRun& run, const Report
 
 }  // namespace
 
+std::optional<Confidence> confidence_in(const SimulationRun& run, const ReportEffort& effort) {
+  if (run.result.slo.empty() || std::ssize(run.workload.requests) > kMostRequests) {
+    return std::nullopt;
+  }
+  const DeviatingVerdict verdict = [&](const Deviations& deviations) {
+    return judge(simulate_deviating(run, step_times_of(run), deviations, {})).holds;
+  };
+  auto confidence = confidence_of(verdict, effort.threads, effort.progress);
+  if (!confidence) throw_interrupted();
+  return confidence;
+}
+
 ReportSection provenance_section(const SimulationRun& run, const GenerationEstimate& estimate,
-                                 const ReportEffort& effort) {
+                                 const std::optional<Confidence>& confidence) {
   ReportSection section{.heading = "Sources and uncertainty",
-                        .lines = confidence_lines(run, effort)};
+                        .lines = confidence_lines(run, confidence)};
   section.lines.insert(section.lines.end(), run.notes.begin(), run.notes.end());
   section.tables = {uncertainty_table(run), source_table(estimate)};
   std::vector<std::string> shown;

@@ -2,12 +2,9 @@
 
 #include <utility>
 
-#include "reports/pages/calibration_report.hpp"
-#include "reports/pages/capacity_report.hpp"
-#include "reports/pages/plan_report.hpp"
 #include "reports/pages/replay.hpp"
+#include "reports/pages/run_reports.hpp"
 #include "reports/pages/stored_report.hpp"
-#include "reports/pages/what_if_report.hpp"
 
 namespace roofcast {
 namespace {
@@ -27,7 +24,7 @@ Report run_report(const std::string& store_path, const Store& store, const Run& 
   const std::string& kind = run.row.kind;
   if (kind == "simulate") return replayed_report(run, effort);
   if (kind == "plan") return plan_report(store_path, run);
-  if (kind == "capacity") return capacity_report(run, effort);
+  if (kind == "capacity") return capacity_report(store, run, effort);
   if (kind == "whatif") return what_if_report(store, run);
   if (kind == "validate") return validation_report(store_path, run);
   if (kind == "calibrate") return calibration_report(store, run, effort.opens_files);

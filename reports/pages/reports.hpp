@@ -10,8 +10,7 @@
 namespace roofcast {
 
 /// The report on one run of the store at `store_path`. Simulations are repeated, because not
-/// everything is stored, and capacities searched again. Throws Error if the effort's progress
-/// callback stops that.
+/// everything of them is stored. Throws Error if the effort's progress callback stops that.
 Report run_report(const std::string& store_path, const Store& store, const Run& run,
                   const ReportEffort& effort);
 

@@ -58,10 +58,22 @@ std::string load_text(const SimulationRun& run) {
   return fmt::format("at {} requests/s offered", fixed(result.offered_rate_per_s, 2));
 }
 
-ReportSection latency_section(const SimulationRun& run) {
+/// With intervals of the percentiles, and the probability that the SLO is met.
+ReportSection latency_section(const SimulationRun& run, const std::optional<Confidence>& confidence,
+                              const ReportEffort& effort) {
   ReportSection section{.heading = "Latency", .figures = simulation_figures(run)};
-  const std::vector<Section> sections = simulation_sections(answer_of(run));
+  SimulationAnswer answer = answer_of(run);
+  const IntervalSearch search{
+      .other_draws = std::holds_alternative<SyntheticWorkload>(run.scenario.workload),
+      .threads = effort.threads,
+      .progress = effort.progress};
+  if (!add_intervals(run, search, answer)) throw_interrupted();
+  if (confidence && answer.intervals) answer.slo.probability = confidence->probability;
+  const std::vector<Section> sections = simulation_sections(answer);
   section.lines = sections.front().lines;
+  // Why there are no intervals, if so; the run's own notes stand with the sources.
+  section.lines.insert(section.lines.end(), answer.notes.begin() + std::ssize(run.notes),
+                       answer.notes.end());
   for (const Section& part : sections) {
     if (part.heading == "Notes" || part.table.columns.empty()) continue;
     section.tables.push_back(part.table);
@@ -226,7 +238,8 @@ Report simulation_report(const Run& stored, const SimulationRun& run, const Repo
                   {"Requests", with_separators(std::ssize(run.workload.requests))},
                   {"Seed", std::to_string(run.scenario.seed)}};
   if (run.pools.size() > 1) report.facts[1].second = headline(run.pools);
-  report.sections.push_back(latency_section(run));
+  const std::optional<Confidence> confidence = confidence_in(run, effort);
+  report.sections.push_back(latency_section(run, confidence, effort));
   if (run.result.completed > 0) {
     report.sections.push_back(timeline_section(run, effort));
     report.sections.push_back(load_section(run, effort));
@@ -239,7 +252,7 @@ Report simulation_report(const Run& stored, const SimulationRun& run, const Repo
     report.sections.push_back(roofline_section(run, typical, estimate));
     report.sections.push_back(staircase_section(first, typical));
   }
-  report.sections.push_back(provenance_section(run, estimate, effort));
+  report.sections.push_back(provenance_section(run, estimate, confidence));
   report.sections.push_back(input_section(stored.row));
   // If nothing finished, some sections have nothing to show.
   std::erase_if(report.sections, [](const ReportSection& section) {

@@ -1,6 +1,7 @@
 #include "reports/pages/simulation_sections.hpp"
 
 #include <algorithm>
+#include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
@@ -28,6 +29,11 @@ std::vector<std::string> interval_row(double level, const SimulatedInterval& int
   return row;
 }
 
+/// Whether it contains the wait in queues, which beyond saturation lasts as long as the run.
+bool grows_beyond_saturation(std::string_view latency) {
+  return latency != "tpot_s" && latency != "itl_s";
+}
+
 Table latency_table(const SimulationAnswer& answer) {
   const LoadResult& load = answer.load;
   Table table{.title = "Latency", .columns = {{"", false}}, .rows = {}};
@@ -40,6 +46,12 @@ Table latency_table(const SimulationAnswer& answer) {
     // Without a concurrency limit no request waits at the client.
     if (latency.distribution == &LoadResult::client_queue && distribution.max <= 0) continue;
     std::vector<std::string> row{latency.title};
+    if (answer.saturation.saturated.value_or(false) && grows_beyond_saturation(latency.name)) {
+      row.emplace_back("grows without bound");
+      row.resize(table.columns.size());
+      table.rows.push_back(std::move(row));
+      continue;
+    }
     for (const DistributionStatistic& statistic : kDistributionStatistics) {
       if (statistic.in_tables) row.push_back(as_time(Seconds{distribution.*statistic.value}));
     }
@@ -133,6 +145,18 @@ std::string empty_slots(const EngineUse& use) {
   return text;
 }
 
+/// "$4.50 per hour, $0.21 per million output tokens, $0.04 per million tokens"
+std::string cost_of(const SimulationAnswer& answer) {
+  std::string text = fmt::format("${} per hour", fixed(answer.cost_per_hour->value, 2));
+  if (const auto& each = answer.dollars_per_million_output_tokens) {
+    text += fmt::format(", ${} per million output tokens", fixed(*each, 2));
+  }
+  if (const auto& each = answer.dollars_per_million_tokens) {
+    text += fmt::format(", ${} per million tokens in and out", fixed(*each, 2));
+  }
+  return text;
+}
+
 Table load_table(const SimulationAnswer& answer) {
   const LoadResult& result = answer.load;
   const EngineUse& use = answer.engine;
@@ -144,8 +168,13 @@ Table load_table(const SimulationAnswer& answer) {
   row("makespan", as_time(result.makespan));
   row("request rate", fmt::format("{} requests/s served, {}", fixed(result.request_rate_per_s, 2),
                                   offered(result)));
+  if (answer.session_rate_per_s) {
+    row("sessions", fixed(*answer.session_rate_per_s, 2) + " /s offered");
+  }
   row("tokens", fmt::format("{} /s in, {} /s out", fixed(result.input_tokens_per_s, 0),
                             fixed(result.output_tokens_per_s, 0)));
+  if (answer.cost_per_hour) row("cost", cost_of(answer));
+  if (answer.power_w) row("power", fixed(*answer.power_w, 0) + " W at the boards' limit");
   row("steps", with_separators(use.steps));
   row("running", fmt::format("{} mean, {} peak", fixed(use.mean_running, 1),
                              with_separators(use.peak_running)));
@@ -262,16 +291,21 @@ Table slo_table(const SimulationAnswer& answer) {
       .title = "SLO",
       .columns = {{"Class", false}, {"Target", false}, {"Achieved"}, {"Within"}, {"", false}},
       .rows = {}};
+  const bool grows = answer.saturation.saturated.value_or(false);
   for (const SimulatedTarget& outcome : answer.slo.targets) {
     const PercentileTarget& target = outcome.target;
-    table.rows.push_back({outcome.slo_class,
-                          fmt::format("p{:g} {} <= {}", target.percentile, title_of(target.metric),
-                                      as_limit(target.limit)),
-                          outcome.achieved_s ? as_time(Seconds{*outcome.achieved_s}) : "-",
-                          as_percent(outcome.attainment),
-                          !outcome.met   ? "not judged"
-                          : *outcome.met ? "met"
-                                         : "MISSED"});
+    table.rows.push_back(
+        {outcome.slo_class,
+         fmt::format("p{:g} {} <= {}", target.percentile, title_of(target.metric),
+                     as_limit(target.limit)),
+         grows && target.metric != LatencyMetric::tpot && target.metric != LatencyMetric::itl
+             ? "grows without bound"
+         : outcome.achieved_s ? as_time(Seconds{*outcome.achieved_s})
+                              : "-",
+         as_percent(outcome.attainment),
+         !outcome.met   ? "not judged"
+         : *outcome.met ? "met"
+                        : "MISSED"});
   }
   return table;
 }
@@ -310,6 +344,10 @@ std::vector<std::string> verdict(const SimulationAnswer& answer) {
         answer.slo.met.value_or(false)
             ? probable("The SLO is met", answer.slo)
             : probable("The SLO is not met" + (why.empty() ? why : ": " + why), answer.slo));
+  }
+  // What the backlog leaves undecided is said below.
+  if (answer.slo.undecided && !answer.saturation.undecided) {
+    lines.push_back(fmt::format("In a longer run that is {}.", *answer.slo.undecided));
   }
   lines.push_back(capitalised(answer.saturation.reason) + ".");
   return lines;

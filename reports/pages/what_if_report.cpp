@@ -1,4 +1,4 @@
-#include "reports/pages/what_if_report.hpp"
+#include "reports/pages/run_reports.hpp"
 
 #include <fmt/format.h>
 
@@ -6,6 +6,8 @@
 #include <optional>
 #include <utility>
 
+#include "base/error.hpp"
+#include "base/io/bounded_json.hpp"
 #include "base/numbers.hpp"
 #include "base/wording.hpp"
 #include "reports/pages/figure_units.hpp"
@@ -15,24 +17,21 @@
 namespace roofcast {
 namespace {
 
-bool is_baseline(const RunRow& row) { return row.summary.starts_with("baseline"); }
+/// The answer that left the run, and its runs; throws Error where the store lacks part of it.
+struct Stored {
+  WhatIfAnswer answer{};
+  std::vector<Run> runs{};
+};
 
-/// Runs of one command are consecutive in the store: the baseline, then its variants. The command
-/// may have been run several times.
-std::vector<Run> siblings(const Store& store, const Run& run) {
-  std::vector<RunRow> rows = store.runs();
-  std::erase_if(rows, [&](const RunRow& row) {
-    return row.kind != "whatif" || row.command_line != run.row.command_line;
-  });
-  std::sort(rows.begin(), rows.end(), [](const RunRow& a, const RunRow& b) { return a.id < b.id; });
-  const auto here = std::find_if(rows.begin(), rows.end(),
-                                 [&](const RunRow& row) { return row.id == run.row.id; });
-  auto begin = here, end = here + 1;
-  while (begin != rows.begin() && !is_baseline(*begin) && (begin - 1)->id == begin->id - 1) --begin;
-  while (end != rows.end() && end->id == (end - 1)->id + 1 && !is_baseline(*end)) ++end;
-  std::vector<Run> runs;
-  for (auto row = begin; row != end; ++row) runs.push_back(*store.run(row->id));
-  return runs;
+Stored stored_answer(const Store& store, std::int64_t id) {
+  const auto stored = store.answer_of(id);
+  if (!stored) throw Error("an earlier version of the program made it");
+  Stored found;
+  for (const std::int64_t one : stored->runs) {
+    if (auto run = store.run(one)) found.runs.push_back(*std::move(run));
+  }
+  found.answer = what_if_of(parse_bounded<Json>(stored->json, "the stored answer"), found.runs);
+  return found;
 }
 
 /// A row of the figure's table: value, difference and its interval.
@@ -183,51 +182,75 @@ std::string answer_text(const WhatIfAnswer& answer) {
 }
 
 /// One row per variant with every compared metric and its run.
-Table variant_table(const WhatIfAnswer& answer, const std::vector<Run>& runs) {
+Table variant_table(const Stored& stored) {
   Table table{.title = "Variants", .columns = {{"Variant", false}}, .rows = {}};
-  for (const MetricName& metric : answer.variants.front().metrics) {
+  for (const MetricName& metric : stored.answer.variants.front().metrics) {
     table.columns.push_back({title_of(metric)});
   }
   table.columns.push_back({"SLO", false});
   table.columns.push_back({"Run"});
-  for (std::size_t i = 0; i < runs.size(); ++i) {
-    const VariantAnswer& variant = answer.variants[i];
+  auto run = stored.runs.begin();
+  for (const VariantAnswer& variant : stored.answer.variants) {
     std::vector<std::string> cells{name_of(variant)};
     for (const MetricAnswer& metric : variant.metrics) {
       cells.push_back(metric.value ? metric_text(metric, *metric.value) : "-");
     }
     cells.push_back(held_text(slo_share(variant)));
-    cells.push_back(std::to_string(runs[i].row.id));
+    cells.push_back(variant.reason.empty() ? std::to_string((run++)->row.id) : "-");
     table.rows.push_back(std::move(cells));
   }
   return table;
 }
 
+/// The name of the variant that left a run.
+std::string name_of_run(const Stored& stored, std::int64_t id) {
+  auto run = stored.runs.begin();
+  for (const VariantAnswer& variant : stored.answer.variants) {
+    if (variant.reason.empty() && (run++)->row.id == id) return name_of(variant);
+  }
+  return "";
+}
+
+/// "tp=3: why" for each variant without figures.
+std::vector<std::string> refusals(const WhatIfAnswer& answer) {
+  std::vector<std::string> lines;
+  for (const VariantAnswer& variant : answer.variants) {
+    if (!variant.reason.empty()) lines.push_back(name_of(variant) + ": " + variant.reason + ".");
+  }
+  return lines;
+}
+
 }  // namespace
 
 Report what_if_report(const Store& store, const Run& run) {
-  const std::vector<Run> runs = siblings(store, run);
-  const WhatIfAnswer answer = what_if_of(runs);
-  const VariantAnswer& base = answer.variants.front();
   Report report = stored_report(run);
-  report.title = fmt::format("What if: {} on {}", base.labels.model, gpu_title(base.labels.gpu));
-  report.facts = {{"Baseline", base.labels.model},
-                  {"Runs on", gpu_title(base.labels.gpu)},
-                  {"Engine", base.labels.engine},
+  Stored stored;
+  try {
+    stored = stored_answer(store, run.row.id);
+  } catch (const Error& error) {
+    report.sections.front().lines.push_back(
+        fmt::format("The other variants cannot be shown: {}.", error.what()));
+    return report;
+  }
+  const WhatIfAnswer& answer = stored.answer;
+  const RunRow& base = stored.runs.front().row;
+  report.title = fmt::format("What if: {} on {}", base.model, gpu_title(base.gpu));
+  report.facts = {{"Baseline", base.model},
+                  {"Runs on", gpu_title(base.gpu)},
+                  {"Engine", base.engine},
                   {"First seed", std::to_string(answer.baseline.seed)}};
   // With several deployments there is no single verdict.
   report.verdict.reset();
   if (const std::string text = answer_text(answer); !text.empty()) report.answer = text;
   ReportSection differences{.heading = "Effect of each change",
-                            .tables = {variant_table(answer, runs)}};
-  for (std::size_t i = 0; i < base.metrics.size(); ++i) {
+                            .lines = refusals(answer),
+                            .tables = {variant_table(stored)}};
+  for (std::size_t i = 0; i < answer.variants.front().metrics.size(); ++i) {
     Figure figure = metric_figure(answer, i);
     if (!figure.series.front().points.empty()) differences.figures.push_back(std::move(figure));
   }
-  const auto here = std::ranges::find(runs, run.row.id, [](const Run& one) { return one.row.id; });
   report.sections.front().heading =
-      fmt::format("Run {}: {}", run.row.id,
-                  name_of(answer.variants[static_cast<std::size_t>(here - runs.begin())]));
+      fmt::format("Run {}: {}", run.row.id, name_of_run(stored, run.row.id));
   report.sections.insert(report.sections.begin(), std::move(differences));
   return report;
 }

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <utility>
 
+#include "base/ceil_divide.hpp"
 #include "base/error.hpp"
 #include "base/numbers.hpp"
 #include "model/architecture/weights.hpp"
@@ -218,6 +219,7 @@ void add_estimate(LessonFacts& facts) {
                                          .input_tokens = facts.prompt,
                                          .output_tokens = facts.generate});
   facts.compute_bound_batch = found.compute_bound.products;
+  facts.compute_bound_step = found.compute_bound.step;
   facts.numbers.ridge = found.ridge;
   facts.numbers.bandwidth = facts.deployment.gpu.memory_bandwidth;
   facts.numbers.peak =
@@ -248,6 +250,14 @@ LessonBlocks blocks_of(const LessonFacts& facts, std::int64_t tokens, std::int64
   return {.block_tokens = tokens, .texts = texts, .empty_share = 1 - written / allocated};
 }
 
+/// Texts that fit in whole blocks of `plan`, also where the memory rule counts tokens.
+std::int64_t texts_in_blocks(const Deployment& deployment, const MemoryPlan& plan,
+                             std::int64_t tokens) {
+  if (deployment.engine.memory.whole_blocks) return max_batch_at(deployment, plan, tokens);
+  const std::int64_t block = std::max<std::int64_t>(1, plan.layout.block_tokens);
+  return max_batch_at(deployment, plan, ceil_divide(tokens, block) * block);
+}
+
 void add_blocks(LessonFacts& facts) {
   Deployment deployment = facts.deployment;
   std::vector<LessonBlocks>& all = facts.numbers.blocks;
@@ -256,7 +266,7 @@ void add_blocks(LessonFacts& facts) {
     const MemoryPlan plan = plan_memory(deployment);
     const std::int64_t tokens = plan.layout.block_tokens;  // larger if the model has a state
     if (!all.empty() && all.back().block_tokens == tokens) continue;
-    all.push_back(blocks_of(facts, tokens, max_batch_at(deployment, plan, facts.context())));
+    all.push_back(blocks_of(facts, tokens, texts_in_blocks(deployment, plan, facts.context())));
   }
   all.push_back(blocks_of(facts, facts.deployment.engine.max_model_len, facts.reserved));
   all.back().longest = true;
@@ -327,7 +337,7 @@ LessonFacts lesson_facts(const LessonQuestion& question, const Progress& progres
   facts.weights = weight_bytes(facts.deployment.model, facts.deployment.parallel);
   facts.kv_per_token =
       kv_bytes_per_token(facts.deployment.model, facts.deployment.engine.kv_cache_dtype);
-  facts.fitting = max_batch_at(facts.deployment, facts.plan, facts.context());
+  facts.fitting = texts_in_blocks(facts.deployment, facts.plan, facts.context());
   facts.reserved = facts.plan.max_batch;
   add_staircase(facts);
   add_estimate(facts);

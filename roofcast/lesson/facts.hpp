@@ -53,7 +53,9 @@ struct LessonFacts {
   Seconds speculative{};           // step of one sequence with drafts
   Seconds speculative_together{};  // of as many as `together`
   double tokens_per_step = 1;      // with drafts
-  std::optional<std::int64_t> compute_bound_batch{};
+  /// Texts from which on a decode step's products, and the step as a whole, are compute-bound;
+  /// unset: never.
+  std::optional<std::int64_t> compute_bound_batch{}, compute_bound_step{};
   std::int64_t fitting = 0;   // sequences of prompt and answer that fit in memory
   std::int64_t reserved = 0;  // sequences that fit if each has room for the longest one
   LessonWork full{};          // decode with as many sequences as run when all requests wait

@@ -103,18 +103,31 @@ std::string where_batches_end(const LessonFacts& facts) {
                   texts_words(facts.fitting), with_separators(facts.context()));
   if (facts.compute_bound_batch) {
     text += fmt::format(
-        " Arithmetic: from {} on, the matrices take longer to compute than to read, and a larger "
-        "batch is no longer nearly free.",
+        " Arithmetic: from {} on, multiplying with the weights takes longer than reading them, and "
+        "each further text costs its full arithmetic.",
         texts_words(*facts.compute_bound_batch));
     if (to_double(*facts.compute_bound_batch) > 1.02 * facts.numbers.ridge.value) {
       text += fmt::format(
-          " (More than the {} FLOPs for each byte at the ridge point: besides weights, the "
-          "products "
-          "also read and write numbers of each text.)",
+          " (More than the {} FLOPs for each byte at the ridge point: besides weights, some "
+          "numbers "
+          "of each text are read and written.)",
           fixed(facts.numbers.ridge.value, 1));
     }
   }
   return text;
+}
+
+/// What sharing does not help: the step as a whole may never be compute-bound.
+std::string whole_step(const LessonFacts& facts) {
+  const std::string text =
+      "Keys and values are not shared: each text reads its own and does few FLOPs for each of "
+      "their "
+      "bytes, however many texts there are.";
+  if (!facts.compute_bound_step) {
+    return text + " So here the step as a whole stays below the ridge point with any batch.";
+  }
+  return text + fmt::format(" So the step as a whole crosses the ridge point only at {}.",
+                            texts_words(*facts.compute_bound_step));
 }
 
 LessonStep batching(const LessonFacts& facts) {
@@ -145,7 +158,7 @@ LessonStep batching(const LessonFacts& facts) {
                      "through the answer.",
                      size_words(facts.read_per_step()),
                      size_words(facts.cache_of(facts.prompt + facts.generate / 2))),
-                 where_batches_end(facts)},
+                 where_batches_end(facts), whole_step(facts)},
       .figures = {"lesson_batches"}};
 }
 
@@ -297,7 +310,8 @@ std::vector<std::string> format_sizes(const LessonFacts& facts, const LessonForm
     return as_time(weights / facts.deployment.gpu.memory_bandwidth);
   };
   return {
-      fmt::format("{} times: {} instead of {}. Embedding and last layer keep their 16 bits.",
+      fmt::format("{} times: {} instead of {}. The first table, which has a list of numbers for "
+                  "each token (the embedding), and the last layer keep their 16 bits.",
                   ratio_words(wide.weights / narrow.weights), size_words(narrow.weights),
                   size_words(wide.weights)),
       fmt::format(
@@ -310,6 +324,12 @@ std::vector<std::string> format_sizes(const LessonFacts& facts, const LessonForm
                   with_source(narrow.decode_step, narrow.decode_source),
                   with_source(wide.decode_step, wide.decode_source), facts.machine())};
 }
+
+/// The words beside each time of the table.
+constexpr const char* kTimeSources =
+    "Decode reads the weights for every token, so fewer bytes are less to read. Beside each time "
+    "stand its spread and what it rests on: measured on such a machine, interpolated or extended "
+    "from such measurements, fitted to them, or the datasheet with a usual share of its peak.";
 
 LessonStep quantisation(const LessonFacts& facts) {
   const LessonFormat& wide = facts.format("bf16 weights");
@@ -327,6 +347,7 @@ LessonStep quantisation(const LessonFacts& facts) {
       .reveal = narrow.comparable ? format_times(facts, wide, narrow, gain)
                                   : format_sizes(facts, wide, narrow),
       .figures = {"lesson_formats"}};
+  step.reveal.push_back(kTimeSources);
   step.reveal.push_back(
       "Fewer bits also leave more memory for the KV cache, so larger batches fit. What rounding "
       "does to the answers has to be measured on your own tasks.");

@@ -349,6 +349,19 @@ std::string what_helps(const LessonFacts& facts) {
   return {};
 }
 
+/// The case has these figures in courses: a step that uses 98 % of the bandwidth and 45 % of the
+/// arithmetic does 0.45 / 0.98 of the ridge point's FLOPs for each byte.
+std::string as_courses_tell_it(const LessonFacts& facts) {
+  constexpr double kArithmetic = 0.45, kBandwidth = 0.98;
+  return fmt::format(
+      "Courses tell the case with {} of the arithmetic and {} of the bandwidth. On this {} that is "
+      "a step of {} / {} x {} = {} FLOPs for each byte: below the ridge point, so memory is the "
+      "limit, and it is full.",
+      as_percent(kArithmetic, 0), as_percent(kBandwidth, 0), facts.machine(), kArithmetic,
+      kBandwidth, fixed(facts.numbers.ridge.value, 1),
+      fixed(kArithmetic / kBandwidth * facts.numbers.ridge.value, 1));
+}
+
 LessonStep night(const LessonFacts& facts) {
   const LessonWork& full = facts.full;
   const LessonLoad& most = facts.numbers.loads.back();
@@ -392,6 +405,7 @@ LessonStep night(const LessonFacts& facts) {
                              as_percent(full.bandwidth_share, 0))}};
   const std::string rest = prompts_take_the_rest(facts);
   if (!rest.empty()) step.reveal.push_back(rest);
+  step.reveal.push_back(as_courses_tell_it(facts));
   return step;
 }
 

@@ -32,26 +32,41 @@ export async function post(path, flags, signal) {
   );
 }
 
-/// Calls `work(value, signal)` for the newest value only, once no other has come for `rest` ms; an
-/// older call is aborted. `.give_up()` aborts the newest too.
-export function newestOf(work, rest = 120) {
-  let timer = 0;
+const PATIENCE = 250; // ms that a superseded question may go on, so that a moving slider has answers
+
+/// Calls `work(value, signal, superseded)` at once, one call at a time: of the values that come
+/// meanwhile only the newest is next. `superseded()` says whether one is waiting; `signal` aborts a
+/// call that keeps it waiting for long. `.give_up()` aborts, and drops what waits.
+export function newestOf(work) {
+  let waiting = null;
   let under_way = null;
-  const ask = (value) => {
-    clearTimeout(timer);
-    timer = setTimeout(async () => {
-      if (under_way) under_way.abort();
+  const superseded = () => waiting !== null;
+  const abortLate = (call) => {
+    const late = call.began + PATIENCE - performance.now();
+    setTimeout(() => call === under_way && superseded() && call.abort(), Math.max(0, late));
+  };
+  const run = async () => {
+    while (waiting) {
+      const { value } = waiting;
       const own = new AbortController();
-      under_way = own;
+      under_way = { began: performance.now(), abort: () => own.abort() };
+      waiting = null;
       try {
-        await work(value, own.signal);
+        await work(value, own.signal, superseded);
       } catch (error) {
         if (error.name !== "AbortError") throw error;
+      } finally {
+        under_way = null;
       }
-    }, rest);
+    }
+  };
+  const ask = (value) => {
+    waiting = { value };
+    if (under_way) abortLate(under_way);
+    else run();
   };
   ask.give_up = () => {
-    clearTimeout(timer);
+    waiting = null;
     if (under_way) under_way.abort();
   };
   return ask;

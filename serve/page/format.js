@@ -48,3 +48,19 @@ export function time(seconds) {
   }
   return twoUnits(seconds, DAY, HOUR, "d", "h");
 }
+
+/// "32.7-40.3 ms": both ends in the unit in which `like` is shown.
+export function timeRange(low, high, like) {
+  const unit = time(like).split(" ");
+  const units = { ns: [1e-9, 0], us: [1e-6, 1], ms: [1e-3, 1], s: [1, 2] };
+  if (unit.length > 2 || !units[unit[1]]) return time(low) + "-" + time(high);
+  const [seconds, decimals] = units[unit[1]];
+  return `${fixed(low / seconds, decimals)}-${fixed(high / seconds, decimals)} ${unit[1]}`;
+}
+
+/// As a probability: nothing is certain.
+export function probability(share) {
+  if (share > 0.999) return "over 99.9 %";
+  if (share < 0.001) return "under 0.1 %";
+  return percent(share);
+}

@@ -170,10 +170,12 @@ export function startLesson(values, changed, lists) {
     );
   }
 
-  const fetchLesson = newestOf(async (flags, signal) => {
+  const fetchLesson = newestOf(async (flags, signal, superseded) => {
     byId("lesson-waiting").hidden = false;
     try {
-      lesson = await post("/api/figures/learn", flags, signal);
+      const answer = await post("/api/figures/learn", flags, signal);
+      if (superseded()) return;
+      lesson = answer;
       byId("lesson-refused").hidden = true;
       byId("lesson-step").hidden = false;
       showStep();
@@ -181,7 +183,7 @@ export function startLesson(values, changed, lists) {
       if (!(error instanceof Refusal)) throw error;
       refuse(error);
     } finally {
-      if (!signal.aborted) byId("lesson-waiting").hidden = true;
+      if (!superseded()) byId("lesson-waiting").hidden = true;
     }
   });
 

@@ -4,11 +4,14 @@ import { group } from "./controls.js";
 import { data, element } from "./element.js";
 import { figureList } from "./figures.js";
 import { fixed } from "./format.js";
-import { showCards, showRemedies, showVerdict } from "./plan_answer.js";
+import { showCards, showIntervals, showRemedies, showVerdict } from "./plan_answer.js";
 import { controlsOf } from "./plan_controls.js";
 import { commandLine, machineFlags, simulationFlags } from "./questions.js";
 
 const byId = (id) => document.getElementById(id);
+
+/// Requests up to which intervals come unasked, as in roofcast simulate.
+const SMALL_LOAD = 20_000;
 
 /// `values` are the page's state; `changed()` is called when they change; `lists` are the server's
 /// models, GPUs, engines and limits. Returns {show()}.
@@ -37,8 +40,20 @@ export function startPlan(values, changed, lists) {
   }
   byId("controls").addEventListener("submit", (event) => event.preventDefault());
 
-  const answer = newestOf(async (flags, signal) => {
+  // Some thirty simulations more: asked for once everything else is shown.
+  async function addIntervals(flags, signal) {
+    try {
+      const sure = await post("/api/simulate", { ...flags, intervals: true }, signal);
+      showIntervals(sure.document);
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error; // what is shown stays as it is
+    }
+    document.body.dataset.sure = String(Number(document.body.dataset.sure || 0) + 1);
+  }
+
+  const answer = newestOf(async (flags, signal, superseded) => {
     document.body.classList.add("asking");
+    let asks = false; // for intervals, too
     try {
       const machine = machineFlags(values);
       const [memory, simulation] = await Promise.all([
@@ -46,12 +61,16 @@ export function startPlan(values, changed, lists) {
         post("/api/simulate", flags, signal),
       ]);
       const run = simulation.document;
+      asks = run.fits && run.workload.requests <= SMALL_LOAD;
       showVerdict(run, simulation.code, values);
       if (run.fits) showCards(memory.document, run, values);
       else showRemedies(memory.document, tried);
       byId("notes").replaceChildren(...(run.notes || []).map((note) => element("li", {}, note)));
       byId("save").disabled = byId("carry").disabled = !run.fits;
-      showFigures((await post("/api/figures/simulate", flags, signal)).figures); // numbers come first
+      // Numbers come first; while a slider moves there are only numbers.
+      if (!superseded()) {
+        showFigures((await post("/api/figures/simulate", flags, signal)).figures);
+      }
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
       byId("verdict").className = "verdict refused";
@@ -67,6 +86,7 @@ export function startPlan(values, changed, lists) {
     }
     document.body.classList.remove("asking");
     document.body.dataset.answered = String(Number(document.body.dataset.answered || 0) + 1);
+    if (asks && !superseded()) await addIntervals(flags, signal);
   });
 
   function ask() {
@@ -125,7 +145,7 @@ export function startPlan(values, changed, lists) {
       if (!(error instanceof Refusal)) throw error;
       byId("carried").textContent = error.message;
     }
-  }, 0);
+  });
   function hideCapacity() {
     carry.give_up();
     byId("capacity").hidden = true;

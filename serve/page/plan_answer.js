@@ -2,7 +2,7 @@
 import { data, element, table } from "./element.js";
 import { explained } from "./glossary.js";
 import { MACHINE } from "./questions.js";
-import { count, dollars, fixed, gib, percent, time } from "./format.js";
+import { count, dollars, fixed, gib, percent, probability, time, timeRange } from "./format.js";
 
 const byId = (id) => document.getElementById(id);
 
@@ -39,8 +39,26 @@ const LATENCIES = [
   ["e2e_s", "Whole answer (E2E)"],
 ];
 
+const percentilesOf = (run) => Object.keys(run.ttft_s).filter((one) => /^p[0-9.]+$/.test(one));
+
+/// What the intervals hold.
+function intervalWords(run) {
+  const level = percent(run.intervals.level, 0);
+  const chance = run.intervals.chance
+    ? ", and other requests at the same rate come by chance"
+    : "";
+  const grows = run.intervals.saturates
+    ? " At their slow end the engine does not keep up: they grow with the length of the run."
+    : "";
+  return element(
+    "p",
+    { class: "small" },
+    `Below each: the range that holds it in ${level} of cases. Step times, host work and KV capacity may be off${chance}.${grows}`,
+  );
+}
+
 function latencyCard(run) {
-  const percentiles = Object.keys(run.ttft_s).filter((one) => /^p[0-9.]+$/.test(one));
+  const percentiles = percentilesOf(run);
   const rows = LATENCIES.map(([key, name]) => [
     element("span", {}, ...explained(name)),
     ...percentiles.map((one) => data(run[key][one], time(run[key][one]))),
@@ -107,6 +125,14 @@ function placeWords(run, values) {
   return `on ${gpus_of(values)}${price}`;
 }
 
+/// "p95 TTFT 72.4 ms of 500 ms; probability that the SLO is met: 97.3 %"
+function targetsWords(run) {
+  const words = run.slo.targets.map(targetWords).join("; ");
+  const known = run.slo.probability;
+  if (known === null || known === undefined) return words;
+  return `${words}; probability that the SLO is met: ${probability(known)}`;
+}
+
 export function showVerdict(run, code, values) {
   const box = byId("verdict");
   box.className = "verdict " + (code === 0 ? "yes" : "no");
@@ -126,7 +152,7 @@ export function showVerdict(run, code, values) {
       : `No: the SLO is missed ${placeWords(run, values)}.`;
   box.replaceChildren(
     element("p", { class: "said" }, said),
-    ...(targets.length ? [element("p", {}, targets.map(targetWords).join("; "))] : []),
+    ...(targets.length ? [element("p", { class: "targets" }, targetsWords(run))] : []),
     element("p", { class: "small" }, sentence(run.saturation.reason)),
   );
 }
@@ -166,4 +192,24 @@ export function showCards(memory, run, values) {
     costCard(run, values),
     latencyCard(run),
   );
+}
+
+/// Adds intervals below the percentiles that are shown, and the probability that the SLO is met, of
+/// the same run. Nothing is replaced: readers may be there by the keyboard.
+export function showIntervals(run) {
+  const said = document.querySelector("#verdict .targets");
+  if (said) said.textContent = targetsWords(run);
+  byId("notes").replaceChildren(...(run.notes || []).map((note) => element("li", {}, note)));
+  if (!run.intervals) return;
+  const cells = [...byId("latency").querySelectorAll("td")];
+  for (const [key] of LATENCIES) {
+    const interval = run.intervals.latencies.find(({ latency }) => latency === key);
+    for (const one of percentilesOf(run)) {
+      const cell = cells.shift();
+      if (!interval) continue;
+      const range = timeRange(interval.low[one], interval.high[one], run[key][one]);
+      cell.append(element("span", { class: "interval small" }, range));
+    }
+  }
+  byId("latency").append(intervalWords(run));
 }

@@ -17,7 +17,7 @@ export function startSampling() {
       if (!(error instanceof Refusal)) throw error;
       byId("sampling-refused").textContent = error.message;
     }
-  }, 30);
+  });
   const edited = (key, text) => {
     values[key] = text;
     ask(Object.fromEntries(Object.entries(values).filter(([, value]) => value !== "")));

@@ -27,7 +27,7 @@ Bytes group_bytes(const CacheLayout& layout, const CacheGroup& group, std::int64
 void refuse_endless(const KvLink& link, Seconds transfer, const LinkUse& use) {
   if (transfer <= to_seconds(kLongestSpan) && use.busy_until <= 2 * kLongestSpan) return;
   throw Error(fmt::format(
-      "kv_link: at {:g} bytes/s a KV transfer takes over ten years, expected more bandwidth",
+      "`kv_link`: at {:g} bytes/s a KV transfer takes over ten years, expected more bandwidth",
       link.bandwidth.value));
 }
 

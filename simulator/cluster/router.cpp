@@ -81,6 +81,7 @@ std::string_view name_of(RouterPolicy policy) {
 std::optional<RouterPolicy> parse_router_policy(std::string_view text) {
   std::string wanted(text);
   std::replace(wanted.begin(), wanted.end(), '-', '_');
+  if (wanted == "cache_aware") return RouterPolicy::prefix_affinity;  // SGLang's name
   for (const auto& [value, name] : kNames) {
     if (name == wanted) return value;
   }

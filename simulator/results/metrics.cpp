@@ -17,8 +17,7 @@ void count(LoadResult& result, const RequestTally& tally, Nanoseconds now) {
   result.unfinished = tally.unfinished();
   if (tally.arrived == 0) return;
   result.makespan = tally.makespan(now);
-  const double span = to_seconds(tally.last_arrival - tally.first_arrival).value;
-  if (span > 0) result.offered_rate_per_s = static_cast<double>(tally.arrived - 1) / span;
+  result.offered_rate_per_s = tally.offered_rate_per_s();
   if (result.makespan.value <= 0) return;
   auto rate = [&](std::int64_t number) {
     return static_cast<double>(number) / result.makespan.value;
@@ -67,6 +66,72 @@ TargetOutcome outcome_of(const PercentileTarget& target, const RequestGroup& gro
   return outcome;
 }
 
+// ---- the steady state
+
+/// Reported requests that have an outcome, in the order in which they were sent. Empty if they were
+/// all sent at once: a batch has no steady state.
+std::vector<const RequestRecord*> in_order(const SimulationResult& result,
+                                           std::span<const LoadStage> stages) {
+  std::vector<const RequestRecord*> order;
+  order.reserve(result.requests.size());
+  for (const RequestRecord& record : result.requests) {
+    const bool answered = record.finished != kNever || record.rejected || record.lost;
+    if (answered && is_reported(stages, record.request)) order.push_back(&record);
+  }
+  const auto earlier = [](const RequestRecord* a, const RequestRecord* b) {
+    return a->sent < b->sent;
+  };
+  if (!std::ranges::is_sorted(order, earlier)) std::ranges::stable_sort(order, earlier);
+  if (order.empty() || order.front()->sent == order.back()->sent) order.clear();
+  return order;
+}
+
+bool is_clear_of(const ConfidenceInterval& interval, double limit, bool met) {
+  return met ? interval.low > limit : interval.high < limit;
+}
+
+/// Sets the interval of the share within the limit, and whether the verdict holds for a longer
+/// load: the interval is clear of the percentile on the side of `met`, and the percentiles of
+/// batches do not contradict it.
+void estimate(TargetOutcome& outcome, std::span<const RequestRecord* const> order,
+              std::optional<std::int32_t> slo_class) {
+  const PercentileTarget& target = outcome.target;
+  if (target.metric == LatencyMetric::itl || order.empty()) return;
+  std::vector<double> latencies;
+  std::vector<std::uint8_t> within;
+  bool all_served = true;
+  for (const RequestRecord* record : order) {
+    if (slo_class && record->request.slo_class != *slo_class) continue;
+    const auto latency = latency_of(*record, target.metric);
+    const double seconds = latency ? to_seconds(*latency).value : 0;
+    if (!latency) all_served = false;
+    latencies.push_back(seconds);
+    within.push_back(latency && seconds <= target.limit.value ? 1 : 0);
+  }
+  const std::size_t warm_up = warm_up_of(latencies);
+  outcome.share = share_interval(std::span(within).subspan(warm_up));
+  outcome.decided =
+      outcome.share && is_clear_of(*outcome.share, target.percentile / 100, outcome.met);
+  if (!outcome.decided || !all_served) return;
+  const auto values = percentile_interval(std::span(latencies).subspan(warm_up), target.percentile);
+  if (!values) return;
+  outcome.decided =
+      outcome.met ? values->high <= target.limit.value : values->low > target.limit.value;
+}
+
+void estimate_goodput(SimulationResult& result, std::span<const RequestRecord* const> order,
+                      const Slo& slo) {
+  if (slo.goodput.empty() || order.empty()) return;
+  std::vector<double> latencies;
+  std::vector<std::uint8_t> good;
+  for (const RequestRecord* record : order) {
+    const auto latency = latency_of(*record, LatencyMetric::e2e);
+    latencies.push_back(latency ? to_seconds(*latency).value : 0);
+    good.push_back(is_good(*record, slo.goodput) ? 1 : 0);
+  }
+  result.goodput_interval = share_interval(std::span(good).subspan(warm_up_of(latencies)));
+}
+
 void judge_targets(SimulationResult& result, const TargetGroup& group, const TokenGaps& gaps,
                    const std::vector<PercentileTarget>& targets, const std::string& name) {
   for (std::size_t t = 0; t < targets.size(); ++t) {
@@ -78,11 +143,21 @@ void judge_targets(SimulationResult& result, const TargetGroup& group, const Tok
 }
 
 void judge_slo(SimulationResult& result, const RequestGroups& groups, const TokenGaps& gaps,
-               const Slo& slo) {
+               const Slo& slo, std::span<const LoadStage> stages) {
   judge_targets(result, groups.whole, gaps, slo.targets, "all");
   for (std::size_t i = 0; i < slo.classes.size(); ++i) {
     judge_targets(result, groups.classes[i], gaps, slo.classes[i].targets, slo.classes[i].name);
   }
+  if (result.stopped || (result.slo.empty() && slo.goodput.empty())) return;
+  const std::vector<const RequestRecord*> order = in_order(result, stages);
+  std::size_t next = 0;
+  for (; next < slo.targets.size(); ++next) estimate(result.slo[next], order, {});
+  for (std::size_t i = 0; i < slo.classes.size(); ++i) {
+    for (std::size_t t = 0; t < slo.classes[i].targets.size(); ++t) {
+      estimate(result.slo[next++], order, static_cast<std::int32_t>(i));
+    }
+  }
+  estimate_goodput(result, order, slo);
 }
 
 /// First arrival to last finish (to `now` if some are unfinished), unreported stages included.
@@ -104,10 +179,6 @@ void share_out(std::vector<ReplicaResult>& replicas, const std::vector<RequestRe
   }
 }
 
-double median_s(const Percentiles& values) {
-  return values.count() == 0 ? 0 : *values.percentile(50);
-}
-
 }  // namespace
 
 void summarise(SimulationResult& result, const TokenGaps& gaps, const Slo& slo, Nanoseconds now,
@@ -124,10 +195,12 @@ void summarise(SimulationResult& result, const TokenGaps& gaps, const Slo& slo, 
     fill(by_itself, stage.group, gaps, slo, now);
     result.stages.push_back(std::move(by_itself));
   }
-  judge_slo(result, groups, gaps, slo);
+  judge_slo(result, groups, gaps, slo, stages);
   share_out(result.replicas, result.requests);
-  result.saturation =
-      judge_saturation(result, median_s(groups.all.of(LatencyPart::service)), stages);
+  if (groups.all.tally.followers > 0) {
+    result.session_rate_per_s = groups.all.tally.start_rate_per_s();
+  }
+  result.saturation = judge_saturation(result, stages);
 }
 
 }  // namespace roofcast

@@ -48,13 +48,30 @@ Seconds RequestTally::makespan(Nanoseconds now) const {
   return to_seconds(last - first_arrival);
 }
 
+double RequestTally::start_rate_per_s() const {
+  const double span = starts < 2 ? 0 : to_seconds(last_start - first_start).value;
+  return span > 0 ? static_cast<double>(starts - 1) / span : 0;
+}
+
+double RequestTally::offered_rate_per_s() const {
+  if (followers == 0) return start_rate_per_s();
+  const auto all = static_cast<double>(requests);
+  return start_rate_per_s() * all / static_cast<double>(requests - followers);
+}
+
 void RequestTally::add_times(const RequestRecord& record) {
   ++requests;
   if (has_arrived(record) && record.request.arrival <= end) {
     ++arrived;
     first_arrival = earlier(first_arrival, record.request.arrival);
     last_arrival = std::max(last_arrival, record.request.arrival);
+    if (record.request.follows == kNoRequest) {
+      ++starts;
+      first_start = earlier(first_start, record.request.arrival);
+      last_start = std::max(last_start, record.request.arrival);
+    }
   }
+  if (record.request.follows != kNoRequest) ++followers;
   if (record.rejected) ++rejected;
   if (record.lost) ++lost;
   if (record.finished == kNever) return;
@@ -85,6 +102,10 @@ void RequestTally::add(const RequestTally& other) {
   output_tokens += other.output_tokens;
   first_arrival = earlier(first_arrival, other.first_arrival);
   last_arrival = std::max(last_arrival, other.last_arrival);
+  starts += other.starts;
+  followers += other.followers;
+  first_start = earlier(first_start, other.first_start);
+  last_start = std::max(last_start, other.last_start);
   last_finish = std::max(last_finish, other.last_finish);
   for (std::size_t part = 0; part < kParts; ++part) durations[part].add(other.durations[part]);
 }

@@ -81,6 +81,10 @@ struct RequestTally {
   std::int64_t output_tokens = 0;  // of completed requests
   Nanoseconds first_arrival = kNever;
   Nanoseconds last_arrival = kNever;
+  std::int64_t starts = 0;     // that arrived and follow no other
+  std::int64_t followers = 0;  // later turns of a session, arrived or not
+  Nanoseconds first_start = kNever;
+  Nanoseconds last_start = kNever;
   Nanoseconds last_finish = kNever;
   std::array<DurationHistogram, kParts> durations{};  // by LatencyPart
 
@@ -91,6 +95,12 @@ struct RequestTally {
   const DurationHistogram& of(LatencyPart part) const {
     return durations[static_cast<std::size_t>(part)];
   }
+
+  /// Arrivals of sessions (of requests, if none follows another) per second, from the first to the
+  /// last; 0 if all come at once.
+  double start_rate_per_s() const;
+  /// The same times the requests that each start brings.
+  double offered_rate_per_s() const;
 
   /// First arrival to last finish, or to `now` if some have not finished; 0 if there are no
   /// requests.

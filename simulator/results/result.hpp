@@ -8,6 +8,7 @@
 
 #include "base/distribution.hpp"
 #include "simulator/results/slo.hpp"
+#include "simulator/results/steady_state.hpp"
 #include "simulator/workload/workload.hpp"
 
 namespace roofcast {
@@ -72,11 +73,20 @@ struct TargetOutcome {
   bool met = false;           // achieved within the limit; unserved requests count as over it. Not
                               // judged if the run was stopped
   bool exact = true;          // as in Distribution::exact
+  /// 99 % interval of the share within the limit in the steady state, the warm-up left out; unset:
+  /// too few requests, gaps between tokens, or all requests sent at once.
+  std::optional<ConfidenceInterval> share{};
+  /// If the requests are a sample of a longer load: whether `met` holds for that too.
+  bool decided = true;
 };
 
-/// Whether the load is sustainable, decided from the queue; see saturation.hpp.
+/// Whether the load is sustainable, decided from the backlog; see saturation.hpp.
 struct SaturationVerdict {
   bool saturated = false;
+  bool undecided = false;  // the run is too short to tell; never together with `saturated`
+  bool filled = false;     // arrivals last long enough for a steady state
+  double growth_low = 0;   // 99 % interval of the backlog's growth, as a share of the arrivals
+  double growth_high = 0;
   std::string reason{};       // in words, with the numbers that support it
   double queueing_share = 0;  // share of mean TTFT spent in the engine's queue
 };
@@ -90,7 +100,8 @@ struct LoadResult {
                                   // counted
   Seconds makespan;               // first arrival to last finish
   double request_rate_per_s = 0;  // completed / makespan
-  double offered_rate_per_s = 0;  // (arrivals - 1) / arrival span; 0 when all arrive at once
+  double offered_rate_per_s = 0;  // (arrivals - 1) / arrival span, of sessions times their turns;
+                                  // 0 when all arrive at once
   double input_tokens_per_s = 0;
   double output_tokens_per_s = 0;
   Distribution ttft, tpot, itl, e2e;  // TTFT and E2E from `sent`; TPOT of outputs of more than one
@@ -129,6 +140,9 @@ struct SimulationResult : LoadResult {
   Seconds whole_makespan;               // including unreported stages: the time over which `use`
                                         // is averaged
   std::vector<TargetOutcome> slo;
+  std::optional<ConfidenceInterval>
+      goodput_interval{};         // of goodput_share, as TargetOutcome::share
+  double session_rate_per_s = 0;  // sessions offered; 0 if requests do not follow each other
   SaturationVerdict saturation;
   EngineUse use;  // of all replicas: sums and means, peak KV use of the fullest engine
   // Filled if there are several replicas, or if they can come and go; in order of index.

@@ -7,64 +7,124 @@
 #include <vector>
 
 #include "base/wording.hpp"
-#include "simulator/results/request_tally.hpp"
+#include "simulator/results/steady_state.hpp"
 
 namespace roofcast {
 namespace {
 
-constexpr double kBacklogShare = 0.05;      // share of the arrivals in the window
-constexpr double kBacklogNoise = 2.0;       // standard deviations of a Poisson count
-constexpr double kFillTimes = 4.0;          // service times after which the engine has certainly
-                                            // filled
+constexpr double kFirstServiceTimes = 2.0;  // service times before the window
+constexpr double kFillTimes = 8.0;    // service times that the window lasts: with those before
+                                      // it ten times what is in the system arrives
+constexpr double kFirstShare = 0.1;   // share of the arrivals before the window
+constexpr std::int64_t kFewest = 40;  // arrivals in a window
 constexpr double kQueueingDominates = 0.5;  // share of mean TTFT
 
-/// The second half of the arrivals.
+/// A request, or all turns of a session.
+struct Visit {
+  Nanoseconds arrival = 0;
+  Nanoseconds end = 0;     // of the last turn; kNever: not finished
+  Nanoseconds waited = 0;  // for the client's limit and in queues
+  bool counts = true;      // served or still to be served, and in a reported stage
+
+  Nanoseconds service() const { return end - arrival - waited; }
+};
+
+bool has_sessions(std::span<const RequestRecord> records) {
+  return std::ranges::any_of(
+      records, [](const RequestRecord& record) { return record.request.follows != kNoRequest; });
+}
+
+/// In order of arrival.
+std::vector<Visit> visits_of(const std::vector<RequestRecord>& records,
+                             std::span<const LoadStage> stages) {
+  std::vector<Visit> visits;
+  visits.reserve(records.size());
+  std::vector<std::size_t> visit_of;  // by record, if there are sessions
+  const bool sessions = has_sessions(records);
+  if (sessions) visit_of.resize(records.size());
+  for (std::size_t i = 0; i < records.size(); ++i) {
+    const RequestRecord& record = records[i];
+    const RequestId before = record.request.follows;
+    if (before == kNoRequest) visits.push_back({.arrival = record.request.arrival});
+    const std::size_t index =
+        before == kNoRequest ? visits.size() - 1 : visit_of[static_cast<std::size_t>(before)];
+    if (sessions) visit_of[i] = index;
+    Visit& visit = visits[index];
+    if (record.rejected || record.lost || !is_reported(stages, record.request)) {
+      visit.counts = false;
+    }
+    if (record.finished == kNever || visit.end == kNever) {
+      visit.end = kNever;
+      continue;
+    }
+    visit.end = std::max(visit.end, record.finished);
+    visit.waited += record.scheduled - record.request.arrival;
+  }
+  std::erase_if(visits, [](const Visit& visit) { return !visit.counts; });
+  const auto earlier = [](const Visit& a, const Visit& b) { return a.arrival < b.arrival; };
+  if (!std::ranges::is_sorted(visits, earlier)) std::ranges::stable_sort(visits, earlier);
+  return visits;
+}
+
+/// Median over those that finished; 0 if none did.
+Nanoseconds median_service(std::span<const Visit> visits) {
+  std::vector<Nanoseconds> values;
+  for (const Visit& visit : visits) {
+    if (visit.end != kNever) values.push_back(visit.service());
+  }
+  if (values.empty()) return 0;
+  const auto middle = values.begin() + std::ssize(values) / 2;
+  std::ranges::nth_element(values, middle);
+  return *middle;
+}
+
+/// The arrivals that are judged.
 struct Window {
   Nanoseconds begin = 0;
   Nanoseconds end = 0;
   std::int64_t arrived = 0;
-  std::int64_t completed = 0;
-
-  double backlog() const { return static_cast<double>(arrived - completed); }
+  std::int64_t finished = 0;
+  std::vector<double> levels{};  // in the system, at kLevelSteps + 1 times
 };
 
-/// Served or still to be served, and in a reported stage.
-bool counts(const RequestRecord& record, std::span<const LoadStage> stages) {
-  if (record.rejected || record.lost || !has_arrived(record)) return false;
-  return is_reported(stages, record.request);
-}
-
-Window second_half(const std::vector<RequestRecord>& records, std::span<const LoadStage> stages) {
-  std::vector<Nanoseconds> arrivals;
-  arrivals.reserve(records.size());
-  for (const RequestRecord& record : records) {
-    if (counts(record, stages)) arrivals.push_back(record.request.arrival);
-  }
+Window window_of(std::span<const Visit> visits, Nanoseconds service) {
   Window window;
-  if (arrivals.size() < 2) return window;
-  // Session turns are stored at their session's position, not in order of arrival.
-  if (!std::is_sorted(arrivals.begin(), arrivals.end())) {
-    std::sort(arrivals.begin(), arrivals.end());
+  if (visits.size() < 2) return window;
+  const auto share = static_cast<std::size_t>(kFirstShare * static_cast<double>(visits.size()));
+  const auto filling = static_cast<Nanoseconds>(kFirstServiceTimes * static_cast<double>(service));
+  const Nanoseconds middle = visits[visits.size() / 2 - 1].arrival;
+  window.begin =
+      std::min(middle, std::max(visits[share].arrival, visits.front().arrival + filling));
+  window.end = visits.back().arrival;
+  if (window.end <= window.begin) return window;
+  // Events by step: those before the window in the first place, those after it nowhere.
+  std::vector<double> change(kLevelSteps + 1, 0);
+  const double step =
+      static_cast<double>(window.end - window.begin) / static_cast<double>(kLevelSteps);
+  const auto count = [&](Nanoseconds time, double by) {
+    if (time > window.end) return;
+    const double steps = std::ceil(static_cast<double>(time - window.begin) / step);
+    change[static_cast<std::size_t>(std::clamp(steps, 0.0, double{kLevelSteps}))] += by;
+  };
+  for (const Visit& visit : visits) {
+    count(visit.arrival, 1);
+    if (visit.arrival > window.begin) ++window.arrived;
+    if (visit.end == kNever) continue;
+    count(visit.end, -1);
+    if (visit.end > window.begin && visit.end <= window.end) ++window.finished;
   }
-  window.begin = arrivals[arrivals.size() / 2 - 1];
-  window.end = arrivals.back();
-  window.arrived =
-      arrivals.end() - std::upper_bound(arrivals.begin(), arrivals.end(), window.begin);
-  for (const RequestRecord& record : records) {
-    const bool inside = record.finished > window.begin && record.finished <= window.end;
-    if (inside && counts(record, stages)) ++window.completed;
-  }
+  double level = 0;
+  for (const double by : change) window.levels.push_back(level += by);
   return window;
 }
 
-/// Wait for the engine or for the client's limit, averaged over the last quarter of the requests.
-double late_wait_s(const std::vector<RequestRecord>& records, std::span<const LoadStage> stages) {
+/// Mean over the last quarter.
+double late_wait_s(std::span<const Visit> visits) {
   double sum = 0;
   std::int64_t count = 0;
-  for (std::size_t i = records.size() - records.size() / 4; i < records.size(); ++i) {
-    const RequestRecord& record = records[i];
-    if (record.scheduled == kNever || !counts(record, stages)) continue;
-    sum += to_seconds(record.scheduled - record.request.arrival).value;
+  for (const Visit& visit : visits.last(visits.size() / 4)) {
+    if (visit.end == kNever) continue;
+    sum += to_seconds(visit.waited).value;
     ++count;
   }
   return count == 0 ? 0 : sum / static_cast<double>(count);
@@ -83,22 +143,34 @@ std::string where_ttft_goes(const SimulationResult& result, double queueing_shar
   return text;
 }
 
-std::string verdict_in_words(const SimulationResult& result, bool backlog_grew, bool saturated,
-                             double service_s) {
-  if (saturated && result.client_queue.mean > result.queue.mean) {
-    return "beyond the client's concurrency limit, where the backlog grows for as long as the load "
-           "lasts";
+std::string percent_range(const ConfidenceInterval& interval) {
+  return fmt::format("{:.1f} to {:.1f} %", 100 * interval.low, 100 * interval.high);
+}
+
+std::string verdict_in_words(const SimulationResult& result, const SaturationVerdict& verdict,
+                             bool long_enough, const std::string& service) {
+  const ConfidenceInterval growth{verdict.growth_low, verdict.growth_high};
+  if (verdict.saturated) {
+    const bool at_client = result.client_queue.mean > result.queue.mean;
+    return fmt::format(
+        "beyond {}, the backlog grows for as long as the load lasts, by {} of what "
+        "arrives",
+        at_client ? "the client's concurrency limit" : "saturation", percent_range(growth));
   }
-  if (saturated) return "beyond saturation, the backlog grows for as long as the load lasts";
-  if (!backlog_grew) return "keeps up";
-  return fmt::format(
-      "too short to tell: arrivals end before the engine has filled (a request takes {})",
-      duration(service_s));
+  if (!verdict.undecided) {
+    return fmt::format("keeps up, the backlog grows by at most {:.1f} % of what arrives",
+                       100 * std::max(0.0, growth.high));
+  }
+  if (!long_enough) {
+    return fmt::format("too short to tell: arrivals end before the engine has filled ({})",
+                       service);
+  }
+  return fmt::format("undecided, the backlog grows by {} of what arrives", percent_range(growth));
 }
 
 }  // namespace
 
-SaturationVerdict judge_saturation(const SimulationResult& result, double median_service_s,
+SaturationVerdict judge_saturation(const SimulationResult& result,
                                    std::span<const LoadStage> stages) {
   SaturationVerdict verdict;
   if (result.stopped) {
@@ -111,27 +183,54 @@ SaturationVerdict judge_saturation(const SimulationResult& result, double median
   }
   if (result.ttft.mean > 0) verdict.queueing_share = result.queue.mean / result.ttft.mean;
   const std::string ttft = where_ttft_goes(result, verdict.queueing_share);
-  const Window window = second_half(result.requests, stages);
+  const std::vector<Visit> visits = visits_of(result.requests, stages);
+  const Nanoseconds service = median_service(visits);
+  const Window window = window_of(visits, service);
   if (window.arrived < 2) {
     const bool single = result.completed + result.rejected + result.lost + result.unfinished == 1;
     verdict.reason = (single ? "a single request has no rate; "
                              : "all requests arrive at once, so there is no rate; ") +
                      ttft;
+    // A closed loop settles; a batch has no steady state to wait for.
+    verdict.filled =
+        result.client_queue.mean <= 0 ||
+        result.makespan.value >= (kFirstServiceTimes + kFillTimes) * to_seconds(service).value;
     return verdict;
   }
-  const auto arrived = static_cast<double>(window.arrived);
-  const bool backlog_grew =
-      window.backlog() > std::max(kBacklogShare * arrived, kBacklogNoise * std::sqrt(arrived));
-  const double length = to_seconds(window.end - window.begin).value;
-  const bool long_enough = length >= kFillTimes * median_service_s ||
-                           late_wait_s(result.requests, stages) >= median_service_s;
-  verdict.saturated = backlog_grew && long_enough;
-  verdict.reason =
-      fmt::format("{}: the last {} arrived within {}, in which {} finished; {}",
-                  verdict_in_words(result, backlog_grew, verdict.saturated, median_service_s),
-                  counted(window.arrived, "request"), duration(length),
-                  counted(window.completed, "request"), ttft);
+  const double service_s = to_seconds(service).value;
+  const double length_s = to_seconds(window.end - window.begin).value;
+  const bool filled = length_s >= kFillTimes * service_s;
+  const bool queues = late_wait_s(visits) >= service_s;
+  const auto growth = backlog_growth(window.levels, static_cast<double>(window.arrived));
+  verdict.growth_low = growth.interval.low;
+  verdict.growth_high = growth.interval.high;
+  verdict.filled = filled;
+  const bool enough = window.arrived >= kFewest;
+  verdict.saturated = enough && (filled || queues) && growth.interval.low > 0;
+  verdict.undecided =
+      !verdict.saturated && !(enough && filled && growth.interval.high < kSustainableGrowth);
+  const std::string what = has_sessions(result.requests) ? "session" : "request";
+  verdict.reason = fmt::format(
+      "{}: the last {} arrived within {}, in which {} finished",
+      verdict_in_words(result, verdict, filled || queues,
+                       fmt::format("a {} takes {}", what, duration(service_s))),
+      counted(window.arrived, what), duration(length_s), counted(window.finished, what));
+  // Beyond saturation TTFT is waiting, or will be.
+  if (!verdict.saturated || verdict.queueing_share >= kQueueingDominates ||
+      result.client_queue.mean > result.queue.mean) {
+    verdict.reason += "; " + ttft;
+  }
   return verdict;
+}
+
+void settle_by_throughput(SaturationVerdict& verdict, double offered, double throughput) {
+  if (!verdict.undecided || !(throughput > offered * (1 + kSustainableGrowth))) return;
+  verdict.undecided = false;
+  // What the backlog left open is no longer of interest, what came and finished is.
+  const std::size_t rest = verdict.reason.find(": the last ");
+  verdict.reason = fmt::format(
+      "keeps up, {:.2f} requests/s are offered and all at once are served at {:.2f}{}", offered,
+      throughput, rest == std::string::npos ? "" : verdict.reason.substr(rest));
 }
 
 }  // namespace roofcast

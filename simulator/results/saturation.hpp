@@ -7,15 +7,29 @@
 
 namespace roofcast {
 
-/// Compares arrivals with completions over the second half of the arrivals. An engine that keeps up
-/// finishes requests as fast as they arrive once it has filled; one that does not falls behind for
-/// as long as the load lasts, and its latencies only reflect how long the run was. Saturated if the
-/// backlog grew by more than 5 % of the arrivals and by more than chance explains (twice the square
-/// root of the arrivals, Poisson), unless arrivals end before the engine can have filled. Needs the
-/// counts, rates and distributions of `result`, the median time that a request spends in the engine
-/// after its wait, and the workload's stages; unreported stages do not count. A stopped run is not
+/// The growth of the backlog, relative to arrivals, above which a load is not called sustainable:
+/// the upper end of its interval must be below.
+inline constexpr double kSustainableGrowth = 0.01;
+
+/// Judges by the growth of the backlog, the requests in the system, while requests arrive; of
+/// conversations by the sessions in it, as follow-up turns only come after an answer, so that an
+/// engine that falls behind is sent fewer. The engine may fill first: the window begins after a
+/// tenth of the arrivals and twice the median time of service, and must last eight times that
+/// (unless requests already wait longer than they are served). `keeps_up` if the backlog grows by
+/// less than kSustainableGrowth of the arrivals at the upper end of its 99 % interval
+/// (steady_state.hpp), `saturated` if it grows at the lower end; otherwise undecided. Latencies
+/// beyond saturation reflect only how long the run was. Needs the counts, rates and distributions
+/// of `result`, and the workload's stages; unreported stages do not count. A stopped run is not
 /// judged.
-SaturationVerdict judge_saturation(const SimulationResult& result, double median_service_s,
+SaturationVerdict judge_saturation(const SimulationResult& result,
                                    std::span<const LoadStage> stages);
+
+/// The verdict on an undecided load by the throughput of all its requests at once: a queueing
+/// system whose departures are monotone in its arrivals is stable if it serves requests faster than
+/// they arrive (the saturation rule: Baccelli and Foss 1995, "On the saturation rule for the
+/// stability of queues", J. Applied Probability 32:2). Only ever turns undecided into `keeps_up`:
+/// the time in which the last ones finish counts, so that the throughput is rather too low.
+/// `throughput` and `offered` are in requests per second.
+void settle_by_throughput(SaturationVerdict& verdict, double offered, double throughput);
 
 }  // namespace roofcast

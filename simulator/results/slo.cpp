@@ -31,12 +31,16 @@ constexpr std::array kSynonyms = {
     Synonym{"request_latency", LatencyMetric::e2e},
 };
 
-/// "METRIC:LIMIT"
-std::optional<GoodputLimit> parse_metric_limit(std::string_view text, BareTime bare) {
+/// "METRIC:LIMIT". A limit without a unit is in milliseconds, as in vLLM's benchmark; below 1 it is
+/// refused, since it may be meant in seconds.
+std::optional<GoodputLimit> parse_metric_limit(std::string_view text) {
   const std::size_t colon = text.find(':');
   if (colon == std::string_view::npos) return std::nullopt;
   const auto metric = parse_latency_metric(text.substr(0, colon));
-  const auto limit = time_in(lower(text.substr(colon + 1)), bare);
+  const std::string_view written = text.substr(colon + 1);
+  const auto limit = time_in(lower(written), BareTime::milliseconds);
+  const auto bare = to_number<double>(written);
+  if (bare && *bare < 1) return std::nullopt;
   if (!metric || !limit || limit->value <= 0) return std::nullopt;
   return GoodputLimit{.metric = *metric, .limit = *limit};
 }
@@ -67,10 +71,10 @@ std::optional<LatencyMetric> parse_latency_metric(std::string_view text) {
 }
 
 GoodputLimit parse_goodput_limit(const std::string& text) {
-  if (const auto limit = parse_metric_limit(text, BareTime::milliseconds)) return *limit;
+  if (const auto limit = parse_metric_limit(text)) return *limit;
   throw Error(fmt::format(
       "goodput limit '{}': expected METRIC:LIMIT with METRIC one of ttft, tpot, itl, e2el and a "
-      "positive LIMIT such as 500, 500ms or 0.5s (bare numbers are milliseconds)",
+      "positive LIMIT such as 500, 500ms or 0.5s (bare numbers are milliseconds, from 1 on)",
       text));
 }
 
@@ -79,16 +83,15 @@ PercentileTarget parse_percentile_target(const std::string& text) {
   if (colon != std::string::npos && (text[0] == 'p' || text[0] == 'P')) {
     const std::string_view view = text;
     const auto percentile = to_number<double>(view.substr(1, colon - 1));
-    // A unit is required: goodput limits without one are milliseconds, but other flags use seconds.
-    const auto limit = parse_metric_limit(view.substr(colon + 1), BareTime::refused);
+    const auto limit = parse_metric_limit(view.substr(colon + 1));
     if (percentile && *percentile > 0 && *percentile < 100 && limit) {
       return {.metric = limit->metric, .percentile = *percentile, .limit = limit->limit};
     }
   }
-  throw Error(
-      fmt::format("target '{}': expected pPERCENTILE:METRIC:LIMIT, with the limit's unit, such as "
-                  "p95:ttft:500ms or p99:e2e:2s",
-                  text));
+  throw Error(fmt::format(
+      "target '{}': expected pPERCENTILE:METRIC:LIMIT such as p95:ttft:500ms or p99:e2e:2s "
+      "(bare numbers are milliseconds, from 1 on)",
+      text));
 }
 
 }  // namespace roofcast

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <optional>
 #include <utility>
 
 #include "base/error.hpp"
@@ -42,16 +43,60 @@ void judge_goodput(SloVerdict& verdict, const SloRequirement& requirement) {
   consider(verdict, (*verdict.goodput_share - min) / std::max(min, 1e-9), "goodput");
 }
 
+bool has_to_keep_up(const SimulationResult& result, const SloRequirement& requirement) {
+  return requirement.must_keep_up || requirement.min_goodput_share || !result.slo.empty();
+}
+
 /// Returns a reason to fail that no latency within its limit can offset, or an empty string.
 std::string no_service(const SimulationResult& result, const SloRequirement& requirement) {
   if (result.stopped) return "stopped early";
   if (result.completed == 0) return "nothing is served";
-  const bool has_to_keep_up =
-      requirement.must_keep_up || requirement.min_goodput_share || !result.slo.empty();
-  if (result.saturation.saturated && has_to_keep_up) {
+  if (result.saturation.saturated && has_to_keep_up(result, requirement)) {
     return "saturated: " + result.saturation.reason;
   }
   return {};
+}
+
+std::string undecided_share(const std::string& what, const ConfidenceInterval& share) {
+  return fmt::format("undecided, {:.1f} to {:.1f} % of the requests are within {}", 100 * share.low,
+                     100 * share.high, what);
+}
+
+/// Empty if the verdict stands.
+std::string undecided(const SimulationResult& result, const SloRequirement& requirement,
+                      const SloVerdict& verdict) {
+  std::string reason;
+  const auto doubt = [&](const std::string& why) {
+    if (reason.empty()) reason = why;
+  };
+  for (std::size_t i = 0; requirement.sample && i < result.slo.size(); ++i) {
+    const TargetOutcome& outcome = result.slo[i];
+    if (outcome.decided && result.saturation.filled && !outcome.met) return {};
+    if (outcome.decided && result.saturation.filled) continue;
+    if (outcome.decided) {
+      doubt(fmt::format("undecided, {} are too short for a steady state",
+                        counted(outcome.requests, "request")));
+    } else if (outcome.share) {
+      doubt(
+          undecided_share(fmt::format("the limit of {}", verdict.margins[i].what), *outcome.share));
+    } else {
+      doubt(fmt::format("undecided, {} for {}", counted(outcome.requests, "request"),
+                        verdict.margins[i].what));
+    }
+  }
+  if (requirement.sample && requirement.min_goodput_share) {
+    const std::optional<ConfidenceInterval>& share = result.goodput_interval;
+    const double min = *requirement.min_goodput_share;
+    if (share && share->high < min) return {};
+    if (share && share->low <= min && min < 1) {
+      doubt(undecided_share("all goodput limits", *share));
+    }
+  }
+  if (result.saturation.undecided && has_to_keep_up(result, requirement)) {
+    const std::string& why = result.saturation.reason;
+    reason = why.starts_with("undecided") ? why : "undecided, " + why;
+  }
+  return reason;
 }
 
 }  // namespace
@@ -73,6 +118,11 @@ SloVerdict judge(const SimulationResult& result, const SloRequirement& requireme
     verdict.worst_margin = std::min(verdict.worst_margin, kMarginWithoutService);
     verdict.binding = reason;
   }
+  if (reason.empty()) verdict.undecided = undecided(result, requirement, verdict);
+  if (requirement.must_stand && !verdict.undecided.empty() && verdict.worst_margin >= 0) {
+    verdict.worst_margin = std::min(verdict.worst_margin, kMarginUndecided);
+    verdict.binding = verdict.undecided;
+  }
   verdict.holds = verdict.worst_margin >= 0;
   return verdict;
 }
@@ -84,6 +134,7 @@ std::string why_not(const SloVerdict& verdict) {
   if (missed > 0) {
     return fmt::format("{} of {} missed", missed, counted(std::ssize(verdict.margins), "target"));
   }
+  if (verdict.binding == verdict.undecided) return verdict.undecided;
   if (verdict.saturated) return "saturated, so latencies grow for as long as the load lasts";
   return verdict.binding;
 }

@@ -26,11 +26,18 @@ struct SloRequirement {
   /// requires. With a target it always must, since latencies beyond saturation grow as long as the
   /// load lasts.
   bool must_keep_up = false;
+  /// The requests are a sample of a longer load, of which the verdict speaks: a target counts as
+  /// undecided if the sample is too small for it. Otherwise they are all there are, as in a trace.
+  bool sample = false;
+  /// An undecided verdict does not hold: for searches, whose answer must stand.
+  bool must_stand = false;
 };
 
 struct SloVerdict {
-  bool holds = false;         // all requirements are met and at least one request is served
-  bool saturated = false;     // then no requirement counts as met
+  bool holds = false;      // all requirements are met and at least one request is served
+  bool saturated = false;  // then no requirement counts as met
+  /// Why a longer run might give another verdict: "undecided, ..."; empty if it stands.
+  std::string undecided{};
   std::int64_t unserved = 0;  // rejected, lost or unfinished; targets count them as late
   std::vector<TargetMargin> margins{};
   std::string binding{};    // the target closest to failing or failing by most, "goodput", or
@@ -44,6 +51,9 @@ struct SloVerdict {
 /// saturation, whose latencies only reflect how long the run was. Equals that of a latency of twice
 /// the limit.
 inline constexpr double kMarginWithoutService = -1;
+
+/// Margin of a load that must stand and is undecided: just not enough.
+inline constexpr double kMarginUndecided = -1e-9;
 
 /// The only place that decides whether a result meets its SLO: its targets, and a goodput share if
 /// one is required. Without either, any result holds that serves at least one request (and keeps

@@ -14,7 +14,8 @@ namespace {
 
 void check(const SyntheticWorkload& spec) {
   if (spec.num_prompts < 1 || spec.num_prompts > kMaxRequests) {
-    throw Error(fmt::format("num_prompts is {}, expected 1 to {}", spec.num_prompts, kMaxRequests));
+    throw Error(
+        fmt::format("`num_prompts` is {}, expected 1 to {}", spec.num_prompts, kMaxRequests));
   }
   if (!(spec.burstiness >= kMinBurstiness)) {
     throw Error(fmt::format("burstiness is {}, expected at least {} or inf", spec.burstiness,
@@ -24,13 +25,13 @@ void check(const SyntheticWorkload& spec) {
   if (!std::holds_alternative<SteadyRate>(spec.pattern)) return;
   if (!(spec.request_rate > 0)) {
     throw Error(
-        fmt::format("request_rate is {}, expected a positive number of requests per second "
+        fmt::format("`request_rate` is {}, expected a positive number of requests per second "
                     "or inf",
                     spec.request_rate));
   }
   const double span = static_cast<double>(spec.num_prompts) / spec.request_rate;
   if (span > to_seconds(kLongestSpan).value) {
-    throw Error(fmt::format("request_rate is {}: {} would take over ten years to arrive",
+    throw Error(fmt::format("`request_rate` is {}: {} would take over ten years to arrive",
                             spec.request_rate, counted(spec.num_prompts, "request")));
   }
 }

@@ -51,7 +51,7 @@ bool reports_something(const StagePlan& plan) {
 StagePlan plan_stages(const SyntheticWorkload& spec, const Arrivals& arrivals) {
   const std::int64_t total = std::ssize(arrivals.times);
   if (spec.num_warmups < 0 || spec.num_warmups >= total) {
-    throw Error(fmt::format("num_warmups is {}, expected fewer than the {}", spec.num_warmups,
+    throw Error(fmt::format("`num_warmups` is {}, expected fewer than the {}", spec.num_warmups,
                             counted(total, "arrival")));
   }
   StagePlan plan = without_warmups(spec, arrivals);

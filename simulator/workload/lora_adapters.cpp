@@ -17,10 +17,10 @@ constexpr double kMaxZipf = 10;  // at this value the first adapter gets 99.9 %
 
 void check(const LoraAdapters& lora) {
   if (lora.count < 0 || lora.count > kMaxAdapters) {
-    throw Error(fmt::format("lora_adapters is {}, expected 0 to {}", lora.count, kMaxAdapters));
+    throw Error(fmt::format("`lora_adapters` is {}, expected 0 to {}", lora.count, kMaxAdapters));
   }
   if (!(lora.zipf >= 0 && lora.zipf <= kMaxZipf)) {
-    throw Error(fmt::format("lora_zipf is {}, expected 0 (uniform) to {}", lora.zipf, kMaxZipf));
+    throw Error(fmt::format("`lora_zipf` is {}, expected 0 (uniform) to {}", lora.zipf, kMaxZipf));
   }
 }
 

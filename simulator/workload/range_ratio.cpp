@@ -23,7 +23,7 @@ Range range_of(double length, double ratio, RangeRatio::Style style) {
 void check(double ratio, RangeRatio::Style style, const char* knob) {
   const bool vllm = style == RangeRatio::Style::vllm;
   if (ratio >= 0 && (vllm ? ratio < 1 : ratio <= 1)) return;
-  throw Error(fmt::format("range_ratio of the {} length is {}, expected 0 to 1{}", knob, ratio,
+  throw Error(fmt::format("`range_ratio` of the {} length is {}, expected 0 to 1{}", knob, ratio,
                           vllm ? ", 1 excluded" : ""));
 }
 
@@ -34,13 +34,13 @@ LengthDistribution with_range(const LengthDistribution& lengths, const std::opti
   if (!ratio) return lengths;
   check(*ratio, style, knob);
   if (lengths.kind != LengthDistribution::Kind::fixed) {
-    throw Error(fmt::format("range_ratio of the {} length requires a fixed length, not {}", knob,
+    throw Error(fmt::format("`range_ratio` of the {} length requires a fixed length, not {}", knob,
                             to_text(lengths)));
   }
   const Range range = range_of(lengths.a, *ratio, style);
   const double low = std::max(range.low, 1.0);
   if (range.high > static_cast<double>(kMaxTokens)) {
-    throw Error(fmt::format("range_ratio of the {} length reaches {} tokens, expected at most {}",
+    throw Error(fmt::format("`range_ratio` of the {} length reaches {} tokens, expected at most {}",
                             knob, range.high, kMaxTokens));
   }
   if (low == range.high) return fixed_length(std::llround(low));

@@ -269,6 +269,37 @@ test("how much it carries is the command line's, with the curve and the SLO in i
   await closed(page);
 });
 
+test("percentiles get the command line's intervals, and the SLO its probability", async () => {
+  const page = await opened(home + "#plan?request_rate=10&ttft=60");
+  await page.waitForFunction(() => Number(document.body.dataset.sure || 0) >= 1);
+  const line = (await page.locator("#line").textContent()).split(" ").slice(1);
+  const run = JSON.parse(typed(...line, "--intervals", "--no-store", "-o", "json"));
+  const shown = await page.locator("#latency .interval").allTextContents();
+  const rows = ["ttft_s", "tpot_s", "e2e_s"].map((name) =>
+    run.intervals.latencies.find(({ latency }) => latency === name),
+  );
+  const percentiles = Object.keys(rows[0].low).filter((one) => /^p[0-9.]+$/.test(one));
+  assert.equal(shown.length, rows.length * percentiles.length);
+  // In milliseconds, as the value above it, or in seconds.
+  for (const [index, text] of shown.entries()) {
+    const row = rows[Math.floor(index / percentiles.length)];
+    const one = percentiles[index % percentiles.length];
+    const [low, high, unit] = text.match(/^([0-9.]+)-([0-9.]+) (ms|s)$/).slice(1);
+    const scale = unit === "ms" ? 1000 : 1;
+    const half = unit === "ms" ? 0.051 : 0.0051;
+    assert.ok(Math.abs(Number(low) - row.low[one] * scale) < half, `${text} for ${row.low[one]}`);
+    assert.ok(Math.abs(Number(high) - row.high[one] * scale) < half, `${text} for ${row.high[one]}`);
+  }
+  assert.match(
+    await page.locator("#verdict .targets").textContent(),
+    /probability that the SLO is met: (over |under )?[0-9.]+ %$/,
+  );
+  await expectEqual(page);
+  await expectAccessible(page);
+  await picture(page, "deployment-intervals");
+  await closed(page);
+});
+
 test("without an SLO nothing is said of one", async () => {
   const page = await opened(home + "#plan?ttft=&tpot=&num_prompts=200");
   await answered(page, 1);

@@ -218,6 +218,30 @@ TEST(ImportedRowsTest, ASpikeIsRefused) {
   EXPECT_EQ(rows.refused.at("over three times as long as every neighbouring size").rows, 1);
 }
 
+// 4096 rows of 1,405 us between 2048 of 164 and 8192 of 684 (aiconfigurator 095f58a, vLLM 0.14 on
+// H100): less than three times the larger one, but twice as long as it and four times as long as
+// twice the smaller one. What a size that is too fast follows is kept (300 us is 1.6 times 190, but
+// not more than 1.5 times twice 105), as is a size without a smaller one.
+TEST(ImportedRowsTest, ATimeThatBothNeighboursContradictIsRefused) {
+  const auto refused = [](const std::vector<std::pair<double, double>>& sizes) {
+    ImportedRows rows;
+    for (const auto& [tokens, microseconds] : sizes) {
+      rows.points.push_back({.shape = {.family = OperatorFamily::gemm,
+                                       .format = "bf16",
+                                       .outputs = 6144,
+                                       .inputs = 5120},
+                             .kernel = "some",
+                             .point = {.x = tokens, .time = Seconds{microseconds * 1e-6}},
+                             .name = "here"});
+    }
+    refuse_spikes(rows);
+    return sizes.size() - rows.points.size();
+  };
+  EXPECT_EQ(refused({{2048, 164}, {4096, 1405}, {8192, 684}}), 1u);
+  EXPECT_EQ(refused({{2048, 105}, {4096, 300}, {8192, 190}}), 0u);
+  EXPECT_EQ(refused({{4096, 1405}, {8192, 684}}), 0u);
+}
+
 TEST_F(KernelTables, WhatCannotBeReadIsRefusedWithItsLine) {
   const ImportedRows rows = read(std::string(kGemmHead) +
                                  "VLLM,0.24.0,NVIDIA H200,gemm,cublas,bfloat16,16,4096,1024,0.5\n"

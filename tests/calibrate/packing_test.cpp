@@ -24,7 +24,7 @@ using testing::HasSubstr;
 constexpr int kUnits = 100;
 
 OperatorShape product(std::int64_t outputs = 4096) {
-  return {.family = OperatorFamily::gemm, .format = "bf16", .outputs = outputs, .inputs = 4096};
+  return {.family = OperatorFamily::gemm, .format = "fp16", .outputs = outputs, .inputs = 4096};
 }
 
 MeasuredCurve constant_base(const OperatorShape& shape, const std::string& kernel) {
@@ -189,6 +189,32 @@ TEST(Packing, KernelsThatTheEngineDoesNotRunThereAreLeftOut) {
   const auto tables = read_kernel_tables("b200", b200.bytes);
   ASSERT_EQ(tables->record().left_out.size(), 1u);
   EXPECT_THAT(tables->record().left_out[0], HasSubstr("TRTLLM 1.3.0rc20, mxfp4 moe: 1 curves"));
+}
+
+// Its absorbed products, one for each head, are another table's.
+TEST(Packing, ProductsOfWeightsLeftUnsetAreLeftOut) {
+  OperatorShape shape = product();
+  shape.format = "bf16";
+  OperatorShape absorbed = shape;
+  absorbed.query_heads = 16;
+  Gpu gpu = load_gpu("h200").gpu;
+  gpu.measured.emplace();
+  gpu.measured->curves = {constant_base(shape, "linear, vLLM 0.24.0"),
+                          constant_base(shape, "linear, SGLang 0.5.14"),
+                          constant_base(absorbed, "bmm, vLLM 0.24.0")};
+  for (MeasuredCurve& curve : gpu.measured->curves) {
+    for (double x = 1; x <= 512; x *= 2) add(curve, x, 0, 100);
+  }
+  const PackedTables packed = pack_tables(gpu, {});
+  ASSERT_EQ(packed.groups.size(), 2u);
+  for (const PackedGroup& group : packed.groups) {
+    ASSERT_EQ(group.curves.size(), 1u);
+    const bool for_heads = group.curves[0].shape.query_heads > 0;
+    EXPECT_EQ(group.group.source, for_heads ? "vLLM 0.24.0" : "SGLang 0.5.14");
+  }
+  const auto tables = read_kernel_tables("h200", packed.bytes);
+  ASSERT_EQ(tables->record().left_out.size(), 1u);
+  EXPECT_THAT(tables->record().left_out[0], HasSubstr("vLLM 0.24.0, bf16 gemm: 1 curves"));
 }
 
 TEST(Packing, SourcesArePartedAndNcclIsItsOwn) {

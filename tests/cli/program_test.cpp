@@ -65,11 +65,11 @@ TEST(Program, MissingModelIsMisuse) {
 }
 
 TEST(Program, UnknownGpuSuggestsTheNearest) {
-  expect_one_clear_line(run_command("memory --model llama-3.1-8b --gpu h300"), 1, "h200");
+  expect_one_clear_line(run_command("memory --model llama-3.1-8b --gpu h300"), 2, "h200");
 }
 
 TEST(Program, UnknownModelSuggestsTheNearest) {
-  expect_one_clear_line(run_command("memory --model lama-3.1-8b --gpu h100"), 1, "llama-3.1-8b");
+  expect_one_clear_line(run_command("memory --model lama-3.1-8b --gpu h100"), 2, "llama-3.1-8b");
 }
 
 TEST(Program, OptionsTakeTheEnginesSpellings) {

@@ -253,19 +253,38 @@ TEST_F(Report, OfACapacityAnswersWhatWasAsked) {
                     HasSubstr("the SLO is met")));
 }
 
-TEST_F(Report, OfACapacityThatNobodyAskedALoadOfIsSearchedAsItWas) {
-  // More requests than at first are needed; their number and rate were not requested.
+TEST_F(Report, OfACapacityDrawsTheCurveThatWasAnswered) {
   const CommandResult found = run_command(
       "capacity --model llama-3.1-8b --gpu h100 --input-len 1024 --output-len 256 "
       "--slo p95:ttft:300ms --store r.db -o json");
   ASSERT_EQ(found.exit_code, 0) << found.err;
   const json capacity = json::parse(found.out);
-  ASSERT_GT(capacity["requests"], 2000);
   EXPECT_EQ(capacity["inputs"]["scenario"]["workload"]["request_rate"], "inf");
   const json report = machine();
   EXPECT_THAT(report["answer"].get<std::string>(),
               AllOf(HasSubstr("the capacity is "), Not(HasSubstr("requested"))));
   EXPECT_EQ(figure_of(report, "load_ttft")["series"][0]["points"].size(), capacity["curve"].size());
+}
+
+TEST_F(Report, OfACapacityWithARequiredShareIsWhatWasAnswered) {
+  const CommandResult found = run_command(
+      "capacity --model llama-3.1-8b --gpu h100 --input-len 1024 --output-len 256 --num-prompts "
+      "200 "
+      "--goodput ttft:300ms --least-goodput 0.9 --store r.db -o json");
+  ASSERT_EQ(found.exit_code, 0) << found.err;
+  const json report = machine();
+  EXPECT_EQ(figure_of(report, "load_ttft")["series"][0]["points"].size(),
+            json::parse(found.out)["curve"].size());
+}
+
+TEST_F(Report, OfACapacityOfSchema5ShowsWhatIsStored) {
+  ASSERT_EQ(run_command(kSimulate).exit_code, 0);
+  roofcast::Run run = *Store("r.db", Store::Mode::read).run(1);
+  run.row.kind = "capacity";
+  run.metrics = {{"capacity_rate_per_s", "value", 7.25}};
+  Store("r.db", Store::Mode::write).add(run);
+  EXPECT_THAT(run_command("report 2 --store r.db").out,
+              AllOf(HasSubstr("7.25"), HasSubstr("its curve was not stored")));
 }
 
 TEST_F(Report, OfAWhatIfComparesItsVariantsInWords) {
@@ -287,13 +306,19 @@ TEST_F(Report, OfAWhatIfComparesItsVariantsInWords) {
 }
 
 TEST_F(Report, OfSeedsThatDisagreeDoesNotCallTheSloHeld) {
-  ASSERT_EQ(run_command(kSimulate).exit_code, 0);
-  roofcast::Run run = *Store("r.db", Store::Mode::read).run(1);
-  run.row.kind = "whatif";
-  run.row.summary = "baseline: TTFT p95 1 s";
-  run.metrics = {{"slo_met", "value", 0.2}};
-  Store("r.db", Store::Mode::write).add(run);
-  const CommandResult result = run_command("report 2 --store r.db");
+  ASSERT_EQ(run_command("whatif --model llama-3.1-8b --gpu h100 --request-rate 4 --num-prompts 20 "
+                        "--input-len 200 --output-len 20 --vary tp=2,3 --seeds 2 "
+                        "--slo p95:ttft:1s --store r.db")
+                .exit_code,
+            0);
+  Store store("r.db", Store::Mode::write);
+  std::vector<roofcast::Run> runs = {*store.run(1), *store.run(2)};
+  for (MetricRow& row : runs[1].metrics) {
+    if (row.name == "slo_met") row.value = 0.2;
+  }
+  store.add_answer(runs, store.answer_of(1)->json);
+  const CommandResult result = run_command("report 3 --store r.db");
+  EXPECT_THAT(result.out, HasSubstr("tp=3: "));  // 32 heads in three parts: said with its reason
   EXPECT_THAT(result.out, HasSubstr("met in 20 % of the seeds"));
 }
 
@@ -309,7 +334,7 @@ TEST_F(Report, RefusesWhatItCannotDoInALine) {
       {"report 7 --store r.db", 1, "no run 7"},
       {"report 1 --store no.db", 1, "no such store"},
       {"report ledger --store r.db", 1, "holds no validations"},
-      {"report no-such-gpu", 1, "unknown GPU"},
+      {"report no-such-gpu", 2, "unknown GPU"},
       {"report 1 --store r.db --html r.db", 2, "would overwrite"},
       {"report 1 --store r.db --html a --md a", 2, "would overwrite"},
       {"report 1 --store r.db --html /no/such/folder/p.html", 1, "cannot be written"},

@@ -82,19 +82,19 @@ TEST(SimulateCommand, TargetsHoldForAllRequestsWhateverTheirClass) {
 }
 
 TEST(SimulateCommand, ATargetWithoutAUnitIsMisuse) {
-  expect_misuse(kBase + "--slo p99:e2e:2", "with the limit's unit");
+  expect_misuse(kBase + "--slo p99:e2e:0.5", "bare numbers are milliseconds, from 1 on");
 }
 
 TEST(SimulateCommand, FlagsThatWouldChangeNothingAreMisuse) {
-  expect_misuse(kBase + "--acceptance-rate 0.7", "acceptance_rate: requires");
-  expect_misuse(kBase + "--draft-pass-time 1ms", "draft_pass_time: requires");
+  expect_misuse(kBase + "--acceptance-rate 0.7", "--acceptance-rate: requires");
+  expect_misuse(kBase + "--draft-pass-time 1ms", "--draft-pass-time: requires");
   expect_misuse(kBase + "--kv-offloading-bandwidth 25GB",
-                "kv_offloading_bandwidth: requires kv_offloading_size");
-  expect_misuse(kBase + "--max-loras 4", "max_loras: requires lora_adapters");
-  expect_misuse(kBase + "--lora-step-time 1ms", "lora_step_time: requires lora_adapters");
+                "--kv-offloading-bandwidth: requires --kv-offloading-size");
+  expect_misuse(kBase + "--max-loras 4", "--max-loras: requires --lora-adapters");
+  expect_misuse(kBase + "--lora-step-time 1ms", "--lora-step-time: requires --lora-adapters");
   expect_misuse(kBase + "--lora-zipf 1", "--lora-zipf: needs --lora-adapters");
-  expect_misuse(kBase + "--lora-adapters 8 --engine sglang", "lora_adapters: given for sglang");
-  expect_misuse(kBase + "--lora-adapters 8 --engine trtllm", "lora_adapters: given for trtllm");
+  expect_misuse(kBase + "--lora-adapters 8 --engine sglang", "--lora-adapters: given for sglang");
+  expect_misuse(kBase + "--lora-adapters 8 --engine trtllm", "--lora-adapters: given for trtllm");
   expect_misuse(kBase + "--router random", "--router: needs");
   expect_misuse(kBase + "--kv-link nvlink4", "--kv-link: needs");
   expect_misuse(kBase + "--replicas 2 --kv-link nvlink4", "--kv-link: needs");

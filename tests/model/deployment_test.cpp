@@ -31,9 +31,10 @@ TEST(Parallelism, ThatShardsEveryLayerIsAccepted) {
 
 TEST(Parallelism, AMessageNamesTheDegreesThatWork) {
   // 32 query heads, 8 KV heads, FFN width 14336 = 2^11 * 7.
-  EXPECT_EQ(refusal(test::llama_3_1_8b(), {.tensor = 3}),
-            "tensor_parallel_size: 3 does not divide the 32 query heads of llama-3.1-8b; possible "
-            "values: 1, 2, 4, 8, 16, 32");
+  EXPECT_EQ(
+      refusal(test::llama_3_1_8b(), {.tensor = 3}),
+      "`tensor_parallel_size`: 3 does not divide the 32 query heads of llama-3.1-8b; possible "
+      "values: 1, 2, 4, 8, 16, 32");
   // 28 query heads, 4 KV heads: 14 would divide the query heads, but not share out the KV heads.
   EXPECT_THAT(refusal(test::qwen2_5_7b(), {.tensor = 8}), HasSubstr("possible values: 1, 2, 4"));
   EXPECT_THAT(refusal(test::qwen2_5_7b(), {.tensor = 14}), HasSubstr("KV heads"));

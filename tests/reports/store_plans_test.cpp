@@ -110,6 +110,42 @@ TEST_F(StorePlans, EvaluationsOfNoPlanAreRefused) {
   EXPECT_EQ(message_of([&] { store.add_evaluations(7, kTwo); }), "the store has no run 7");
 }
 
+class StoreAnswers : public test::StoreTest {};
+
+TEST_F(StoreAnswers, AreFoundFromEachOfTheirRuns) {
+  Store store(path(), Store::Mode::write);
+  const std::vector<Run> runs = {run_of(1, "baseline"), run_of(1, "tp=2")};
+  store.add(run_of(1));
+  const std::vector<std::int64_t> ids = store.add_answer(runs, R"({"answer":1})");
+  store.add_answer(runs, R"({"answer":2})");
+  EXPECT_EQ(ids, (std::vector<std::int64_t>{2, 3}));
+  for (const std::int64_t id : ids) {
+    const auto answer = store.answer_of(id);
+    ASSERT_TRUE(answer);
+    EXPECT_EQ(answer->runs, ids);
+    EXPECT_EQ(answer->json, R"({"answer":1})");
+  }
+  EXPECT_EQ(store.answer_of(4)->json, R"({"answer":2})");
+  EXPECT_FALSE(store.answer_of(1));
+  EXPECT_FALSE(store.answer_of(77));
+}
+
+TEST_F(StoreAnswers, GoWithTheirFirstRun) {
+  Store store(path(), Store::Mode::write);
+  const std::vector<Run> runs = {run_of(1, "baseline"), run_of(1, "tp=2")};
+  store.add_answer(runs, "{}");
+  SQLite::Database(path(), SQLite::OPEN_READWRITE)
+      .exec("PRAGMA foreign_keys = ON; DELETE FROM runs WHERE id = 1");
+  EXPECT_FALSE(store.answer_of(2));
+}
+
+TEST_F(StoreAnswers, AreNoneInAStoreOfSchema4) {
+  Store(path(), Store::Mode::write).add(run_of(1));
+  SQLite::Database(path(), SQLite::OPEN_READWRITE)
+      .exec(std::string(test::kWithoutSchema5) + "PRAGMA user_version = 4");
+  EXPECT_FALSE(Store(path(), Store::Mode::read).answer_of(1));
+}
+
 TEST_F(StorePlans, AStoreOfSchema3IsBroughtUpAndReadAsItIs) {
   test::open_store(path());
   SQLite::Database(path(), SQLite::OPEN_READWRITE)
@@ -118,7 +154,7 @@ TEST_F(StorePlans, AStoreOfSchema3IsBroughtUpAndReadAsItIs) {
   EXPECT_FALSE(Store(path(), Store::Mode::read).evaluation("0.1.0", "{}"));
   Store store(path(), Store::Mode::write);
   store.add_evaluations(store.begin_plan(plan_row()), kTwo);
-  EXPECT_EQ(SQLite::Database(path()).execAndGet("PRAGMA user_version").getInt(), 5);
+  EXPECT_EQ(SQLite::Database(path()).execAndGet("PRAGMA user_version").getInt(), 6);
 }
 
 }  // namespace

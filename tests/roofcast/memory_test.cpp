@@ -189,6 +189,28 @@ TEST(Memory, SolvesForMaxNumSeqs) {
   }
 }
 
+// The tokens of a step limit the sequences of vLLM alone: 32 tokens of Llama-3.1-8B take 4 MiB, so
+// that some 14,000 fit into the 57 GiB that TensorRT-LLM leaves on an H100.
+TEST(Memory, MaxNumSeqsOfOtherEnginesIsNotLimitedByTheTokensOfAStep) {
+  MemoryQuestion question = memory_question_of("llama-3.1-8b", "h100");
+  question.solve = Solve::max_num_seqs;
+  question.context = 32;
+  const auto most = [&](const char* engine) {
+    question.deployment.engine = engine;
+    const MemoryAnswer answer = memory(question);
+    return answer.solution.value_or(MemorySolution{}).max_num_seqs.value_or(0).value_or(0);
+  };
+  EXPECT_EQ(most("vllm-0.19"), 8192);
+  const std::int64_t trtllm = most("trtllm");
+  question.solve = Solve::none;
+  question.deployment.overrides.max_num_seqs = trtllm;
+  question.batch = trtllm;
+  EXPECT_GT(trtllm, 10'000);
+  EXPECT_TRUE(is_yes(memory(question)));
+  question.batch = trtllm + 1;
+  EXPECT_FALSE(is_yes(memory(question)));
+}
+
 TEST(Memory, NamesTheKeyThatIsWrong) {
   MemoryQuestion question = memory_question_of("llama-2-70b", "h100");
   question.batch = 0;
@@ -267,6 +289,83 @@ TEST(Memory, OfABatchIsThatOfItsTokens) {
     question.batch = 32;
     question.context = 4096;
     EXPECT_DOUBLE_EQ(to_gib(memory(question).asked.value().one_gpu.kv_cache), gib) << model;
+  }
+}
+
+// LLaMA-3.1-70B has 70,553,706,496 parameters of 2 bytes: 141,107,412,992 of weights. The textbook
+// rule divides the 80e9 bytes of an H100, keeps none, and 3e9 are overhead: 64,107,412,992 are
+// missing before the first sequence. Eight of 4,096 tokens add 8 x 4,096 x 327,680.
+TEST(Memory, CountsWhatIsMissingForWeightsAsWell) {
+  MemoryQuestion question = memory_question_of("llama-3.1-70b", "h100");
+  question.deployment.engine = "textbook";
+  question.deployment.overrides.overhead = Bytes{3e9};
+  question.deployment.overrides.gpu_memory_utilization = 1.0;
+  question.batch = 8;
+  question.context = 4096;
+  const MemoryAnswer answer = memory(question);
+  const BatchMemory& asked = answer.asked.value();
+  EXPECT_FALSE(asked.fits);
+  EXPECT_EQ(asked.one_gpu.weights.value, 141'107'412'992.0);
+  EXPECT_EQ(asked.one_gpu.kv_cache.value, 10'737'418'240.0);
+  EXPECT_NEAR(asked.one_gpu.left.value, -(64'107'412'992.0 + 10'737'418'240.0), 1);
+  EXPECT_NEAR(asked.one_gpu.reserve.value, 0, 1);
+  expect_round_trip(answer);
+}
+
+// The same under every rule: the parts sum to the memory, nothing else is negative, and what is
+// missing is what the plan calls missing and the batch together. On two stages of 40 layers each
+// is short: on both together more than on one.
+TEST(Memory, MissesWhatThePlanMissesAndTheBatch) {
+  MemoryQuestion question = memory_question_of("llama-3.1-70b", "h100");
+  question.batch = 8;
+  question.context = 4096;
+  for (const int stages : {1, 2}) {
+    question.deployment.parallel.pipeline = stages;
+    for (const char* engine : {"vllm", "sglang", "trtllm", "textbook"}) {
+      if (stages == 2) question.deployment.gpu = "l40s";
+      question.deployment.engine = engine;
+      const MemoryAnswer answer = memory(question);
+      const BatchMemory& asked = answer.asked.value();
+      const MemoryParts& m = asked.one_gpu;
+      double short_by = 0;
+      for (const MemoryTerm& term : answer.terms) {
+        if (term.name == "shortfall") short_by = term.bytes.value;
+      }
+      ASSERT_LT(short_by, 0) << engine;
+      EXPECT_NEAR(m.left.value, short_by - 10'737'418'240.0 / stages, 1) << engine;
+      EXPECT_NEAR((m.weights + m.activations + m.overhead + m.reserve + m.kv_cache + m.left).value,
+                  m.memory.value, 1)
+          << engine;
+      EXPECT_GT(m.reserve.value, -1) << engine;
+      const MemoryParts& all = asked.all_gpus;
+      EXPECT_NEAR(all.left.value, stages * m.left.value, 16) << engine;
+      EXPECT_GT(all.reserve.value, -16) << engine;
+      EXPECT_FALSE(asked.fits) << engine;
+    }
+  }
+}
+
+// The rule keeps no reserve where the cache is as large as was said: 79 GiB of memory without
+// 131 GiB of weights.
+TEST(Memory, KeepsNoReserveForAGivenCache) {
+  MemoryQuestion question = memory_question_of("llama-3.1-70b", "h100");
+  question.deployment.overrides.kv_cache_memory = Bytes{2 * kGiB};
+  question.context = 4096;
+  const MemoryAnswer answer = memory(question);
+  const MemoryParts& m = answer.asked.value().one_gpu;
+  EXPECT_NEAR(m.reserve.value, 0, 1);
+  EXPECT_NEAR(m.left.value,
+              (m.memory - m.weights - m.activations - m.overhead).value - 1'342'177'280.0, 1);
+}
+
+TEST(Memory, RemediesAnswerTheBatchThatWasAsked) {
+  MemoryQuestion question = memory_question_of("llama-3.1-70b", "h100");
+  question.batch = 8;
+  question.context = 4096;
+  const MemoryAnswer answer = memory(question);
+  ASSERT_FALSE(answer.remedies.empty());
+  for (const Remedy& remedy : answer.remedies) {
+    EXPECT_THAT(remedy.effect, ::testing::HasSubstr(" sequences of 4096 tokens at most"));
   }
 }
 

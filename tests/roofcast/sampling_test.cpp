@@ -88,11 +88,11 @@ TEST(Sampling, NamesTheKnobThatIsOutOfRange) {
             "temperature: expected 0 to 100");
   EXPECT_EQ(test::complaint([] { sampling({.temperature = std::nan("")}); }),
             "temperature: expected 0 to 100");
-  EXPECT_EQ(test::complaint([] { sampling({.top_k = 0}); }), "top_k: expected 1 word or more");
+  EXPECT_EQ(test::complaint([] { sampling({.top_k = 0}); }), "`top_k`: expected 1 word or more");
   EXPECT_EQ(test::complaint([] { sampling({.top_p = 0}); }),
-            "top_p: expected a share above 0, up to 1");
+            "`top_p`: expected a share above 0, up to 1");
   EXPECT_EQ(test::complaint([] { sampling({.top_p = 1.5}); }),
-            "top_p: expected a share above 0, up to 1");
+            "`top_p`: expected a share above 0, up to 1");
 }
 
 TEST(Sampling, TheLessonsWordsSumToOneAndReadBack) {

@@ -144,10 +144,10 @@ TEST(StaircaseAnswer, NamesTheKeyThatIsOutOfRange) {
   StaircaseQuestion likely = timed(staircase_question_of(1, 1));
   likely.acceptance = 1.5;
   EXPECT_EQ(test::complaint([&] { staircase(likely); }),
-            "acceptance: expected a share from 0 to 1");
+            "`acceptance`: expected a share from 0 to 1");
   StaircaseQuestion idle = timed(staircase_question_of(1, 1));
   idle.draft_pass = Seconds{1e-3};
-  EXPECT_EQ(test::complaint([&] { staircase(idle); }), "draft_pass_time: requires acceptance");
+  EXPECT_EQ(test::complaint([&] { staircase(idle); }), "`draft_pass_time`: requires `acceptance`");
 }
 
 }  // namespace

@@ -78,7 +78,7 @@ TEST(WhatIfAnswer, IsNothingWhenItWasCancelled) {
 
 TEST(WhatIfAnswer, IsWhatItsRunsInTheStoreSay) {
   const WhatIfAnswer answer = what_if(chat_with("gpu=l40s,h200")).value();
-  const WhatIfAnswer stored = what_if_of(what_if_runs(answer, "roofcast whatif"));
+  const WhatIfAnswer stored = what_if_of(to_json(answer), what_if_runs(answer, "roofcast whatif"));
   EXPECT_EQ(stored.seeds, 3);
   EXPECT_EQ(stored.baseline.seed, 1U);
   ASSERT_EQ(stored.variants.size(), 3U);
@@ -98,6 +98,16 @@ TEST(WhatIfAnswer, IsWhatItsRunsInTheStoreSay) {
   }
 }
 
+TEST(WhatIfAnswer, OfTheStoreSkipsVariantsWithoutRuns) {
+  const WhatIfAnswer answer = what_if(chat_with("tp=3,2")).value();
+  std::vector<roofcast::Run> runs = what_if_runs(answer, "roofcast whatif");
+  const WhatIfAnswer stored = what_if_of(to_json(answer), runs);
+  EXPECT_THAT(stored.variants[1].labels.gpu, IsEmpty());
+  EXPECT_EQ(stored.variants[2].labels.gpu, "nvidia-h100-sxm");
+  runs.pop_back();
+  EXPECT_THROW(what_if_of(to_json(answer), runs), Error);
+}
+
 TEST(WhatIfAnswer, LeavesARunOfEachVariantInTheStore) {
   const WhatIfAnswer answer = what_if(chat_with("gpu=l40s")).value();
   const std::vector<roofcast::Run> runs = what_if_runs(answer, "roofcast whatif");
@@ -112,6 +122,24 @@ TEST(WhatIfAnswer, LeavesARunOfEachVariantInTheStore) {
       });
   ASSERT_NE(stored, runs[1].metrics.end());
   EXPECT_EQ(stored->value, ttft.difference);
+}
+
+TEST(WhatIfQuestion, PrefillAndDecodeReplacePoolsThatDoBoth) {
+  Scenario together{.model = "llama-3.1-8b", .gpu = "h100"};
+  together.cluster = ClusterScenario{.pools = {PoolScenario{.replicas = 4}}};
+  const auto variants =
+      variants_of(together, {{{"prefill_replicas", "2"}, {"decode_replicas", "2"}}});
+  ASSERT_EQ(variants.size(), 2U);
+  const std::vector<PoolScenario>& pools = variants[1].scenario.cluster->pools;
+  ASSERT_EQ(pools.size(), 2U);
+  EXPECT_EQ(pools[0].role, PoolRole::prefill);
+  EXPECT_EQ(pools[1].role, PoolRole::decode);
+  EXPECT_EQ(pools[0].replicas + pools[1].replicas, 4);
+  // And back.
+  const auto again = variants_of(variants[1].scenario, {{{"replicas", "4"}}});
+  ASSERT_EQ(again[1].scenario.cluster->pools.size(), 1U);
+  EXPECT_EQ(again[1].scenario.cluster->pools[0].role, PoolRole::both);
+  EXPECT_EQ(again[1].scenario.cluster->pools[0].replicas, 4);
 }
 
 }  // namespace

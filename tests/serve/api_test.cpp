@@ -60,7 +60,7 @@ TEST(Api, ErrorsAreTheCommandsOwnLine) {
 
 TEST(Api, OnlyItsOwnQuestionsAreAnswered) {
   Api api(unhurried(), "none.db");
-  for (const char* name : {"calibrate", "import", "serve", "runs", "plan", "", "memory/x"}) {
+  for (const char* name : {"calibrate", "import", "serve", "validate", "", "memory/x"}) {
     EXPECT_EQ(api.command(name, "{}").status, 404) << name;
   }
   for (const char* what : {"", "runs/", "runs/x", "runs/-1", "runs/1", "runs/99999999999999999999",

@@ -55,15 +55,16 @@ TEST(Questions, KeysAreNamesOfFlagsOrTheirAliasesWithEitherDash) {
 
 TEST(Questions, EachHasItsOwnKeys) {
   const BatchesQuestion estimate =
-      asked_estimate(Json{{"batch", 8}, {"isl", "1k"}, {"osl", 3}, {"ops", true}}, {});
+      asked_estimate(Json{{"batch", 8}, {"isl", "1k"}, {"osl", 3}, {"ops", true}}, {}).question;
   EXPECT_THAT(estimate.batches, testing::ElementsAre(8));
   EXPECT_THAT(estimate.input_tokens, testing::ElementsAre(1000));
   EXPECT_EQ(estimate.output_tokens, 3);
-  EXPECT_THAT(asked_estimate(Json{{"batch", "1-8*2"}}, {}).batches,
+  EXPECT_THAT(asked_estimate(Json{{"batch", "1-8*2"}}, {}).question.batches,
               testing::ElementsAre(1, 2, 4, 8));
   EXPECT_THAT(refusal("estimate", R"({"batch": "1-1000+1"})"),
               HasSubstr("batch: 1000 requested, this server allows 100 pairs"));
-  EXPECT_THAT(refusal("estimate", R"({"watermark": 0.1})"), HasSubstr("would change nothing"));
+  EXPECT_THAT(refusal("estimate", R"({"model": "llama-3.1-8b", "gpu": "h100", "watermark": 0.1})"),
+              HasSubstr("would change nothing"));
   const StaircaseQuestion staircase = asked_staircase(Json{{"prompt", 5}, {"generate", 6}}, {});
   EXPECT_EQ(staircase.generate, 6);
   EXPECT_FALSE(staircase.deployment);
@@ -132,11 +133,11 @@ TEST(Questions, AKeyIsGivenOnce) {
 TEST(Questions, RefusalsNameTheKey) {
   EXPECT_THAT(refusal("simulate", R"({"num_prompts": "many"})"), HasSubstr("num_prompts: 'many'"));
   EXPECT_THAT(refusal("simulate", R"({"burstiness": 2})"), HasSubstr("burstiness"));
-  EXPECT_EQ(with_request_keys("--from: needs --growth (10%--20%, a - b, --)"),
+  EXPECT_EQ(with_json_keys("--from: needs --growth (10%--20%, a - b, --)"),
             "from: needs growth (10%--20%, a - b, --)");
-  EXPECT_EQ(with_request_keys("--max-num-seqs: 0"), "max_num_seqs: 0");
-  EXPECT_EQ(with_request_keys("`model` is missing"), "model is missing");
-  EXPECT_EQ(with_request_keys("no run (roofcast runs --store x) for --tp"),
+  EXPECT_EQ(with_json_keys("--max-num-seqs: 0"), "max_num_seqs: 0");
+  EXPECT_EQ(with_json_keys("`model` is missing"), "model is missing");
+  EXPECT_EQ(with_json_keys("no run (roofcast runs --store x) for --tp"),
             "no run (roofcast runs --store x) for tp");
 }
 

@@ -12,8 +12,8 @@
 
 #include "base/error.hpp"
 #include "calibrate/run_calibration.hpp"
-#include "cli/calibrate/calibrate_document.hpp"
 #include "model/io/gpu_reader.hpp"
+#include "reports/pages/calibrate_document.hpp"
 #include "reports/store.hpp"
 #include "tests/calibrate/fake_backend.hpp"
 #include "tests/calibrate/fake_group.hpp"

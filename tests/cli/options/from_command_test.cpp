@@ -74,7 +74,7 @@ TEST(FromCommand, DraftsNeedTheirAcceptanceToBeSimulated) {
       "--speculative-config.num_speculative_tokens 3 --speculative-config.method ngram'";
   const CommandResult without = run_command("simulate --num-prompts 1 --no-store" + line);
   EXPECT_EQ(without.exit_code, 2);
-  EXPECT_THAT(without.err, HasSubstr("acceptance_rate"));
+  EXPECT_THAT(without.err, HasSubstr("--acceptance-rate"));
   EXPECT_EQ(
       run_command("simulate --num-prompts 1 --no-store --acceptance-rate 0.5" + line).exit_code, 0);
   EXPECT_THAT(run_command("estimate" + line).err,

@@ -211,10 +211,15 @@ TEST(EngineKnobs, CanBeVariedAndAskedForByTheWebPage) {
   for (const EngineKnob& knob : engine_knobs()) {
     SCOPED_TRACE(knob.key);
     const std::string text = typed(knob.examples.front());
-    const Scenario varied = with_settings(scenario, {{knob_name(knob), text}});
+    const Scenario varied = with_settings(scenario, {{std::string(knob.flag), text}});
     EXPECT_EQ(knob.get(varied.overrides), knob.examples.front());
-    const Json question = {
-        {"model", "llama-3.1-8b"}, {"gpu", "h100"}, {std::string(knob.flag), text}};
+    // Where all of them act: experts on several ranks, picked unevenly.
+    Json question = {{"model", "qwen3-30b-a3b"},
+                     {"gpu", "h100"},
+                     {"data-parallel-size", 2},
+                     {"enable-expert-parallel", true},
+                     {"expert-power-law", 1.1}};
+    question[std::string(knob.flag)] = text;
     const AskedSimulation asked = asked_simulation(question, {});
     EXPECT_EQ(knob.get(asked.question.scenario.overrides), knob.examples.front());
     EXPECT_THAT(asked.command_line, HasSubstr("--" + std::string(knob.flag) + "=" + text));

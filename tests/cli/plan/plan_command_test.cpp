@@ -34,7 +34,7 @@ TEST(PlanCommand, SaysTheCheapestAloudAndHowToRunIt) {
 TEST(PlanCommand, PromisesItsKeys) {
   const CommandResult result = plan("--gpu h100,l40s " + kLimits + "--no-store -o json");
   const json answer = json::parse(result.out);
-  for (const char* key : {"inputs", "holds", "answer", "ranked", "closest", "losers", "shapes",
+  for (const char* key : {"inputs", "holds", "answer", "ranked", "closest", "rejected", "shapes",
                           "candidates", "simulations", "finalist_simulations"}) {
     EXPECT_TRUE(answer.contains(key)) << key;
   }
@@ -96,10 +96,10 @@ TEST(PlanCommand, SaysWhenABreakingPointRestsOnFewRequests) {
       "plan --model llama-3.1-8b --gpu h100 --request-rate 10 --search tp=1 "
       "--max-replicas 1 --output-len 32 --no-store " +
       kLimits;
-  const std::string warning = "few requests: a sustained load may break it sooner";
+  const std::string warning = "undecided: the requests are too few to be sure";
   const CommandResult few = run_command(line + "--num-prompts 20");
   EXPECT_NE(few.out.find(warning), std::string::npos) << few.out;
-  const CommandResult many = run_command(line + "--num-prompts 1000");
+  const CommandResult many = run_command(line + "--num-prompts 16000");
   EXPECT_EQ(many.exit_code, 0) << many.err;
   EXPECT_EQ(many.out.find(warning), std::string::npos) << many.out;
 }

@@ -117,6 +117,18 @@ TEST(KernelTables, AProductWithinTheGridIsInterpolatedBetweenItsCell) {
   EXPECT_EQ(answer_for(corners, product(128, 128)).provenance, Provenance::extended);
 }
 
+// 96 rows of a product for each head are no side of the cell of 128 x 128.
+TEST(KernelTables, ProductsForEachHeadAreNoCornersOfAnother) {
+  OperatorShape head = product(96, 128);
+  head.query_heads = 16;
+  const Tables all({curve(product(64, 64), "vLLM 0.24.0", 1),
+                    curve(product(64, 256), "vLLM 0.24.0", 2),
+                    curve(product(256, 64), "vLLM 0.24.0", 3),
+                    curve(product(256, 256), "vLLM 0.24.0", 6), curve(head, "vLLM 0.24.0", 50)});
+  EXPECT_DOUBLE_EQ(all.us(product(128, 128), "vllm"), 3);
+  EXPECT_DOUBLE_EQ(all.us(head, "vllm"), 50);
+}
+
 TEST(KernelTables, ExpertsOfAnotherEngineAnswerOnlyWhereTheOwnWereTimedAtNoSize) {
   const Tables all({curve(experts("fp8", 768), "vLLM 0.14.0", 14),
                     curve(experts("fp8", 4096), "TRTLLM 1.3.0", 13),

@@ -160,41 +160,55 @@ TEST(Speculation, SaysWhatIsMissingOrContradicts) {
 
 TEST(Speculation, WhatDescribesDraftsNeedsDrafts) {
   EXPECT_EQ(feature_error({.speculative_method = DraftMethod::eagle}),
-            "speculative_method: requires num_speculative_tokens");
+            "`speculative_method`: requires `num_speculative_tokens`");
   EXPECT_EQ(feature_error({.acceptance_rate = 0.5}),
-            "acceptance_rate: requires num_speculative_tokens");
+            "`acceptance_rate`: requires `num_speculative_tokens`");
   EXPECT_EQ(feature_error({.acceptance_by_position = std::vector<double>{0.5}}),
-            "acceptance_by_position: requires num_speculative_tokens");
+            "`acceptance_by_position`: requires `num_speculative_tokens`");
   EXPECT_EQ(feature_error({.draft_pass_time = Seconds{0.001}}),
-            "draft_pass_time: requires num_speculative_tokens");
+            "`draft_pass_time`: requires `num_speculative_tokens`");
 }
 
 TEST(KvOffloading, ItsLinkNeedsMemoryToLinkTo) {
   EXPECT_EQ(feature_error({.kv_offloading_bandwidth = BytesPerSecond{25e9}}),
-            "kv_offloading_bandwidth: requires kv_offloading_size");
+            "`kv_offloading_bandwidth`: requires `kv_offloading_size`");
   EXPECT_EQ(feature_error({.kv_offloading_latency = Seconds{1e-4}}),
-            "kv_offloading_latency: requires kv_offloading_size");
+            "`kv_offloading_latency`: requires `kv_offloading_size`");
 }
 
 TEST(EngineFeatures, TimesAndRatesBeyondAnyMachineAreRefusedByName) {
   EXPECT_THAT(
       feature_error(
           {.num_speculative_tokens = 1, .acceptance_rate = 0.5, .draft_pass_time = Seconds{1e300}}),
-      HasSubstr("draft_pass_time: 1e+300 seconds given, expected 0 to 3600"));
-  EXPECT_THAT(feature_error({.lora_step_time = Seconds{3601}}), HasSubstr("lora_step_time: 3601"));
+      HasSubstr("`draft_pass_time`: 1e+300 seconds given, expected 0 to 3600"));
+  EXPECT_THAT(feature_error({.lora_step_time = Seconds{3601}}),
+              HasSubstr("`lora_step_time`: 3601"));
   EXPECT_THAT(feature_error({.lora_adapter_time = Seconds{-1}}),
-              HasSubstr("lora_adapter_time: -1"));
+              HasSubstr("`lora_adapter_time`: -1"));
   EXPECT_THAT(feature_error({.kv_offloading_size = Bytes{1e9},
                              .kv_offloading_bandwidth = BytesPerSecond{25e9},
                              .kv_offloading_latency = Seconds{1e300}}),
-              HasSubstr("kv_offloading_latency: 1e+300"));
-  EXPECT_THAT(feature_error({.kv_offloading_size = Bytes{1e9},
-                             .kv_offloading_bandwidth = BytesPerSecond{1e-300}}),
-              HasSubstr("kv_offloading_bandwidth: 1e-300 bytes/s given, expected at least 1e+06"));
+              HasSubstr("`kv_offloading_latency`: 1e+300"));
+  EXPECT_THAT(
+      feature_error(
+          {.kv_offloading_size = Bytes{1e9}, .kv_offloading_bandwidth = BytesPerSecond{1e-300}}),
+      HasSubstr("`kv_offloading_bandwidth`: 1e-300 bytes/s given, expected at least 1e+06"));
   EXPECT_EQ(feature_error({.lora_step_time = Seconds{3600},
                            .kv_offloading_size = Bytes{1e9},
                            .kv_offloading_bandwidth = kSlowestLink}),
             "no error");
+}
+
+// Llama-3.1-8B, rank 16: three kernels of at least 3, 3 and 2 us beside each of 128 matrices, and
+// 80 MiB to read of each adapter; times that are given stand.
+TEST(Lora, TakesItsKernelsAndItsMatrices) {
+  const Engine engine = engine_with({.max_lora_rank = 16});
+  EXPECT_DOUBLE_EQ(engine.lora.step.value, 128 * 8e-6);
+  EXPECT_DOUBLE_EQ(engine.lora.adapter.value,
+                   80.0 * 1024 * 1024 / test::h100().memory_bandwidth.value);
+  EXPECT_EQ(engine_with({}).lora.step.value, 0);
+  const Engine given = engine_with({.lora_step_time = Seconds{1e-4}, .max_lora_rank = 16});
+  EXPECT_EQ(given.lora.step.value, 1e-4);
 }
 
 TEST(KvOffloading, IsSharedByTheRanks) {

@@ -230,13 +230,13 @@ TEST(EngineDefaults, CapturedBatchesCanBeGiven) {
     return message_of<UsageError>(test::h100(), preset, knobs);
   };
   EXPECT_THAT(refusal("vllm", {.cuda_graph_batch_sizes = {{1, 2}}, .cuda_graph_max_bs = 4}),
-              HasSubstr("cuda_graph_max_bs: 4 given, expected 2"));
+              HasSubstr("`cuda_graph_max_bs`: 4 given, expected 2"));
   EXPECT_THAT(refusal("vllm", {.enforce_eager = true, .cuda_graph_max_bs = 4}),
               HasSubstr("without CUDA graphs"));
   EXPECT_THAT(refusal("vllm", {.cuda_graph_padding = false}),
               HasSubstr("expected engine sglang or trtllm"));
   EXPECT_THAT(refusal("vllm", {.cuda_graph_batch_sizes = {{1, 0}}}),
-              HasSubstr("cuda_graph_batch_sizes: 0 given"));
+              HasSubstr("`cuda_graph_batch_sizes`: 0 given"));
   EXPECT_THAT(refusal("vllm", {.cuda_graph_batch_sizes = std::vector<std::int64_t>{}}),
               HasSubstr("an empty list"));
 }
@@ -292,13 +292,14 @@ TEST(EngineOverrides, BendDefaultsThatWouldContradictThem) {
 }
 
 TEST(EngineOverrides, ThatContradictEachOtherAreRefused) {
-  EXPECT_THAT(message_of<UsageError>(test::h100(), "vllm-0.19",
-                                     {.max_num_seqs = 512, .max_num_batched_tokens = 256}),
-              HasSubstr("max_num_batched_tokens: 256 given, expected at least max_num_seqs (512)"));
+  EXPECT_THAT(
+      message_of<UsageError>(test::h100(), "vllm-0.19",
+                             {.max_num_seqs = 512, .max_num_batched_tokens = 256}),
+      HasSubstr("`max_num_batched_tokens`: 256 given, expected at least `max_num_seqs` (512)"));
   EXPECT_THAT(
       message_of<UsageError>(test::h100(), "vllm-0.19",
                              {.max_num_batched_tokens = 8192, .enable_chunked_prefill = false}),
-      HasSubstr("expected at least max_model_len (131072)"));
+      HasSubstr("expected at least `max_model_len` (131072)"));
   EXPECT_THAT(message_of<UsageError>(test::h100(), "vllm-0.19", {.max_model_len = 200000}),
               HasSubstr("at most 131072"));
 }
@@ -310,9 +311,9 @@ TEST(EngineOverrides, OutOfRangeAreRefused) {
         HasSubstr("more than 0 and at most 1"));
   }
   EXPECT_THAT(message_of<UsageError>(test::h100(), "vllm-0.19", {.max_num_seqs = 0}),
-              HasSubstr("max_num_seqs: 0 given"));
+              HasSubstr("`max_num_seqs`: 0 given"));
   EXPECT_THAT(message_of<UsageError>(test::h100(), "vllm-0.19", {.block_size = -16}),
-              HasSubstr("block_size: -16 given"));
+              HasSubstr("`block_size`: -16 given"));
   EXPECT_THAT(message_of<UsageError>(test::h100(), "vllm-0.19", {.watermark = 1.0}),
               HasSubstr("watermark"));
   EXPECT_THAT(message_of<UsageError>(test::h100(), "vllm-0.19", {.weight_bytes = Bytes{-1.0}}),
@@ -405,6 +406,17 @@ TEST(SglangDefaults, DataParallelAttentionSharesTheChunkAndReservesMore) {
   EXPECT_DOUBLE_EQ(apart.gpu_memory_utilization, 0.834);
 }
 
+// DeepEP's buffers are 2,048 MiB more where decodes are captured, beside the 33,280 of the above:
+// 0.564.
+TEST(SglangDefaults, ReserveDeepEpsBuffers) {
+  const auto fraction = [](const EngineOverrides& given) {
+    return resolve_engine("sglang", given, test::mixtral_8x7b(), test::h100(), {.data = 8})
+        .gpu_memory_utilization;
+  };
+  EXPECT_DOUBLE_EQ(fraction({.all2all_backend = All2All::deepep}), 0.564);
+  EXPECT_DOUBLE_EQ(fraction({.enforce_eager = true, .all2all_backend = All2All::deepep}), 0.590);
+}
+
 // 0.834 as above for the text model. SigLIP of Gemma 3: 27 layers of 1152 are 1.4238 times
 // ViT-L/14's 24 of 1024 squared: 0.95 * (1 - 0.1 * 0.4238) = 0.90974.
 TEST(SglangDefaults, AnEncoderTakesAShareOfTheMemoryFraction) {
@@ -463,12 +475,13 @@ TEST(SglangDefaults, KnobsOfOtherEnginesAreRefusedAndOthersRefuseSglangs) {
               HasSubstr("priority given for sglang, expected fcfs, lpm or lof"));
   EXPECT_THAT(refusal("vllm-0.19", {.scheduling_policy = QueueOrder::longest_prefix}),
               HasSubstr("lpm given for vllm-0.19, expected fcfs or priority"));
-  EXPECT_THAT(refusal("vllm-0.19", {.enable_mixed_chunk = true}),
-              HasSubstr("enable_mixed_chunk: not supported by vllm-0.19, expected engine sglang"));
+  EXPECT_THAT(
+      refusal("vllm-0.19", {.enable_mixed_chunk = true}),
+      HasSubstr("`enable_mixed_chunk`: not supported by vllm-0.19, expected engine sglang"));
   EXPECT_THAT(refusal("trtllm", {.max_prefill_tokens = 8192}), HasSubstr("expected engine sglang"));
   EXPECT_THAT(refusal("sglang", {.schedule_conservativeness = 0.0}), HasSubstr("more than 0"));
   EXPECT_THAT(refusal("sglang", {.max_num_batched_tokens = 1000, .block_size = 16}),
-              HasSubstr("expected a multiple of block_size (16)"));
+              HasSubstr("expected a multiple of `block_size` (16)"));
 }
 
 TEST(TensorrtDefaults, AreThoseOfTrtllmServe) {
@@ -607,7 +620,7 @@ TEST(OwnEngineDefaults, ContiguousKAndVAreReservedToTheTokenAndNotShared) {
   EXPECT_THAT(message_of<UsageError>(
                   test::h100(), "roofcast",
                   {.kv_reservation = KvReservation::pow2, .enable_prefix_caching = true}),
-              HasSubstr("kv_reservation: pow2 given with enable_prefix_caching"));
+              HasSubstr("`kv_reservation`: pow2 given with `enable_prefix_caching`"));
   EXPECT_THAT(message_of<UsageError>(
                   test::h100(), "roofcast",
                   {.kv_reservation = KvReservation::max, .kv_offloading_size = Bytes{1e9}}),

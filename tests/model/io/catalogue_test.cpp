@@ -53,6 +53,38 @@ TEST(Catalogue, CaseSeparatorsAndOrganisationDoNotMatter) {
   }
 }
 
+// 70,553,706,496 parameters, of which 2 x 128,256 x 8,192 of embedding and LM head and 161 x 8,192
+// of norms keep 16 bits; the rest has 8 bits and scales, or 4 and more scales.
+TEST(Catalogue, NamesOfQuantisedCheckpointsAreTheModelInThatFormat) {
+  const double kept = 2 * (2 * 128'256.0 * 8'192 + 161 * 8'192.0);
+  const double matrices = 70'553'706'496.0 - kept / 2;
+  const auto bytes = [](const char* name) {
+    const Transformer model = load_model(name);
+    EXPECT_EQ(model.name, "llama-3.1-70b") << name;
+    return weight_bytes(model, {}).value;
+  };
+  EXPECT_EQ(bytes("unsloth/Llama-3.1-70B-Instruct"), kept + 2 * matrices);
+  EXPECT_EQ(bytes("NousResearch/Meta-Llama-3.1-70B"), kept + 2 * matrices);
+  for (const char* name :
+       {"Llama-3.1-70B-Instruct-FP8", "llama-3.1-70b-fp8", "nvidia/Llama-3.1-70B-Instruct-FP8",
+        "RedHatAI/Meta-Llama-3.1-70B-Instruct-FP8-dynamic",
+        "RedHatAI/Llama-3.3-70B-Instruct-quantized.w8a8"}) {
+    EXPECT_NEAR(bytes(name), kept + matrices, 0.01 * matrices) << name;
+  }
+  for (const char* name : {"hugging-quants/Meta-Llama-3.1-70B-Instruct-AWQ-INT4",
+                           "RedHatAI/Meta-Llama-3.1-70B-Instruct-quantized.w4a16"}) {
+    EXPECT_NEAR(bytes(name), kept + matrices / 2, 0.05 * matrices) << name;
+  }
+  // Qwen's have a 4-byte scale for each block of 128 x 128, others at most one for each row.
+  EXPECT_GT(weight_bytes(load_model("Qwen/Qwen3-32B-FP8"), {}),
+            weight_bytes(load_model("RedHatAI/Qwen3-32B-FP8"), {}));
+}
+
+TEST(Catalogue, AFolderThatDoesNotExistIsNotAModelOfItsName) {
+  EXPECT_THROW(load_model("models/llama-3.1-70b"), Error);
+  EXPECT_THROW(load_model("-fp8"), Error);
+}
+
 TEST(Catalogue, AnUnknownNameGivesTheNearestAndSaysThatPathsWork) {
   try {
     load_model("lama-3.1-70b");

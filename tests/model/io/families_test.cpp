@@ -339,6 +339,19 @@ TEST(ModelFamilies, VisionTowersEqualPublishedTotals) {
   EXPECT_EQ(load_model("llama-4-scout").vision_parameters, 871'932'416);
   EXPECT_EQ(load_model("llama-4-maverick").vision_parameters, 871'932'416);
   EXPECT_EQ(load_model("gemma-3-4b").vision_parameters, 4'300'079'472 - 3'880'263'168);
+  // MoonViT-SO-400M, 416,866,032 of which 27 layers of 4 x 1152 x 1153 + 2 x 1152 x 4304 + 4304 +
+  // 5 x 1152, with Kimi-VL's and Kimi-K2.5's projectors (4608 -> 4608 -> 2048 and 7168).
+  EXPECT_EQ(load_model("kimi-vl-a3b").vision_parameters, 416'866'032 + 30'679'808);
+  EXPECT_EQ(load_model("kimi-k2.5").vision_parameters, 416'866'032 + 54'277'888);
+  EXPECT_EQ(load_model("kimi-k2.5").vision_layers, 27);
+  EXPECT_EQ(load_model("kimi-k2.5").vision_hidden, 1152);
+  // Gemma 4's "about 550 M" (model card): 27 layers of 4 x 1152 x 1152 + 3 x 1152 x 4304 + 4 x 1152
+  // + 144, 768 x 1152, 2 x 10240 x 1152 and 2 x 1152, and a projection to 2816 and 5376.
+  EXPECT_EQ(load_model("gemma-4-26b-a4b").vision_parameters, 569'550'384 + 1152 * 2816);
+  EXPECT_EQ(load_model("gemma-4-31b").vision_parameters, 569'550'384 + 1152 * 5376);
+  // CLIP ViT-L/14 at 336 pixels, 303,507,456 whole, less a layer (12,596,224) and a norm (2,048).
+  EXPECT_EQ(load_model("llava-v1.6-mistral-7b").vision_parameters,
+            303'507'456 - 12'596'224 - 2'048 + 20'983'808);
   EXPECT_EQ(load_model("qwen3-vl-8b").vision_parameters, 8'767'123'696 - 8'190'735'360);
 }
 

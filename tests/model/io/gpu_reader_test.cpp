@@ -279,5 +279,12 @@ TEST(GpuNames, HashesTheText) {
   std::filesystem::remove(path);
 }
 
+TEST(LoadGpu, AskedForSeveralSaysWhereTheirNumberBelongs) {
+  for (const char* name : {"2xH100", "8 x H100", "H100:8", "H100 x8", "4*H100"}) {
+    EXPECT_THAT(unknown_gpu_error(name), HasSubstr("`gpu` names one GPU, here H100;")) << name;
+  }
+  EXPECT_THAT(unknown_gpu_error("x100"), testing::Not(HasSubstr("names one GPU")));
+}
+
 }  // namespace
 }  // namespace roofcast

@@ -54,19 +54,54 @@ TEST(DataParallelExperts, HoldTheTokensOfAllRanks) {
   EXPECT_EQ(shape_of(tensor).expert_workspace.value, 8192.0 * 8 * 14336 * 2);
 }
 
-// Up to 0.18 at most 16,384 tokens are computed at once, up to 0.13 65,536.
-TEST(DataParallelExperts, AreComputedInChunksUpTo0_18) {
-  EXPECT_EQ(shape_of(deepseek_on_eight("vllm-0.17")).expert_workspace.value,
-            16384.0 * 8 * 14336 * 2);
-  EXPECT_EQ(shape_of(deepseek_on_eight("vllm-0.11")).expert_workspace.value,
-            65536.0 * 8 * 14336 * 2);
+// VLLM_FUSED_MOE_CHUNK_SIZE: 32,768 tokens up to 0.11, 16,384 from 0.12 to 0.17, none from 0.18
+// (vllm-project/vllm pulls 7995, 27426, 34086). From 0.12 the profile run holds a whole chunk even
+// of fewer tokens, if experts are on data-parallel ranks: 8 x 512 tokens are 4,096.
+TEST(DataParallelExperts, AreComputedInChunksUpTo0_17) {
+  const auto tokens = [](const char* engine, std::optional<std::int64_t> budget) {
+    return shape_of(deepseek_on_eight(engine, {.max_num_batched_tokens = budget}))
+               .expert_workspace.value /
+           (8 * 14336 * 2);
+  };
+  EXPECT_EQ(tokens("vllm-0.11", {}), 32768);
+  EXPECT_EQ(tokens("vllm-2025", {}), 32768);  // is vllm-0.11
+  EXPECT_EQ(tokens("vllm-0.12", {}), 16384);
+  EXPECT_EQ(tokens("vllm-0.17", {}), 16384);
+  EXPECT_EQ(tokens("vllm-0.18", {}), 65536);
+  EXPECT_EQ(tokens("vllm-0.11", 1024), 8192);
+  EXPECT_EQ(tokens("vllm-0.13", 1024), 16384);
+  EXPECT_EQ(tokens("vllm-0.18", 1024), 8192);
 }
 
-// DeepEP's low-latency kernels: 32 experts, each with room for 256 tokens of 8 ranks.
+// Marlin's kernels of four-bit experts are called without chunks, but for an exchange of ranks.
+TEST(DataParallelExperts, OfFourBitsAreNotChunkedOnOneRank) {
+  Transformer model = test::deepseek_v3();
+  requantise(model, "awq");
+  const auto tokens = [&](const Parallelism& parallel) {
+    return shape_of(test::deploy(model, h200(), "vllm-0.11", {.max_num_batched_tokens = 64000},
+                                 parallel))
+               .expert_workspace.value /
+           (8 * 14336 * 2);
+  };
+  EXPECT_EQ(tokens({.tensor = 8, .expert_parallel = true}), 64000);
+  EXPECT_EQ(tokens({.data = 8, .expert_parallel = true}), 32768);
+}
+
+// DeepEP's low-latency kernels: 32 experts, each with room for 256 tokens of 8 ranks, of which two
+// buffers hold max(7,168, 2 x 2,048) and 2,048 elements. From 0.20 on these are the tokens of a
+// step, 256 unless given.
 TEST(DataParallelExperts, TakeFewTokensFromLowLatencyKernels) {
-  const Deployment deployment =
-      deepseek_on_eight("vllm-0.19", {.all2all_backend = All2All::deepep_low_latency});
-  EXPECT_EQ(shape_of(deployment).expert_workspace.value, 32.0 * 256 * 8 * 14336 * 2);
+  const auto deployment = [](const char* engine, std::optional<std::int64_t> budget) {
+    return deepseek_on_eight(
+        engine, {.max_num_batched_tokens = budget, .all2all_backend = All2All::deepep_low_latency});
+  };
+  const double expected = 32.0 * 256 * 8 * (7168 + 2048) * 2;
+  EXPECT_EQ(shape_of(deployment("vllm-0.19", {})).expert_workspace.value, expected);
+  EXPECT_EQ(deployment("vllm-0.19", {}).engine.max_num_batched_tokens, 8192);
+  EXPECT_EQ(deployment("vllm-0.20", {}).engine.max_num_batched_tokens, 256);
+  EXPECT_EQ(deployment("vllm-0.20", {}).engine.max_num_seqs, 256);
+  EXPECT_EQ(shape_of(deployment("vllm-0.20", {})).expert_workspace.value, expected);
+  EXPECT_EQ(shape_of(deployment("vllm-0.20", 1024)).expert_workspace.value, 4 * expected);
 }
 
 // The states of all ranks' tokens are gathered in fp8: 65,536 x 7,168 bytes; in 16 bits where each
@@ -78,22 +113,25 @@ TEST(DataParallelExperts, AreGathered) {
 }
 
 // 65,536 tokens of context x 128 heads x (128 + 128) elements x 2 bytes = 4 GiB on one rank of data
-// parallelism, an eighth with eight of tensor parallelism; sparse attention does without.
+// parallelism, an eighth with eight of tensor parallelism; of sparse attention, too, from 0.16 on.
 TEST(LatentAttention, RebuildsTheContextOfALongPromptInTheProfileRun) {
   EXPECT_EQ(shape_of(deepseek_on_eight("vllm-0.19")).up_projected.value, 4 * kGiB);
   const Deployment tensor =
       test::deploy(test::deepseek_v3(), h200(), "vllm-0.19", {}, {.tensor = 8});
   EXPECT_EQ(shape_of(tensor).up_projected.value, kGiB / 2);
-  const Deployment sparse = test::deploy(test::deepseek_v3_2(), h200(), "vllm-0.19");
-  EXPECT_EQ(shape_of(sparse).up_projected.value, 0);
+  const auto sparse = [](const char* engine) {
+    return shape_of(test::deploy(test::deepseek_v3_2(), h200(), engine)).up_projected.value;
+  };
+  EXPECT_EQ(sparse("vllm-0.15"), 0);
+  EXPECT_EQ(sparse("vllm-0.16"), 4 * kGiB);
   // Four blocks of 16 for each of 4 sequences are fewer than eight of 1,000 tokens.
   const Deployment shorter = test::deploy(test::deepseek_v3(), h200(), "vllm-0.19",
                                           {.max_model_len = 1000, .max_num_seqs = 4});
   EXPECT_EQ(shape_of(shorter).up_projected.value, 8000.0 * 128 * 256 * 2);
 }
 
-// 61 layers x 512 x 32,768 elements x 2 bytes = 2.05 GB on one rank (fp8 weights); SGLang keeps
-// them in fp8, and bf16 weights need no copy in vLLM.
+// 61 layers x 512 x 32,768 elements x 2 bytes = 2.05 GB on one rank (fp8 weights). SGLang keeps
+// them in fp8 if they have one scale a tensor, and bf16 weights need no copy in vLLM.
 TEST(LatentAttention, KeepsItsAbsorbedMatrices) {
   const auto absorbed = [](Transformer model, const char* engine, int tensor) {
     return term_of(
@@ -103,7 +141,15 @@ TEST(LatentAttention, KeepsItsAbsorbedMatrices) {
   };
   EXPECT_EQ(absorbed(deepseek_v3_fp8(), "vllm-0.19", 1), 61.0 * 512 * 32768 * 2);
   EXPECT_EQ(absorbed(deepseek_v3_fp8(), "vllm-0.19", 8), 61.0 * 512 * 4096 * 2);
-  EXPECT_EQ(absorbed(deepseek_v3_fp8(), "sglang", 8), 61.0 * 512 * 4096);
+  const auto in_format = [](const char* format) {
+    Transformer model = test::deepseek_v3();
+    requantise(model, format);
+    return model;
+  };
+  EXPECT_EQ(absorbed(in_format("fp8_block"), "sglang", 8), 61.0 * 512 * 4096 * 2);
+  EXPECT_EQ(absorbed(in_format("awq"), "sglang", 8), 61.0 * 512 * 4096 * 2);
+  EXPECT_EQ(absorbed(in_format("int8"), "sglang", 8), 61.0 * 512 * 4096 * 2);
+  EXPECT_EQ(absorbed(in_format("fp8_per_tensor"), "sglang", 8), 61.0 * 512 * 4096);
   EXPECT_EQ(absorbed(test::deepseek_v3(), "vllm-0.19", 8), 0);  // in bf16
   EXPECT_EQ(absorbed(test::deepseek_v3(), "sglang", 8), 61.0 * 512 * 4096 * 2);
 }
@@ -118,11 +164,12 @@ TEST(RedundantExperts, TakeTheMemoryOfAsManyMore) {
 }
 
 // Widths of 2,880 become 3,072 (hidden) and 2,944: 9.04 % more; an eighth of the width, 360,
-// becomes 384: 13.8 %. GPUs with fp4 arithmetic run other kernels.
-TEST(MarlinPadding, RoundsTheWidthsOfMxfp4Experts) {
-  const auto plan_on = [](Gpu gpu, int tensor) {
+// becomes 384: 13.8 %. Blackwell's kernels want multiples of 256 in both: 3,072 x 3,072, and from
+// 0.27 on 3,072 x 2,944 again.
+TEST(ExpertPadding, RoundsTheWidthsOfMxfp4Experts) {
+  const auto plan_on = [](Gpu gpu, int tensor, const char* engine = "vllm-0.22") {
     return plan_memory(
-        test::deploy(test::gpt_oss_20b(), std::move(gpu), "vllm-0.22", {}, {.tensor = tensor}));
+        test::deploy(test::gpt_oss_20b(), std::move(gpu), engine, {}, {.tensor = tensor}));
   };
   const MemoryPlan one = plan_on(h200(), 1);
   const double matrices = 24.0 * 32 * 3 * 2880 * 2880 * 4.25 / 8;
@@ -131,8 +178,11 @@ TEST(MarlinPadding, RoundsTheWidthsOfMxfp4Experts) {
   EXPECT_NEAR(term_of(plan_on(h200(), 8), "weights.expert_padding").value,
               matrices / 8 * (3072.0 * 384 / (2880.0 * 360) - 1), 1.0);
   Gpu blackwell = test::gpu_of("b200", 178.35);
-  blackwell.dense_peak[DType::fp4] = FlopsPerSecond{9e15};
-  EXPECT_EQ(term_of(plan_on(blackwell, 1), "weights.expert_padding").value, 0);
+  blackwell.compute_capability = "10.0";
+  EXPECT_NEAR(term_of(plan_on(blackwell, 1), "weights.expert_padding").value,
+              matrices * (3072.0 * 3072 / (2880.0 * 2880) - 1), 1.0);
+  EXPECT_NEAR(term_of(plan_on(blackwell, 1, "vllm-0.27"), "weights.expert_padding").value,
+              matrices * (3072.0 * 2944 / (2880.0 * 2880) - 1), 1.0);
 }
 
 // Llama-3.1-8B, for each of 32 layers and each of 16 ranks: query, key and value 3 x 4,096 + 6,144,
@@ -210,8 +260,9 @@ TEST(PrintedTokens, AreConcurrencyTimesLengthFrom0_21) {
   EXPECT_EQ(early.kv_tokens, early.tokens_in_blocks);
 }
 
-// Blocks by the backend that the engine chooses: FlashMLA's sparse kernels and its dense ones with
-// a narrow cache 64, FlashAttention 3 the default 16, on Blackwell CUTLASS 128 and FlashInfer 32.
+// Blocks by the backend that the engine chooses: FlashMLA 64, on Hopper from 0.18 on for a narrow
+// cache only, else FlashAttention 3 the default 16; on Blackwell CUTLASS 128, then FlashInfer 64
+// and 32.
 TEST(LatentBlocks, AreTheBackends) {
   const auto block = [](Transformer model, const char* capability, const char* engine,
                         std::optional<DType> cache) {
@@ -220,11 +271,18 @@ TEST(LatentBlocks, AreTheBackends) {
     return test::deploy(std::move(model), gpu, engine, {.kv_cache_dtype = cache}, {.tensor = 8})
         .engine.block_size;
   };
-  EXPECT_EQ(block(test::deepseek_v3(), "9.0", "vllm-0.19", {}), 16);
-  EXPECT_EQ(block(test::deepseek_v3(), "9.0", "vllm-0.19", DType::fp8), 64);
-  EXPECT_EQ(block(test::deepseek_v3_2(), "9.0", "vllm-0.19", {}), 64);
-  EXPECT_EQ(block(test::deepseek_v3(), "10.0", "vllm-0.11", {}), 128);
-  EXPECT_EQ(block(test::deepseek_v3(), "10.0", "vllm-0.19", {}), 32);
+  EXPECT_EQ(block(test::deepseek_v3(), "9.0", "vllm-0.17", {}), 64);
+  EXPECT_EQ(block(test::deepseek_v3(), "9.0", "vllm-0.18", {}), 16);
+  EXPECT_EQ(block(test::deepseek_v3(), "9.0", "vllm-0.18", DType::fp8), 64);
+  EXPECT_EQ(block(test::deepseek_v3(), "8.0", "vllm-0.17", {}), 16);
+  EXPECT_EQ(block(test::deepseek_v3(), "10.0", "vllm-0.14", {}), 128);
+  EXPECT_EQ(block(test::deepseek_v3(), "10.0", "vllm-0.15", {}), 64);
+  EXPECT_EQ(block(test::deepseek_v3(), "10.0", "vllm-0.17", {}), 64);
+  EXPECT_EQ(block(test::deepseek_v3(), "10.0", "vllm-0.18", {}), 32);
+  for (const char* capability : {"9.0", "10.0"}) {
+    EXPECT_EQ(block(test::deepseek_v3_2(), capability, "vllm-0.14", {}), 64);
+    EXPECT_EQ(block(test::deepseek_v3_2(), capability, "vllm-0.19", {}), 64);
+  }
   EXPECT_EQ(block(test::llama_3_1_8b(), "10.0", "vllm-0.19", {}), 16);
 }
 

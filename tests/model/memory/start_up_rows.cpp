@@ -25,8 +25,7 @@ struct RowModel {
 
 // Vision towers, from their configs:
 //  granite-vision: SigLIP so400m without its pooling head (412 M) and two projections of
-//    4 x 1152 -> 2048 -> 2048 (14 M); llava: 23 of 24 CLIP-L/14 layers (291 M) and
-//    1024 -> 4096 -> 4096 (21 M); Kimi-VL: MoonViT (417 M) and 4608 -> 4608 -> 2048 (31 M).
+//    4 x 1152 -> 2048 -> 2048 (14 M).
 constexpr RowModel kModels[] = {
     {"codellama/CodeLlama-7b-hf", "codellama-7b"},
     {"RedHatAI/Llama-3.3-70B-Instruct-fp8-dynamic", "other/llama-3.1-70b-instruct", "fp8"},
@@ -49,14 +48,14 @@ constexpr RowModel kModels[] = {
     {"mistralai/Mistral-Small-3.2-24B-Instruct-2506", "mistral-small-3.1-24b"},
     {"RedHatAI/Mistral-Small-3.1-24B-Instruct-2503-quantized.w8a8", "mistral-small-3.1-24b",
      "int8"},
-    {"moonshotai/Kimi-VL-A3B-Instruct", "kimi-vl-a3b", "", 448e6},
+    {"moonshotai/Kimi-VL-A3B-Instruct", "kimi-vl-a3b"},
     {"Qwen/Qwen1.5-MoE-A2.7B", "qwen1.5-moe-a2.7b"},
     {"Qwen/Qwen3-8B", "Qwen/Qwen3-8B"},
     {"Qwen3-8B-FP8", "Qwen/Qwen3-8B", "fp8_block"},
     {"Qwen/Qwen3-14B", "other/qwen3-14b"},
     {"Qwen/Qwen3-32B", "Qwen/Qwen3-32B"},
     {"openai/gpt-oss-20b", "openai/gpt-oss-20b"},
-    {"llava-hf/llava-v1.6-mistral-7b-hf", "llava-v1.6-mistral-7b", "", 312e6},
+    {"llava-hf/llava-v1.6-mistral-7b-hf", "llava-v1.6-mistral-7b"},
     {"Qwen/Qwen3-235B-A22B-Instruct-2507-FP8", "Qwen/Qwen3-235B-A22B-FP8", "", 0, 262144},
     {"GLM-5.2-NVFP4", "nvidia/GLM-5.2-NVFP4"},
     {"google/gemma-4-26B-A4B", "gemma-4-26b-a4b"},

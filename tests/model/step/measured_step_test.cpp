@@ -5,6 +5,7 @@
 #include <random>
 #include <string>
 
+#include "model/architecture/expert_load.hpp"
 #include "model/step/scaled_step_time.hpp"
 #include "model/step/step_estimate.hpp"
 #include "tests/model/curves/measured_cases.hpp"
@@ -196,6 +197,34 @@ TEST(MeasuredStep, ExpertsAreTimedAsAWholeBlock) {
   EXPECT_NEAR(experts.time.value, 48 * base_time(*curve, 16, 0, 100).value, 1e-12);
 }
 
+// Engines' tables spread 16 tokens over 16 x 8 = 128 experts, where tokens that pick for themselves
+// hit 128 (1 - (15/16)^16) = 82.4, as 10.3 spread tokens do. One token hits 8 either way.
+TEST(MeasuredStep, TokensThatPickForThemselvesHitFewerExpertsThanSpreadOnes) {
+  const auto timed_by = [](const char* kernel, std::int64_t tokens) {
+    Deployment deployment = calibrated(test::qwen3_30b_a3b());
+    MeasuredCurve curve{.shape = {.family = OperatorFamily::moe,
+                                  .format = "bf16",
+                                  .outputs = 768,
+                                  .inputs = 2048,
+                                  .experts = 128,
+                                  .experts_per_token = 8,
+                                  .gated = true},
+                        .kernel = kernel,
+                        .terms = {.floor = Seconds{1e-6}}};
+    for (double x = 1; x <= 16; x *= 2) {
+      curve.points.push_back({.x = x, .time = Seconds{1e-4 * x}, .samples = 1});
+    }
+    deployment.gpu.measured->curves = {curve};
+    const RooflineStepTime times(deployment);
+    return named(times.explain(decode_batch(deployment.model, tokens, 100)), "experts").time.value /
+           48;
+  };
+  EXPECT_NEAR(timed_by("triton, vLLM 0.24.0", 1), 100e-6, 1e-9);
+  EXPECT_GT(timed_by("triton, vLLM 0.24.0", 16), 800e-6);
+  EXPECT_LT(timed_by("triton, vLLM 0.24.0", 16), 1200e-6);
+  EXPECT_NEAR(timed_by("moe_2stages, AITER", 16), 1600e-6, 1e-9);
+}
+
 TEST(MeasuredStep, AnExpertParallelRankIsTimedAsAMixtureOfItsOwnExperts) {
   // 8 ranks of 16 experts; 64 tokens on each of 8 data-parallel ranks pick 8: 4096 pairs, 512 a
   // rank, as 64 tokens that pick 8 of 16 make.
@@ -229,6 +258,35 @@ TEST(MeasuredStep, AnExpertParallelRankIsTimedAtTheTokensOfAllRanksFirst) {
   const OperatorEstimate experts =
       named(times.explain(decode_batch(deployment.model, 64, 100)), "experts");
   EXPECT_NEAR(experts.time.value, 48 * 777e-6, 1e-9);
+}
+
+// One rank's experts alone, timed with even picks at 1 us a token, are asked for the busiest rank's
+// pairs: 512 tokens on each of 8 ranks pick 8, as many a rank as 512 tokens alone, times its share.
+TEST(MeasuredStep, TheBusiestRankIsCountedOnce) {
+  Deployment deployment = calibrated(test::qwen3_30b_a3b(), {.data = 8, .expert_parallel = true});
+  deployment.engine.expert_power_law = 1.2;
+  MeasuredCurve curve{.shape = {.family = OperatorFamily::moe,
+                                .format = "bf16",
+                                .outputs = 768,
+                                .inputs = 2048,
+                                .experts = 16,
+                                .experts_per_token = 8,
+                                .gated = true},
+                      .kernel = "alone",
+                      .terms = {.floor = Seconds{1e-6}}};
+  for (const double tokens : {256, 512, 1024, 2048}) {
+    curve.points.push_back({.x = tokens, .time = Seconds{tokens * 1e-6}, .samples = 1});
+  }
+  auto& curves = deployment.gpu.measured->curves;
+  std::erase_if(curves,
+                [](const MeasuredCurve& one) { return one.shape.family == OperatorFamily::moe; });
+  curves.push_back(curve);
+  const auto& moe = std::get<MoeFfn>(deployment.model.layers.front().ffn);
+  const double busiest = busiest_rank_load(moe, deployment.parallel, 1.2, false);
+  ASSERT_GT(busiest, 1.2);
+  const OperatorEstimate experts = named(
+      RooflineStepTime(deployment).explain(decode_batch(deployment.model, 512, 100)), "experts");
+  EXPECT_NEAR(experts.time.value / (48 * 512 * 1e-6), busiest, 1e-2);
 }
 
 TEST(MeasuredStep, TensorParallelismAsksForTheShardedShapes) {

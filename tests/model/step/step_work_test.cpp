@@ -249,6 +249,28 @@ TEST(Operators, TheBusiestRankDecidesWhereExpertsArePickedUnevenly) {
               2 * (1 - missed) * 3 * expert, 1e-9 * expert);
 }
 
+// DeepSeek-V3 on eight ranks, whose tokens four share: a quarter of the latents are read, each for
+// the 4 x 16 heads of the four, so that the arithmetic stays; around each of 61 layers the queries
+// of 64 heads x 576, their denominators and sums of 512 elements are exchanged.
+TEST(Operators, ContextRanksReadAPartOfTheCacheForAllTheirHeads) {
+  Deployment d = deployment_of(test::deepseek_v3(), round_gpu(), {.tensor = 8});
+  const StepBatch batch = decode_batch(d.model, 32, 4096);
+  const std::vector<Work> whole = step_work(d, batch);
+  d.engine.context_ranks = 4;
+  const std::vector<Work> shared = step_work(d, batch);
+  const Work& before = *find(whole, "decode_attention");
+  const Work& after = *find(shared, "decode_attention");
+  EXPECT_DOUBLE_EQ(after.stored_bytes.value, before.stored_bytes.value / 4);
+  EXPECT_DOUBLE_EQ(after.flops.value, before.flops.value);
+  EXPECT_EQ(find(whole, "context_queries"), nullptr);
+  ASSERT_NE(find(shared, "context_queries"), nullptr);
+  EXPECT_DOUBLE_EQ(find(shared, "context_queries")->scale, 32 * 64 * 576 * 2.0);
+  EXPECT_DOUBLE_EQ(find(shared, "context_denominators")->scale, 32 * 4 * 64 * 4.0);
+  EXPECT_DOUBLE_EQ(find(shared, "context_sums")->scale, 32 * 64 * 512 * 2.0);
+  EXPECT_EQ(find(shared, "context_sums")->calls, 61);
+  EXPECT_EQ(find(step_work(d, prefill_batch(1, 100)), "context_queries"), nullptr);
+}
+
 TEST(Operators, WithoutABackendEveryRankGathersEveryToken) {
   // The 40 tokens of all four ranks, 4096 elements of 2 bytes: three of four from others.
   Deployment d =

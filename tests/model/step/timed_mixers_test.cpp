@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "model/io/model_reader.hpp"
+#include "model/step/measured_time.hpp"
 #include "model/step/step_estimate.hpp"
 #include "tests/model/step/step_time_cases.hpp"
 
@@ -139,6 +140,30 @@ TEST(TimedMixers, FindingScalesAddsToQuantising) {
   timed.engine.name = "trtllm";
   EXPECT_EQ(time_of(decode(timed, 8), "activation_scales"), 0);
   EXPECT_NEAR(time_of(decode(timed, 8), "quantise_activations"), both, 1e-12);
+}
+
+// An engine's linear layer quantises its input itself; a library's product does not.
+TEST(TimedMixers, ProductsOfEnginesIncludeQuantising) {
+  const Deployment plain = deployment_of(load_model("deepseek-v3"), round_gpu(), {.tensor = 8});
+  // Of o_proj, 16 heads of 128 to 7,168: its input is as long as no other's.
+  const auto timed_by = [&](const char* kernel) {
+    MeasuredCurve curve = level_curve(
+        {.family = OperatorFamily::gemm, .format = "fp8_block", .outputs = 7168, .inputs = 2048},
+        40);
+    curve.kernel = kernel;
+    const Deployment timed = with_curves(plain, {curve});
+    return quantises_input(timed.gpu, curve.shape, "vllm-0.24");
+  };
+  EXPECT_TRUE(timed_by("cutlass, vLLM 0.24.0"));
+  EXPECT_TRUE(timed_by("TRTLLM 1.3.0"));
+  EXPECT_FALSE(timed_by("gemm_a8w8_blockscale, AITER"));
+  EXPECT_FALSE(quantises_input(plain.gpu, {.family = OperatorFamily::gemm}, "vllm-0.24"));
+
+  MeasuredCurve curve = level_curve(
+      {.family = OperatorFamily::gemm, .format = "fp8_block", .outputs = 7168, .inputs = 2048}, 40);
+  curve.kernel = "cutlass, vLLM 0.24.0";
+  EXPECT_GT(time_of(decode(plain, 8), "quantise_activations"), 0);
+  EXPECT_EQ(time_of(decode(with_curves(plain, {curve}), 8), "quantise_activations"), 0);
 }
 
 }  // namespace

@@ -69,5 +69,33 @@ TEST(Confidence, TakesFewSimulations) {
             1 + 3 * (1 + 7));
 }
 
+TEST(Confidence, FarAboveALeastProbabilityTakesOneMoreSimulation) {
+  // All causes off by 1.2816 use 1.2816 x 1.5 = 1.92 of the room of 2; Phi(2 / sqrt(1.25)) = 0.963.
+  const Plane plane{.room = 2, .step = 1, .host = 0.5};
+  const Confidence confidence = confidence_for(plane, 0.9);
+  EXPECT_EQ(confidence.probability, 0.9);
+  EXPECT_EQ(confidence.simulations, 2);
+  EXPECT_GT(confidence_of(plane).probability, 0.9);
+}
+
+TEST(Confidence, AroundALeastProbabilityIsTheSame) {
+  // 1.2816 x 2 is more than the room of 2; Phi(2 / sqrt(2)) = 0.921.
+  const Plane plane{.room = 2, .step = 1, .host = 1};
+  EXPECT_EQ(confidence_for(plane, 0.9).probability, confidence_of(plane).probability);
+}
+
+TEST(Confidence, BelowALeastProbabilityComesFromStepTimeAlone) {
+  // Phi(1) = 0.841 by step time alone, Phi(1 / sqrt(2)) = 0.76 with host work: an upper bound.
+  const Confidence confidence = confidence_for(Plane{.room = 1, .step = 1, .host = 1}, 0.9);
+  EXPECT_TRUE(confidence.holds);
+  EXPECT_NEAR(confidence.probability, normal_cdf(1), kBisection);
+  EXPECT_LT(confidence.simulations, 10);
+}
+
+TEST(Confidence, ForALeastProbabilityOfWhatFailsIsTheSame) {
+  const Plane plane{.room = -1, .step = 1};
+  EXPECT_EQ(confidence_for(plane, 0.9).probability, confidence_of(plane).probability);
+}
+
 }  // namespace
 }  // namespace roofcast::test

@@ -239,8 +239,8 @@ TEST(ServeCommand, AnSglangLineDecidesWhatItsFlagsSay) {
   EXPECT_EQ(knobs.scheduling_policy, QueueOrder::longest_prefix);
   EXPECT_EQ(knobs.max_model_len, 8192);
   EXPECT_EQ(knobs.num_gpu_blocks_override, 4096);  // 65536 tokens in pages of 16
-  EXPECT_THAT(command.not_modelled,
-              ElementsAre("--speculative-algorithm EAGLE without --speculative-num-steps"));
+  EXPECT_EQ(knobs.num_speculative_tokens, 3);
+  EXPECT_THAT(command.not_modelled, IsEmpty());
 }
 
 // A chain has a token more than steps, whatever is said; a tree as many as are verified.
@@ -275,6 +275,30 @@ TEST(ServeCommand, CountsADraftModelThatItKnows) {
   EXPECT_EQ(knobs.draft_kv_bytes, Bytes{32768});
   ASSERT_TRUE(knobs.draft_weight_bytes);
   EXPECT_NEAR(knobs.draft_weight_bytes->value, 2.47e9, 0.01e9);
+}
+
+// SGLang 0.5.15, _auto_choose_speculative_params: steps, width and verified tokens are 5, 4 and 8
+// of Llama, else 3, 1 and 4, and the latter of any model with a draft model.
+TEST(ServeCommand, ChoosesTheDraftsOfSglangAsItDoes) {
+  const auto knobs_of = [](const std::string& flags) {
+    return read_serve_command("python -m sglang.launch_server --model-path " + flags)
+        .deployment.overrides;
+  };
+  const EngineOverrides llama = knobs_of("llama-3.1-8b --speculative-algorithm EAGLE3");
+  EXPECT_EQ(llama.num_speculative_tokens, 5);
+  EXPECT_EQ(llama.speculative_eagle_topk, 4);
+  EXPECT_EQ(llama.speculative_num_draft_tokens, 8);
+  const EngineOverrides deepseek = knobs_of("deepseek-v3 --speculative-algorithm EAGLE");
+  EXPECT_EQ(deepseek.num_speculative_tokens, 3);
+  EXPECT_FALSE(deepseek.speculative_eagle_topk);
+  // A layer of the draft takes as much cache as one of the target: 16 of 4,096 bytes instead of
+  // 16 of 2,048.
+  const EngineOverrides standalone = knobs_of(
+      "llama-3.1-8b --speculative-algorithm STANDALONE --speculative-draft-model-path "
+      "llama-3.2-1b");
+  EXPECT_EQ(standalone.num_speculative_tokens, 3);
+  EXPECT_FALSE(standalone.speculative_eagle_topk);
+  EXPECT_EQ(standalone.draft_kv_bytes, Bytes{65536});
 }
 
 TEST(ServeCommand, ReadsAdaptersExpertsAndContextRanks) {

@@ -282,6 +282,35 @@ TEST(TokenTimestamps, GiveEveryMetric) {
   EXPECT_NEAR(metric(run, "output_tokens_per_s"), 5 / 2.0, 1e-12);
 }
 
+TEST(TokenTimestamps, SayWhatTheyDoNotStateOfLengths) {
+  const std::string times = R"("start_time":1,"first_token_time":1.5,"end_time":3.5)";
+  // The textbook's record has neither; its tokens count the output.
+  MeasuredRun run = import_one(R"({"start_time":1,"token_timestamps":[1.5,2],"end_time":2})");
+  EXPECT_THAT(run.warnings,
+              testing::ElementsAre("1 of 1 completed requests state no input_tokens: expected "
+                                   "`input_tokens` or `prompt_tokens`"));
+  EXPECT_FALSE(has_metric(run, "input_tokens", "value"));
+  EXPECT_FALSE(has_metric(run, "input_tokens_per_s", "value"));
+  EXPECT_FALSE(run.setting.mean_input_tokens);
+  EXPECT_EQ(run.setting.mean_output_tokens, 2);
+
+  run = import_one("{" + times + R"(,"prompt_tokens":9})");
+  EXPECT_THAT(run.warnings,
+              testing::ElementsAre("1 of 1 completed requests state no output_tokens: expected "
+                                   "`output_tokens` or `token_timestamps`"));
+  EXPECT_FALSE(has_metric(run, "output_tokens_per_s", "value"));
+
+  // Known of one of two: the sums stay.
+  run = import_one("[{" + times + R"(,"prompt_tokens":9,"output_tokens":4},{)" + times +
+                   R"(,"output_tokens":4}])");
+  EXPECT_THAT(run.warnings,
+              testing::ElementsAre(testing::HasSubstr("1 of 2 completed requests state no input")));
+  EXPECT_EQ(metric(run, "input_tokens"), 9);
+
+  run = import_one("{" + times + R"(,"prompt_tokens":9,"output_tokens":4})");
+  EXPECT_TRUE(run.warnings.empty());
+}
+
 TEST(TokenTimestamps, NeedNoListOfTokens) {
   const MeasuredRun run =
       import_one(R"({"start_time":1,"first_token_time":1.5,"end_time":3.5,"output_tokens":5})");

@@ -91,7 +91,7 @@ TEST(KvLink, ALinkThatTakesYearsIsRefused) {
   // Ten years are 3.154e8 s.
   KvTransfer transfer{.bytes = Bytes{1e9}};
   LinkUse use;
-  const auto refusal = ThrowsMessage<Error>(HasSubstr("kv_link: at 1 bytes/s"));
+  const auto refusal = ThrowsMessage<Error>(HasSubstr("`kv_link`: at 1 bytes/s"));
   EXPECT_THAT([&] { transfer_end(link_of(1), transfer, use); }, refusal);
   transfer.bytes = Bytes{3e8};
   EXPECT_THAT(

@@ -198,13 +198,15 @@ TEST(Metrics, ALostRequestIsNeitherServedNorGood) {
 }
 
 TEST(Metrics, ATurnThatWasNeverCreatedHasNoArrival) {
-  // Its `arrival` is the pause before it, 50 s. Arrivals at 1 and 3 s: 1 in 2 s is 0.5 a second.
+  // Its `arrival` is the pause before it, 50 s. Sessions start at 1 and 3 s, 1 in 2 s, with 3 turns
+  // in 2 sessions: 0.75 requests a second are offered, although one was never sent.
   RequestRecord turn = served(50, 0, 0, 5);
   turn.request.follows = 0;
   turn.sent = turn.queued = turn.scheduled = turn.first_token = turn.finished = kNever;
   const auto result = summarised({served(1, 2, 3, 2), served(3, 4, 5, 2), turn}, {});
   EXPECT_EQ(result.unfinished, 1);
-  EXPECT_DOUBLE_EQ(result.offered_rate_per_s, 0.5);
+  EXPECT_DOUBLE_EQ(result.offered_rate_per_s, 0.75);
+  EXPECT_DOUBLE_EQ(result.session_rate_per_s, 0.5);
   EXPECT_DOUBLE_EQ(result.makespan.value, 4);
 }
 

@@ -35,7 +35,7 @@ TEST(GoodputLimit, TakesTheNamesOfOtherTools) {
 TEST(GoodputLimit, WhatItCannotReadIsShownWithTheForm) {
   for (const char* text :
        {"", "ttft", "ttft:", ":500", "ttft:abc", "ttft:-5", "ttft:0", "ttft:nan", "ttft:inf",
-        "ttft:5x", "ttft:5 s", "ttft:500:tpot", "latency:5", "ttft=500"}) {
+        "ttft:0.5", "ttft:5x", "ttft:5 s", "ttft:500:tpot", "latency:5", "ttft=500"}) {
     EXPECT_THAT([&] { parse_goodput_limit(text); }, ThrowsMessage<Error>(HasSubstr("METRIC:LIMIT")))
         << text;
   }
@@ -54,10 +54,12 @@ TEST(PercentileTarget, TakesTheUnitsOfEveryOtherTime) {
   EXPECT_DOUBLE_EQ(parse_percentile_target("p95:itl:7500000ns").limit.value, 7.5e-3);
 }
 
-TEST(PercentileTarget, ALimitWithoutAUnitIsRefused) {
-  EXPECT_THAT([] { parse_percentile_target("p99:e2e:2"); },
-              ThrowsMessage<Error>(HasSubstr("with the limit's unit")));
+TEST(PercentileTarget, BareNumbersAreMillisecondsAsInGoodputLimits) {
+  EXPECT_DOUBLE_EQ(parse_percentile_target("p99:e2e:2000").limit.value, 2);
   EXPECT_DOUBLE_EQ(parse_percentile_target("p99:e2e:2S").limit.value, 2);
+  // Half a second, or half a millisecond?
+  EXPECT_THAT([] { parse_percentile_target("p99:ttft:0.5"); },
+              ThrowsMessage<Error>(HasSubstr("bare numbers are milliseconds, from 1 on")));
 }
 
 TEST(PercentileTarget, WhatItCannotReadIsShownWithTheForm) {

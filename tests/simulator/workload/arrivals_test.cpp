@@ -130,7 +130,7 @@ TEST(Warmups, AreTakenFromTheFirstStages) {
 
 TEST(Warmups, MustLeaveRequestsToReport) {
   EXPECT_THAT([] { generate({.num_prompts = 5, .num_warmups = 5}, 0); },
-              ThrowsMessage<Error>(HasSubstr("num_warmups is 5")));
+              ThrowsMessage<Error>(HasSubstr("`num_warmups` is 5")));
 }
 
 TEST(Cycle, ArrivalsFallWhereTheIntegralOfTheRateReachesThem) {

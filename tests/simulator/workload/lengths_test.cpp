@@ -66,7 +66,7 @@ TEST(RangeRatio, LeavesTheLengthWithoutARatioAlone) {
 
 TEST(RangeRatio, OutOfRangeIsNamed) {
   EXPECT_THAT([] { range_text(10, 1, Style::vllm); },
-              ThrowsMessage<Error>(HasSubstr("range_ratio of the input length is 1")));
+              ThrowsMessage<Error>(HasSubstr("`range_ratio` of the input length is 1")));
   EXPECT_THAT([] { range_text(10, 1.5, Style::sglang); },
               ThrowsMessage<Error>(HasSubstr("is 1.5, expected 0 to 1")));
   EXPECT_THAT([] { range_text(10, std::nan(""), Style::vllm); },

@@ -55,9 +55,9 @@ TEST(LoraAdapters, DoNotDisturbTheOtherDraws) {
 
 TEST(LoraAdapters, KnobsOutOfRangeAreNamed) {
   EXPECT_THAT([] { generate({.lora = {.count = -1}}, 0); },
-              ThrowsMessage<Error>(HasSubstr("lora_adapters is -1")));
+              ThrowsMessage<Error>(HasSubstr("`lora_adapters` is -1")));
   EXPECT_THAT([] { generate({.lora = {.count = 1, .zipf = 11}}, 0); },
-              ThrowsMessage<Error>(HasSubstr("lora_zipf is 11")));
+              ThrowsMessage<Error>(HasSubstr("`lora_zipf` is 11")));
 }
 
 }  // namespace

@@ -146,11 +146,11 @@ TEST(Generate, DrawsBelowOneAreRaisedAndCounted) {
 
 TEST(Generate, KnobsOutOfRangeAreNamed) {
   EXPECT_THAT([] { generate({.num_prompts = 0}, 0); },
-              ThrowsMessage<Error>(HasSubstr("num_prompts is 0")));
+              ThrowsMessage<Error>(HasSubstr("`num_prompts` is 0")));
   EXPECT_THAT([] { generate({.request_rate = 0}, 0); },
-              ThrowsMessage<Error>(HasSubstr("request_rate is 0")));
+              ThrowsMessage<Error>(HasSubstr("`request_rate` is 0")));
   EXPECT_THAT([] { generate({.request_rate = std::nan("")}, 0); },
-              ThrowsMessage<Error>(HasSubstr("request_rate is nan")));
+              ThrowsMessage<Error>(HasSubstr("`request_rate` is nan")));
   EXPECT_THAT([] { generate({.request_rate = 1e-9}, 0); },
               ThrowsMessage<Error>(HasSubstr("ten years")));
   EXPECT_THAT([] { generate({.burstiness = -1}, 0); },

@@ -1,0 +1,193 @@
+#include "model/engines/idle_knobs.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "model/architecture/experts.hpp"
+#include "model/cache/kv_cache.hpp"
+#include "model/engines/knobs.hpp"
+
+namespace roofcast {
+namespace {
+
+using S = KnobSetting;
+
+// ---- of what is asked
+
+bool only_fits(const S& s) { return s.use == KnobUse::memory; }
+
+bool no_load(const S& s) { return s.use == KnobUse::memory || s.use == KnobUse::steps; }
+
+bool even_load(const S& s) { return s.use == KnobUse::even_load; }
+
+// ---- of the model
+
+bool has_states(const S& s) { return state_bytes_per_sequence(s.model).value > 0; }
+
+bool has_windows(const S& s) {
+  return std::ranges::any_of(s.model.layers, [&](const Layer& layer) {
+    return keeps_window(cache_need(layer, s.model, s.engine.kv_cache_dtype, 1).span);
+  });
+}
+
+bool no_experts(const S& s) { return !has_experts(s.model); }
+
+// ---- of engine and ranks
+
+bool fits_by(const S& s, MemoryRule rule) { return only_fits(s) && s.engine.memory_rule == rule; }
+
+bool fits_by_other_than_vllm(const S& s) { return only_fits(s) && !fits_by(s, MemoryRule::vllm); }
+
+bool fits_by_other_than_sglang(const S& s) {
+  return only_fits(s) && !fits_by(s, MemoryRule::sglang);
+}
+
+bool fits_by_textbook(const S& s) { return fits_by(s, MemoryRule::textbook); }
+
+bool step_counts_tokens(const S& s) {
+  return s.use == KnobUse::steps && s.engine.memory_rule == MemoryRule::textbook;
+}
+
+/// SGLang's slots for recurrent states depend on whether steps overlap.
+bool fits_however_it_schedules(const S& s) {
+  return only_fits(s) && !(fits_by(s, MemoryRule::sglang) && has_states(s));
+}
+
+/// A ratio below 1 that the engine did not take over is of a model without such a pool.
+bool no_window_pool(const S& s) {
+  return !has_windows(s) ||
+         (s.engine.window_share.value_or(1.0) >= 1.0 && s.engine.swa_full_tokens_ratio < 1.0);
+}
+
+bool no_state_pool(const S& s) { return s.engine.state_slots == 0; }
+
+bool no_exchange(const S& s) { return s.parallel && s.parallel->data == 1; }
+
+bool one_expert_rank(const S& s) {
+  return s.parallel && (!s.parallel->expert_parallel || s.parallel->expert_ranks() == 1);
+}
+
+/// On one rank only curves that were timed with it know of an uneven choice.
+bool no_uneven_experts(const S& s) {
+  return one_expert_rank(s) && !s.gpu.measured && !s.gpu.tables;
+}
+
+bool even_experts(const S& s) { return s.engine.expert_power_law == 0; }
+
+bool whole_prompts(const S& s) {
+  return s.engine.scheduler == SchedulerKind::static_batch ||
+         s.engine.scheduler == SchedulerKind::naive;
+}
+
+/// The small engine of `measure`: it captures every batch.
+bool is_own(const S& s) {
+  return s.engine.memory_rule == MemoryRule::textbook &&
+         s.engine.scheduler == SchedulerKind::vllm_v1 && s.engine.graph_batch_sizes.empty();
+}
+
+bool own_without_measured_host(const S& s) { return is_own(s) && !s.gpu.measured; }
+
+/// Knobs that change nothing where `idle` holds, and why.
+struct IdleRule {
+  std::vector<std::string_view> keys{};
+  bool (*idle)(const S&) = nullptr;
+  const char* reason = "";
+};
+
+constexpr const char* kOtherRule = "the engine's memory rule does not depend on it";
+constexpr const char* kOnlyTime = "it changes how long steps take, not what fits";
+
+// NOLINTNEXTLINE(readability-function-size): rows of a table
+const std::vector<IdleRule>& idle_rules() {
+  static const std::vector<IdleRule> rules = {
+      {.keys = {"all2all_backend", "expert_power_law", "enable_eplb", "num_redundant_experts"},
+       .idle = no_experts,
+       .reason = "the model has no experts"},
+      {.keys = {"all2all_backend"},
+       .idle = no_exchange,
+       .reason = "it acts between data-parallel ranks"},
+      {.keys = {"all2all_backend"}, .idle = fits_by_other_than_vllm, .reason = kOtherRule},
+      {.keys = {"expert_power_law", "enable_eplb"}, .idle = only_fits, .reason = kOnlyTime},
+      {.keys = {"expert_power_law"},
+       .idle = no_uneven_experts,
+       .reason = "it acts between expert-parallel ranks, or with measured experts"},
+      {.keys = {"enable_eplb"},
+       .idle = one_expert_rank,
+       .reason = "it acts between expert-parallel ranks"},
+      {.keys = {"enable_eplb"},
+       .idle = even_experts,
+       .reason = "experts are picked evenly without expert_power_law"},
+      {.keys = {"swa_full_tokens_ratio"},
+       .idle = no_window_pool,
+       .reason = "the engine has no pool for windows of this model"},
+      {.keys = {"mamba_full_memory_ratio"},
+       .idle = no_state_pool,
+       .reason = "the model has no recurrent states"},
+      {.keys = {"max_num_batched_tokens"}, .idle = fits_by_textbook, .reason = kOtherRule},
+      {.keys = {"enable_chunked_prefill"},
+       .idle = whole_prompts,
+       .reason = "the engine computes prompts whole"},
+      {.keys = {"enable_chunked_prefill"}, .idle = fits_by_other_than_vllm, .reason = kOtherRule},
+      {.keys = {"kv_reservation"}, .idle = no_load, .reason = "it acts where requests come and go"},
+      {.keys = {"block_size"},
+       .idle = step_counts_tokens,
+       .reason = "no step depends on it, and the memory rule counts tokens"},
+      {.keys = {"async_scheduling"}, .idle = fits_however_it_schedules, .reason = kOnlyTime},
+      {.keys = {"cuda_graph_padding"}, .idle = only_fits, .reason = kOnlyTime},
+      {.keys = {"cuda_graph_batch_sizes", "cuda_graph_max_bs"},
+       .idle = fits_by_other_than_sglang,
+       .reason = kOtherRule},
+      {.keys = {"cuda_graph_batch_sizes", "cuda_graph_max_bs"},
+       .idle = is_own,
+       .reason = "the engine captures every batch"},
+      {.keys = {"enforce_eager"}, .idle = fits_by_other_than_vllm, .reason = kOtherRule},
+      {.keys = {"enforce_eager", "async_scheduling"},
+       .idle = own_without_measured_host,
+       .reason = "the engine's host work was not measured on this GPU"},
+      {.keys = {"stream_interval"},
+       .idle = even_load,
+       .reason = "it changes the gaps between chunks, which are not shown"},
+      {.keys = {"scheduling_policy"}, .idle = even_load, .reason = "all requests are alike"},
+  };
+  return rules;
+}
+
+/// Those that only schedule are marked so in the table of knobs. With prefix caching a sequence
+/// takes more rows of recurrent states.
+const char* idle_as_schedule(const EngineKnob& knob, const S& setting) {
+  if (!knob.only_schedules || !no_load(setting)) return nullptr;
+  const bool rows = std::string_view(knob.key) == "enable_prefix_caching" && has_states(setting) &&
+                    only_fits(setting);
+  if (rows && (fits_by(setting, MemoryRule::vllm) || fits_by(setting, MemoryRule::sglang))) {
+    return nullptr;
+  }
+  return "it only affects which requests run when";
+}
+
+const char* reason_of(const EngineKnob& knob, const S& setting) {
+  if (const char* reason = idle_as_schedule(knob, setting)) return reason;
+  for (const IdleRule& rule : idle_rules()) {
+    if (std::ranges::find(rule.keys, knob.key) != rule.keys.end() && rule.idle(setting)) {
+      return rule.reason;
+    }
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+std::optional<std::string> idle_knob(const EngineOverrides& given, const KnobSetting& setting) {
+  for (const EngineKnob& knob : engine_knobs()) {
+    if (!knob.get(given)) continue;
+    if (const char* reason = reason_of(knob, setting)) {
+      return fmt::format("{}: would change nothing here, {}", knob_name(knob), reason);
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace roofcast

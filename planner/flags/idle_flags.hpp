@@ -1,0 +1,23 @@
+// Flags that change nothing where they are given (model/engines/idle_knobs.hpp), for all faces.
+#pragma once
+
+#include "model/engines/idle_knobs.hpp"
+#include "planner/deploy.hpp"
+#include "simulator/scenario.hpp"
+
+namespace roofcast {
+
+/// Throws UsageError naming the first knob of `given`, which are among those of `options`, that
+/// would change nothing. What does not resolve is not refused here, but by the question; of engine
+/// "all" all must be idle.
+void refuse_idle_flags(const EngineOverrides& given, const DeploymentOptions& options, KnobUse use);
+
+/// Whether the degrees of parallelism are those that will run, or are still searched for.
+enum class Degrees { known, searched };
+
+/// The same for a scenario: knobs that change nothing in any pool. Of several GPUs ("h100,l40s",
+/// "any") the first is taken.
+void refuse_idle_flags(const EngineOverrides& given, const Scenario& scenario,
+                       Degrees degrees = Degrees::known);
+
+}  // namespace roofcast

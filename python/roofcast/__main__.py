@@ -1,0 +1,16 @@
+"""The program itself: `python -m roofcast simulate --model ...`, and the command `roofcast`."""
+
+import signal
+import sys
+
+from . import _native
+
+
+def main():
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # the program's own: it ends what runs
+    sys.stdout.flush()
+    return _native.main(["roofcast", *sys.argv[1:]])
+
+
+if __name__ == "__main__":
+    sys.exit(main())

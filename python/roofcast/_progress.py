@@ -1,0 +1,56 @@
+"""Progress of a question: tqdm where it is installed, a function of the caller's, or none."""
+
+import sys
+
+
+class _Silent:
+    update = None
+
+    @staticmethod
+    def tell(line):
+        print(line, file=sys.stderr)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        return False
+
+
+class _Called(_Silent):
+    def __init__(self, update):
+        self.update = update
+
+
+class _Bar(_Silent):
+    """Drawn only when something is reported, so that short questions draw none."""
+
+    def __init__(self, name, tqdm):
+        self._name, self._tqdm, self._bar = name, tqdm, None
+
+    def update(self, done, total):
+        if self._bar is None:
+            self._bar = self._tqdm(total=total, desc=self._name, leave=False)
+        if total != self._bar.total:
+            self._bar.reset(total=total)
+        self._bar.update(done - self._bar.n)
+
+    def __exit__(self, *_):
+        if self._bar is not None:
+            self._bar.close()
+        return False
+
+
+def progress_of(name, given):
+    """`given`: None (tqdm where it is installed and someone watches), True (tqdm), False, or a
+    function of (done, total)."""
+    if callable(given):
+        return _Called(given)
+    watched = sys.stderr is not None and hasattr(sys.stderr, "isatty") and sys.stderr.isatty()
+    if given is False or (given is None and not (watched or "ipykernel" in sys.modules)):
+        return _Silent()
+    try:
+        from tqdm.auto import tqdm
+    except ImportError:
+        return _Silent()
+    return _Bar(name, tqdm)

@@ -1,0 +1,171 @@
+#include "reports/pages/plan_document.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "base/numbers.hpp"
+#include "base/wording.hpp"
+#include "reports/pages/limits_section.hpp"
+#include "roofcast/plan_words.hpp"
+
+namespace roofcast {
+namespace {
+
+/// "p95 ttft 500 ms, p95 tpot 50 ms"
+std::string promises_of(const PlanInputs& inputs) {
+  std::string text;
+  const auto add = [&](const std::string& one) { text += (text.empty() ? "" : ", ") + one; };
+  const auto add_targets = [&](const std::vector<PercentileTarget>& targets,
+                               const std::string& whose) {
+    for (const PercentileTarget& target : targets) {
+      add(fmt::format("p{:g} {}{} {}", target.percentile, name_of(target.metric), whose,
+                      as_time(target.limit)));
+    }
+  };
+  const Slo& slo = inputs.scenario.slo;
+  add_targets(slo.targets, "");
+  for (const SloClass& one : slo.classes) add_targets(one.targets, " of " + one.name);
+  if (inputs.min_goodput_share) {
+    add(fmt::format("goodput {}", as_percent(*inputs.min_goodput_share)));
+  }
+  return text;
+}
+
+Table ranked_table(const PlanAnswer& answer) {
+  Table table{.title = "",
+              .columns = {{"Deployment", false},
+                          {"GPUs"},
+                          {"$/h"},
+                          {"TTFT p95 (ms)"},
+                          {"TPOT p95 (ms)"},
+                          {"Margin"},
+                          {"P(SLO met)"},
+                          {"Breaks at"},
+                          {"Pareto", false}},
+              .rows = {}};
+  for (const RankedPlan& one : answer.ranked) {
+    const auto& capacity = one.capacity_factor;
+    table.rows.push_back(
+        {one.title, with_separators(one.gpus),
+         one.cost_per_hour ? fixed(*one.cost_per_hour, 2) : "-",
+         fixed(1e3 * one.result.ttft_p95_s, 0), fixed(1e3 * one.result.tpot_p95_s, 1),
+         as_margin(one.result.verdict.worst_margin), as_probability(one.probability),
+         capacity ? fmt::format("{:.2f}x{}", *capacity, breaks_on_few(one) ? " (few)" : "") : "-",
+         one.pareto ? "yes" : ""});
+  }
+  return table;
+}
+
+/// What the best achieves per limit, and how far off inputs would have to be to flip the verdict.
+Section spare_section(const RankedPlan& best) {
+  Section section{.heading = "Margins of the first",
+                  .lines = causes_of(best),
+                  .table = margin_table(best.result)};
+  if (section.lines.empty()) {
+    section.lines.emplace_back(
+        "No error of step times, host work or KV capacity within 4 standard deviations would "
+        "reverse the verdict.");
+  }
+  return section;
+}
+
+/// How much more than the first a rejected candidate that holds takes.
+std::string surplus_of(const PlanAnswer& answer, const RejectedPlan& one) {
+  if (answer.ranked.empty()) return {};
+  if (one.beyond_first <= 0) return ", but with less margin";
+  switch (answer.inputs.objective) {
+    case PlanObjective::cost:
+      return fmt::format(", and costs {} per hour more than the first", dollars(one.beyond_first));
+    case PlanObjective::gpus:
+      return fmt::format(", and needs {} more than the first",
+                         counted(std::llround(one.beyond_first), "GPU"));
+    case PlanObjective::power:
+      break;
+  }
+  return fmt::format(", and draws {} W more than the first", fixed(one.beyond_first, 0));
+}
+
+std::string rejected_text(const PlanAnswer& answer, const RejectedPlan& one) {
+  if (one.result) {
+    return fmt::format("{}: {}{}.", one.title, miss_of(*one.result),
+                       one.holds ? surplus_of(answer, one) : "");
+  }
+  return fmt::format("{}: {}.", one.title, one.why.empty() ? reason_text(one.outcome) : one.why);
+}
+
+/// Counts by reason, and the nearest candidate of each GPU that is not in the answer.
+Section rejected_section(const PlanAnswer& answer) {
+  Section section{
+      .heading = answer.stopped ? "Shapes searched so far" : "Why the others were rejected",
+      .lines = {},
+      .table = {.title = "", .columns = {{"Shapes"}, {"Outcome", false}}, .rows = {}}};
+  for (const auto& [outcome, count] : answer.shapes) {
+    section.table.rows.push_back({with_separators(count), reason_text(outcome)});
+  }
+  for (const RejectedPlan& one : answer.rejected) {
+    section.lines.push_back(rejected_text(answer, one));
+  }
+  return section;
+}
+
+/// --explain: every shape with its outcome.
+Section explained(const PlanAnswer& answer) {
+  Section section{.heading = "All shapes",
+                  .lines = {},
+                  .table = {.title = "",
+                            .columns = {{"Shape", false}, {"Bound"}, {"Limit"}, {"Outcome", false}},
+                            .rows = {}}};
+  for (const PlanShape& one : answer.every_shape) {
+    section.table.rows.push_back({one.title, with_separators(one.min_units),
+                                  with_separators(one.max_units),
+                                  one.why.empty() ? reason_text(one.outcome) : one.why});
+  }
+  return section;
+}
+
+/// Requests of the longest simulation in the answer.
+std::int64_t longest(const PlanAnswer& answer) {
+  std::int64_t most = 0;
+  for (const RankedPlan& one : answer.ranked) most = std::max(most, one.result.requests);
+  for (const PlanCandidate& one : answer.closest) most = std::max(most, one.result.requests);
+  return most;
+}
+
+std::string searched_text(const PlanAnswer& answer) {
+  std::int64_t shapes = 0;
+  for (const auto& [outcome, count] : answer.shapes) shapes += count;
+  return fmt::format(
+      "Searched: {} of {}; {} of {}{}; {} more for probabilities and breaking points.",
+      counted(answer.candidates, "candidate"), counted(shapes, "shape"),
+      counted(answer.simulations, "simulation"), counted(answer.requests, "request"),
+      longest(answer) > answer.requests ? " or more" : " each",
+      with_separators(answer.finalist_simulations));
+}
+
+}  // namespace
+
+Document plan_document(const PlanAnswer& answer) {
+  Document document{.machine = to_json(answer), .sections = {}};
+  Section head{
+      .heading = fmt::format("{} for {}", answer.inputs.scenario.model, promises_of(answer.inputs)),
+      .lines = {answer.workload},
+      .table = {}};
+  for (std::string& line : plan_sentences(answer)) head.lines.push_back(std::move(line));
+  head.lines.push_back(searched_text(answer));
+  if (!answer.ranked.empty()) head.table = ranked_table(answer);
+  document.sections.push_back(std::move(head));
+  if (!answer.ranked.empty()) document.sections.push_back(spare_section(answer.ranked.front()));
+  if (answer.limits) document.sections.push_back(limits_section(*answer.limits));
+  document.sections.push_back(rejected_section(answer));
+  if (!answer.every_shape.empty()) document.sections.push_back(explained(answer));
+  if (!answer.ranked.empty()) {
+    document.sections.push_back(
+        {.heading = "How to start the first", .lines = answer.ranked.front().launch, .table = {}});
+  }
+  return document;
+}
+
+}  // namespace roofcast

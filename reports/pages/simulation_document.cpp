@@ -1,0 +1,19 @@
+#include "reports/pages/simulation_document.hpp"
+
+#include "reports/pages/capacity_sections.hpp"
+#include "reports/pages/limits_section.hpp"
+#include "reports/pages/simulation_sections.hpp"
+
+namespace roofcast {
+
+Document simulation_document(const SimulationAnswer& answer) {
+  Document document{.machine = to_json(answer), .sections = simulation_sections(answer)};
+  if (answer.limits) document.sections.push_back(limits_section(*answer.limits));
+  return document;
+}
+
+Document capacity_document(const CapacityAnswer& answer) {
+  return {.machine = to_json(answer), .sections = capacity_sections(answer)};
+}
+
+}  // namespace roofcast

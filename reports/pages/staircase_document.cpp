@@ -1,0 +1,197 @@
+#include "reports/pages/staircase_document.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/numbers.hpp"
+#include "base/wording.hpp"
+
+namespace roofcast {
+namespace {
+
+/// Rows shown of a curve: the first tokens, then increasingly few, and the last.
+std::vector<std::size_t> listed_tokens(std::size_t count) {
+  std::vector<std::size_t> tokens;
+  for (std::size_t i = 1; i < count; i *= 2) tokens.push_back(i - 1);
+  if (count > 0) tokens.push_back(count - 1);
+  return tokens;
+}
+
+std::string or_beyond(const std::optional<std::int64_t>& count) {
+  return count ? with_separators(*count) : "over 2^63";
+}
+
+/// How the counts come about, with the numbers.
+std::vector<std::string> derivation(const StaircaseAnswer& answer) {
+  const Staircase& counts = answer.counts;
+  const std::int64_t generated = answer.inputs.generated_tokens;
+  if (generated == 0) return {};
+  // An empty prompt is one start token.
+  const std::int64_t prompt = std::max<std::int64_t>(answer.inputs.prompt_tokens, 1);
+  const std::string p = with_separators(prompt), g = with_separators(generated);
+  return {
+      fmt::format("Naive: step i, from 1, computes K and V of all p + i - 1 positions, in all "
+                  "p g + g (g - 1) / 2 = {} x {} + {} x {} / 2 = {}; {} of them redundant.",
+                  p, g, g, with_separators(generated - 1),
+                  with_separators(counts.naive_kv_computations),
+                  with_separators(counts.redundant_kv_computations)),
+      fmt::format(
+          "KV cache: once per token, {} by the textbook (p + g), {}x less; a loop needs {}, "
+          "since nothing reads the last token's, {}x less.",
+          with_separators(counts.cached_kv_computations), fixed(counts.waste_factor, 1),
+          with_separators(counts.needed_kv_computations),
+          fixed(to_double(counts.naive_kv_computations) / to_double(counts.needed_kv_computations),
+                1)),
+      fmt::format("Doubling the answer makes the naive work {} times as large; 4 times only where "
+                  "the answer is much longer than the prompt.",
+                  fixed(counts.growth_if_doubled, 1)),
+      "Attention: a step without a cache runs it for every position n of the sequence, n (n + 1) / "
+      "2 in all; with one, only for the new token."};
+}
+
+Section count_section(const StaircaseAnswer& answer) {
+  const Staircase& counts = answer.counts;
+  Table table{
+      .title = "", .columns = {{"Per layer and head", false}, {"Naive"}, {"KV cache"}}, .rows = {}};
+  table.rows.push_back({"K/V computations (textbook)",
+                        with_separators(counts.naive_kv_computations),
+                        with_separators(counts.cached_kv_computations)});
+  table.rows.push_back({"waste factor", fixed(counts.waste_factor, 1) + "x", "1x"});
+  table.rows.push_back({"attention positions in decode",
+                        or_beyond(counts.naive_attention_positions),
+                        with_separators(counts.attention_positions)});
+  table.rows.push_back({"  per generated token", "", fixed(counts.mean_attention_positions, 1)});
+  table.rows.push_back(
+      {"attention positions in prefill", "", with_separators(answer.prefill_attention_positions)});
+  return {.heading = fmt::format("Prompt of {} tokens, {} generated",
+                                 with_separators(answer.inputs.prompt_tokens),
+                                 with_separators(answer.inputs.generated_tokens)),
+          .lines = derivation(answer),
+          .table = std::move(table)};
+}
+
+/// The counts of the whole model.
+Section model_section(const StaircaseAnswer& answer, const std::string& model) {
+  const StaircaseOfModel& all = *answer.of_model;
+  return {.heading = "",
+          .lines = {fmt::format("In all {} KV heads of the {} layers of {}: {} K/V computations "
+                                "without a cache, {} with one. The waste factor stays the same.",
+                                with_separators(all.layer_heads), with_separators(all.layers),
+                                model, or_beyond(all.naive_kv_computations),
+                                or_beyond(all.needed_kv_computations))},
+          .table = {}};
+}
+
+/// Step by position: N where K and V are computed for the first time, r where again.
+Section grid_section(const StaircaseGrid& grid) {
+  Table table{.title = "The naive loop, step by position (N: new, r: redundant)",
+              .columns = {{"Step"}},
+              .rows = {}};
+  for (std::size_t i = 0; i < grid.times_computed.size(); ++i) {
+    table.columns.push_back({std::to_string(i)});
+  }
+  table.columns.push_back({"Computed"});
+  table.columns.push_back({"Redundant"});
+  StaircaseStep all;
+  std::vector<std::string> times{"times"};
+  for (const std::int64_t count : grid.times_computed) times.push_back(std::to_string(count));
+  for (std::size_t i = 0; i < grid.steps.size(); ++i) {
+    const StaircaseStep& step = grid.steps[i];
+    std::vector<std::string> row{std::to_string(i + 1)};
+    for (std::int64_t position = 0; position < std::ssize(grid.times_computed); ++position) {
+      const char* const mark = position < step.redundant ? "r" : "N";
+      row.emplace_back(position < step.computed ? mark : "");
+    }
+    row.push_back(std::to_string(step.computed));
+    row.push_back(std::to_string(step.redundant));
+    table.rows.push_back(std::move(row));
+    all.computed += step.computed;
+    all.redundant += step.redundant;
+  }
+  times.push_back(std::to_string(all.computed));
+  times.push_back(std::to_string(all.redundant));
+  table.rows.push_back(std::move(times));
+  return {.heading = "", .lines = {}, .table = std::move(table)};
+}
+
+Table time_table(const StaircaseTimes& times) {
+  Table table{.title = "", .columns = {{"Token"}, {"Naive"}, {"KV cache"}, {"Ratio"}}, .rows = {}};
+  for (const std::size_t i : listed_tokens(times.naive.size())) {
+    table.rows.push_back({with_separators(static_cast<std::int64_t>(i) + 1),
+                          as_time(times.naive[i]), as_time(times.cached[i]),
+                          fixed(times.naive[i] / times.cached[i], 1) + "x"});
+  }
+  table.rows.push_back({"all", as_time(times.naive_total), as_time(times.cached_total),
+                        fixed(times.naive_total / times.cached_total, 1) + "x"});
+  return table;
+}
+
+/// "up to 1.2 ms": what a draft may take and still gain.
+std::string paying(const FlattenedRow& row) {
+  if (!row.break_even_pass) return "";
+  return row.break_even_pass->value > 0 ? "up to " + as_time(*row.break_even_pass) : "never";
+}
+
+Section flattened_section(const StaircaseAnswer& answer) {
+  const std::optional<Seconds>& draft_pass = answer.inputs.draft_pass;
+  const TimedStaircase& times = *answer.times;
+  const bool drafts = times.flattened.back().drafts > 0;
+  Section section{
+      .heading = "",
+      .lines = {},
+      .table = {.title = "Further speed-ups",
+                .columns = {{"Batch"}, {"Drafts"}, {"Tokens per step"}, {"Step"}, {"Per token"}},
+                .rows = {}}};
+  if (drafts) section.table.columns.push_back({"A draft pays"});
+  section.table.columns.push_back({"Memory", false});
+  for (const FlattenedRow& row : times.flattened) {
+    std::vector<std::string> cells{with_separators(row.batch), with_separators(row.drafts),
+                                   fixed(row.tokens_per_step, 2), as_time(row.step),
+                                   as_time(row.per_token)};
+    if (drafts) cells.push_back(paying(row));
+    cells.emplace_back(row.fits ? "fits" : "does not fit");
+    section.table.rows.push_back(std::move(cells));
+  }
+  const std::string tokens =
+      with_separators(answer.inputs.prompt_tokens + answer.inputs.generated_tokens);
+  section.lines.push_back(
+      times.max_batch == 0
+          ? fmt::format("Does not fit: not even one sequence of {} tokens has room in memory; the "
+                        "times are those of a GPU with more of it.",
+                        tokens)
+          : fmt::format("{} of {} tokens fit in memory at once.",
+                        counted(times.max_batch, "sequence"), tokens));
+  if (drafts) {
+    section.lines.push_back(
+        draft_pass
+            ? fmt::format("Each draft takes {}, which is in the step.", as_time(*draft_pass))
+            : "Drafts are free here, as of an n-gram lookup; --draft-pass-time counts a draft "
+              "model's.");
+  }
+  return section;
+}
+
+}  // namespace
+
+Document staircase_document(const StaircaseAnswer& answer) {
+  Document document{.machine = to_json(answer), .sections = {count_section(answer)}};
+  const StaircaseInputs& inputs = answer.inputs;
+  if (answer.of_model) {
+    document.sections.push_back(model_section(
+        answer, inputs.deployment ? inputs.deployment->model : inputs.counted_model.value_or("")));
+  }
+  if (answer.grid) document.sections.push_back(grid_section(*answer.grid));
+  if (!answer.times || !inputs.deployment) return document;
+  document.sections.push_back({.heading = "Time per token: " + headline(*inputs.deployment),
+                               .lines = {"With a cache, the first token is the prefill."},
+                               .table = time_table(answer.times->tokens)});
+  document.sections.push_back(flattened_section(answer));
+  return document;
+}
+
+}  // namespace roofcast

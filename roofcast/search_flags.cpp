@@ -1,0 +1,320 @@
+#include "roofcast/search_flags.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <utility>
+
+#include "base/error.hpp"
+#include "base/io/shown.hpp"
+#include "model/io/gpu_reader.hpp"
+#include "planner/capacity/confidence.hpp"
+#include "planner/evaluate_all.hpp"
+#include "planner/flags/flag_values.hpp"
+#include "planner/flags/idle_flags.hpp"
+#include "planner/what_if/vary.hpp"
+#include "simulator/io/engine_options.hpp"
+
+namespace roofcast {
+namespace {
+
+constexpr std::int64_t kMaxSeeds = 1000;
+constexpr std::int64_t kMaxThreads = 1024;
+
+std::vector<std::string> split_at_commas(const std::string& text) {
+  std::vector<std::string> parts;
+  std::istringstream stream(text);
+  for (std::string part; std::getline(stream, part, ',');) {
+    if (!part.empty()) parts.push_back(part);
+  }
+  return parts;
+}
+
+/// "any" means every profile with a price.
+std::vector<std::string> gpus_of(const std::string& text) {
+  return text == "any" ? priced_gpus() : split_at_commas(text);
+}
+
+std::string listed(const std::vector<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
+  return text;
+}
+
+/// A value per GPU: "h100=16,l40s=32", in one or several texts.
+template <class Value, class Parse>
+std::map<std::string, Value> by_gpu(const std::vector<std::string>& texts, const std::string& flag,
+                                    const std::vector<std::string>& searched, Parse parse) {
+  std::map<std::string, Value> values;
+  for (const std::string& text : texts) {
+    for (const std::string& part : split_at_commas(text)) {
+      const std::size_t equals = part.rfind('=');
+      if (equals == std::string::npos) {
+        throw UsageError(fmt::format("{}: '{}' given, expected GPU=NUMBER", flag, part));
+      }
+      const std::string gpu = gpu_key(part.substr(0, equals));
+      if (std::find(searched.begin(), searched.end(), gpu) == searched.end()) {
+        throw UsageError(fmt::format("{}: {} is not among the GPUs of --gpu ({})", flag, shown(gpu),
+                                     listed(searched)));
+      }
+      if (!values.emplace(gpu, parse(part.substr(equals + 1), flag)).second) {
+        throw UsageError(fmt::format("{}: {} is given twice", flag, gpu));
+      }
+    }
+  }
+  return values;
+}
+
+double parse_share_above_zero(const std::string& text, const std::string& flag) {
+  const double share = parse_share(text, flag);
+  if (share > 0) return share;
+  throw UsageError(fmt::format("{}: '{}' requires nothing, expected a share above 0", flag, text));
+}
+
+/// Rejects a probability beyond what can be computed: no plan would ever hold.
+double parse_probability(const std::string& text, const std::string& flag) {
+  const double probability = parse_share(text, flag);
+  if (probability <= greatest_probability()) return probability;
+  throw UsageError(fmt::format(
+      "{}: {} given, expected at most {:.4f} (the search stops at 4 standard deviations)", flag,
+      text, std::floor(greatest_probability() * 1e4) / 1e4));
+}
+
+PlanObjective parse_objective(const std::string& text, const std::string& flag) {
+  if (const auto objective = parse_plan_objective(text)) return *objective;
+  throw UsageError(fmt::format("{}: '{}' is not {}", flag, text, kPlanObjectives));
+}
+
+/// --goodput-share under either name.
+std::optional<double> goodput_share_of(const PlanOptions& options) {
+  if (options.goodput_share && options.min_goodput) {
+    throw UsageError("--least-goodput is an alias of --goodput-share: give only one");
+  }
+  return options.goodput_share ? options.goodput_share : options.min_goodput;
+}
+
+void refuse_idle_share(const PlanOptions& options, const Slo& slo) {
+  if (!goodput_share_of(options) || !slo.goodput.empty()) return;
+  throw UsageError(fmt::format("{}: needs --goodput",
+                               options.goodput_share ? "--goodput-share" : "--least-goodput"));
+}
+
+/// Whether a flag sets the knob.
+bool is_given(const DeploymentOptions& given, const std::string& key) {
+  if (key == "engine") return !given.engine.empty();
+  if (key == "quantization") return given.weight_format.has_value();
+  if (key == "tensor_parallel_size") return given.parallel.tensor.has_value();
+  if (key == "pipeline_parallel_size") return given.parallel.pipeline.has_value();
+  if (key == "data_parallel_size") return given.parallel.data.has_value();
+  if (key == "enable_expert_parallel") return given.parallel.expert_parallel.has_value();
+  return engine_options_json(given.overrides).contains(key);
+}
+
+/// Every value of --search would override such a flag.
+void refuse_searched_flags(const DeploymentOptions& given, const std::vector<Knob>& dimensions) {
+  for (const Knob& dimension : dimensions) {
+    if (!is_given(given, dimension.key)) continue;
+    std::string flag = dimension.key;
+    std::replace(flag.begin(), flag.end(), '_', '-');
+    throw UsageError(
+        fmt::format("--search {}: conflicts with --{}; give only one", dimension.key, flag));
+  }
+}
+
+auto count_up_to(std::int64_t max) {
+  return [max](const std::string& text, const std::string& flag) {
+    return parse_count_by({.what = "count above zero", .examples = "1, 5", .min = 1, .max = max},
+                          text, flag);
+  };
+}
+
+std::vector<Settings> settings_of(const WhatIfOptions& options) {
+  if (options.vary.empty()) {
+    throw UsageError(fmt::format("whatif: --vary is missing, expected {}", kVaryForms));
+  }
+  std::vector<Knob> knobs;
+  for (const std::string& text : options.vary) knobs.push_back(parse_knob(text, "--vary"));
+  if (options.one_at_a_time && knobs.size() == 1) {
+    throw UsageError("--one-at-a-time: needs at least two knobs");
+  }
+  return options.one_at_a_time ? one_at_a_time(knobs) : grid_of(knobs);
+}
+
+std::vector<MetricName> metrics_of(const WhatIfOptions& options) {
+  std::vector<MetricName> metrics;
+  for (const std::string& text : options.metrics) {
+    const MetricName metric = parse_metric_name(text);
+    if (std::find(metrics.begin(), metrics.end(), metric) != metrics.end()) {
+      throw UsageError(fmt::format("--metric: {} is given twice", text));
+    }
+    metrics.push_back(metric);
+  }
+  return metrics;
+}
+
+}  // namespace
+
+const Flags<PlanOptions>& plan_flags() {
+  using O = PlanOptions;
+  static const Flags<O> flags = {
+      {.name = "search",
+       .placeholder = "KEY=A,B ...",
+       .help = "values of a knob: kv_cache_dtype=auto,fp8 (default tp=1,2,4,8)",
+       .read = added_to(&O::search),
+       .form = FlagForm::list},
+      {.name = "objective",
+       .placeholder = "WHAT",
+       .help = "what to minimise: cost (default), gpus, power (of the boards)",
+       .read = into(&O::objective, parse_objective)},
+      {.name = "available",
+       .placeholder = "GPU=N,...",
+       .help = "GPUs available (default: unlimited)",
+       .read = added_to(&O::available),
+       .form = FlagForm::repeated},
+      {.name = "price",
+       .placeholder = "GPU=X,...",
+       .help = "$ per GPU and hour, instead of the profile's",
+       .read = added_to(&O::prices),
+       .form = FlagForm::repeated},
+      {.name = "budget",
+       .placeholder = "X",
+       .help = "highest cost in $ per hour",
+       .read = into(&O::budget, parse_positive_number)},
+      {.name = "goodput-share",
+       .placeholder = "X",
+       .help = "minimum share of requests within --goodput, such as 95%",
+       .read = into(&O::goodput_share, parse_share_above_zero)},
+      {.name = "explain",
+       .help = "what limits the best one, and the outcome of every shape",
+       .read = set_to(&O::explain, true),
+       .form = FlagForm::toggle}};
+  return flags;
+}
+
+const Flags<PlanOptions>& more_plan_flags() {
+  using O = PlanOptions;
+  static const Flags<O> flags = {
+      {.name = "power",
+       .placeholder = "X",
+       .help = "highest power in watts, boards at their limit",
+       .read = into(&O::power, parse_positive_number)},
+      {.name = "probability",
+       .placeholder = "X",
+       .help = "minimum probability that the SLO is met (default 0.9; with 0.5 the prediction "
+               "decides)",
+       .read = into(&O::probability, parse_probability)},
+      {.name = "least-goodput",
+       .placeholder = "X",
+       .help = "alias of --goodput-share",
+       .read = into(&O::min_goodput, parse_share_above_zero)},
+      {.name = "max-replicas",
+       .placeholder = "N",
+       .help = "maximum units of a shape (default 64)",
+       .read = into(&O::max_replicas, parse_positive)},
+      {.name = "top",
+       .placeholder = "N",
+       .help = "deployments in the answer (default 5)",
+       .read = into(&O::top, parse_positive)},
+      {.name = "threads",
+       .placeholder = "N",
+       .help = "threads (default: all cores); the answer does not depend on it",
+       .read = into(&O::threads, parse_positive)}};
+  return flags;
+}
+
+PlanQuestion plan_question(Scenario scenario, const DeploymentOptions& given,
+                           const PlanOptions& options, bool free_length) {
+  PlanQuestion question{.scenario = std::move(scenario)};
+  refuse_idle_share(options, question.scenario.slo);
+  if (question.scenario.gpu.empty()) {
+    throw UsageError("--gpu is missing (one or more, such as h100,h200,l40s, or any)");
+  }
+  question.gpus = gpus_of(question.scenario.gpu);
+  if (question.gpus.empty()) {
+    throw UsageError(fmt::format("--gpu: '{}' contains no GPU (such as h100,h200,l40s, or any)",
+                                 shown(question.scenario.gpu)));
+  }
+  std::vector<std::string> keys;
+  for (const std::string& gpu : question.gpus) keys.push_back(gpu_key(gpu));
+  for (const std::string& text : options.search) {
+    question.search.push_back(parse_dimension(text));
+  }
+  refuse_searched_flags(given, question.search);
+  if (std::ranges::find(question.search, "engine", &Knob::key) == question.search.end()) {
+    refuse_idle_flags(given.overrides, question.scenario, Degrees::searched);
+  }
+  question.fixed_tensor = given.parallel.tensor.has_value();
+  question.free_length = free_length;
+  question.objective = options.objective.value_or(question.objective);
+  question.limits = {
+      .budget_per_hour = options.budget,
+      .power_w = options.power,
+      .available = by_gpu<std::int64_t>(options.available, "--available", keys, parse_count),
+      .prices = by_gpu<double>(options.prices, "--price", keys, parse_positive_number)};
+  question.min_goodput_share = goodput_share_of(options);
+  question.min_probability = options.probability.value_or(kPlanProbability);
+  question.max_replicas = options.max_replicas.value_or(question.max_replicas);
+  question.top = options.top.value_or(question.top);
+  question.explain = options.explain;
+  return question;
+}
+
+const Flags<WhatIfOptions>& what_if_flags() {
+  using O = WhatIfOptions;
+  static const Flags<O> flags = {
+      {.name = "vary",
+       .placeholder = "KEY=VALUES ...",
+       .help = "flag of simulate or key of a scenario file, and its values: gpu=h100,l40s, "
+               "request_rate=2-10+2, max_num_seqs=64-512*2; relative to the baseline: replicas=-1, "
+               "request_rate=*2, input_len=*1.5, num_prompts=+20%",
+       .read = added_to(&O::vary),
+       .form = FlagForm::list},
+      {.name = "one-at-a-time",
+       .help = "vary one key at a time, instead of all combinations",
+       .read = set_to(&O::one_at_a_time, true),
+       .form = FlagForm::toggle},
+      {.name = "seeds",
+       .placeholder = "N",
+       .help = "repeat with N seeds, the same for every variant (default 5; 1 for a trace)",
+       .read = into(&O::seeds, count_up_to(kMaxSeeds))},
+      {.name = "metric",
+       .placeholder = "NAME[:STATISTIC] ...",
+       .help =
+           "metrics to compare: ttft:p95, tpot:mean, output_tokens, goodput, cost_usd_per_h ... "
+           "(default ttft, tpot and e2e at p95, output tokens per second, and the SLO's metrics)",
+       .read = added_to(&O::metrics),
+       .form = FlagForm::list},
+      {.name = "explain",
+       .help = "which limit binds each variant, and the gain from 10 % more of it",
+       .read = set_to(&O::explain, true),
+       .form = FlagForm::toggle},
+      {.name = "threads",
+       .placeholder = "N",
+       .help = "parallel simulations (default: all cores); the answer does not depend on it",
+       .read = into(&O::threads, count_up_to(kMaxThreads))}};
+  return flags;
+}
+
+bool varies(const std::vector<Settings>& settings, std::initializer_list<std::string_view> keys) {
+  return std::ranges::any_of(settings, [&](const Settings& one) {
+    return std::ranges::any_of(one, [&](const Setting& setting) {
+      return std::ranges::find(keys, setting.key) != keys.end();
+    });
+  });
+}
+
+WhatIfQuestion what_if_question(Scenario baseline, const WhatIfOptions& options, bool free_length) {
+  return {.baseline = std::move(baseline),
+          .settings = settings_of(options),
+          .metrics = metrics_of(options),
+          .seeds = options.seeds,
+          .threads = static_cast<int>(options.threads.value_or(available_threads())),
+          .free_length = free_length,
+          .explain = options.explain};
+}
+
+}  // namespace roofcast

@@ -1,0 +1,67 @@
+// The flags of questions that try many deployments: `plan`, which searches for the cheapest, and
+// `whatif`, which varies a scenario. Beside them both take those that say what runs where and under
+// which load (planner/flags/).
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "planner/flags/scenario_flags.hpp"
+#include "roofcast/plan.hpp"
+#include "roofcast/what_if.hpp"
+
+namespace roofcast {
+
+struct PlanOptions {
+  std::vector<std::string> search{};     // "tp=1,2,4"
+  std::vector<std::string> available{};  // "h100=16"
+  std::vector<std::string> prices{};     // "h100=2.5"
+  std::optional<double> budget{};        // $ per hour
+  std::optional<double> power{};         // W
+  std::optional<double> goodput_share{};
+  std::optional<double> min_goodput{};  // the same, under capacity's name
+  std::optional<double> probability{};
+  std::optional<std::int64_t> max_replicas{};
+  std::optional<std::int64_t> top{};
+  std::optional<std::int64_t> threads{};
+  std::optional<PlanObjective> objective{};
+  bool explain = false;
+};
+
+/// search, objective, available, price, budget, goodput-share, explain.
+const Flags<PlanOptions>& plan_flags();
+
+/// power, probability, least-goodput, max-replicas, top, threads.
+const Flags<PlanOptions>& more_plan_flags();
+
+/// `scenario` is the load with everything that the search does not choose; its `gpu` may list
+/// several. `given` are the flags that it was overridden by; `free_length`: the caller gave no
+/// number of requests. Throws UsageError for options that are missing, contradictory or without
+/// effect.
+PlanQuestion plan_question(Scenario scenario, const DeploymentOptions& given,
+                           const PlanOptions& options, bool free_length);
+
+struct WhatIfOptions {
+  std::vector<std::string> vary{};  // "gpu=h100,l40s"
+  bool one_at_a_time = false;
+  std::optional<std::int64_t> seeds{};
+  std::vector<std::string> metrics{};  // "ttft:p95"
+  bool explain = false;
+  std::optional<std::int64_t> threads{};
+};
+
+/// vary, one-at-a-time, seeds, metric, explain, threads.
+const Flags<WhatIfOptions>& what_if_flags();
+
+/// Whether a variant sets one of the keys.
+bool varies(const std::vector<Settings>& settings, std::initializer_list<std::string_view> keys);
+
+/// `free_length`: the caller gave no number of requests. Throws UsageError for options that are
+/// missing, contradictory or without effect.
+WhatIfQuestion what_if_question(Scenario baseline, const WhatIfOptions& options, bool free_length);
+
+}  // namespace roofcast

@@ -1,0 +1,151 @@
+// Every knob of every engine in every question: it changes an answer, or is refused.
+#include "model/engines/idle_knobs.hpp"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "base/error.hpp"
+#include "model/engines/knobs.hpp"
+#include "planner/flags/idle_flags.hpp"
+#include "roofcast/estimate.hpp"
+#include "roofcast/memory.hpp"
+
+namespace roofcast::test {
+namespace {
+
+/// Values other than defaults, where a knob's examples are not enough: those are defaults of some
+/// engine, or too large or small to matter.
+const std::map<std::string, std::vector<KnobValue>>& more_values() {
+  using I = std::int64_t;
+  static const std::map<std::string, std::vector<KnobValue>> values = {
+      {"gpu_memory_utilization", {0.8}},
+      {"max_model_len", {I{4096}}},
+      {"max_num_seqs", {I{8}}},
+      {"max_num_batched_tokens", {I{2048}, I{16384}}},
+      {"block_size", {I{32}, I{4096}}},
+      {"kv_cache_dtype", {"fp16", "int8"}},
+      {"enable_chunked_prefill", {false}},
+      {"enable_prefix_caching", {true}},
+      {"cuda_graph_batch_sizes", {std::vector<double>{1}}},
+      {"cuda_graph_max_bs", {I{4}, I{128}}},
+      {"cuda_graph_padding", {false}},
+      {"async_scheduling", {false}},
+      {"sampling", {"top_p", "penalty"}},
+      {"all2all_backend", {"deepep_low_latency"}},
+      {"decode_context_parallel_size", {I{2}, I{4}}}};
+  return values;
+}
+
+std::vector<KnobValue> values_of(const EngineKnob& knob) {
+  std::vector<KnobValue> values = knob.examples;
+  const auto more = more_values().find(knob.key);
+  if (more != more_values().end()) {
+    values.insert(values.end(), more->second.begin(), more->second.end());
+  }
+  return values;
+}
+
+/// Overrides that switch on what the knob belongs to.
+EngineOverrides feature_of(const EngineKnob& knob) {
+  const std::string_view key = knob.key;
+  if (key == "enable_eplb") return {.expert_power_law = 1.2};
+  if (!key.starts_with("batch_wait")) return {};
+  return {.batch_wait_timeout_iters = 20, .batch_wait_max_tokens_ratio = 0.5};
+}
+
+Json without_inputs(Json answer) {
+  answer.erase("inputs");
+  return answer;
+}
+
+Json answer_of(KnobUse use, const DeploymentOptions& options) {
+  if (use == KnobUse::memory) {
+    return without_inputs(to_json(memory({.deployment = options, .context = 900, .batch = 7})));
+  }
+  return without_inputs(to_json(estimate_batches({.deployment = options,
+                                                  .batches = {3, 24, 90},
+                                                  .input_tokens = {900},
+                                                  .output_tokens = 64})));
+}
+
+struct Place {
+  std::string name{};
+  DeploymentOptions options{};
+};
+
+/// A dense model, experts on several ranks, windows and recurrent states, under every kind of
+/// engine.
+std::vector<Place> places() {
+  std::vector<Place> list;
+  const auto add = [&](const char* model, ParallelismOptions parallel) {
+    for (const char* engine : {"vllm-0.19", "sglang", "trtllm", "roofcast", "static", "naive"}) {
+      list.push_back({fmt::format("{} {}", model, engine),
+                      {.model = model, .gpu = "h100", .engine = engine, .parallel = parallel}});
+    }
+  };
+  add("llama-3.1-8b", {});
+  add("qwen3-30b-a3b", {.tensor = 2, .data = 2, .expert_parallel = true});
+  add("gpt-oss-20b", {});
+  add("qwen3.5-4b", {});
+  return list;
+}
+
+/// Nullopt if it is refused. `given`: the knobs that are flags.
+std::optional<Json> answered(KnobUse use, const EngineOverrides& given,
+                             const DeploymentOptions& options) {
+  try {
+    refuse_idle_flags(given, options, use);
+    return answer_of(use, options);
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+}
+
+/// What the values of a knob do in a place.
+enum class Effect { acts, none, refused };
+
+Effect effect_of(const EngineKnob& knob, KnobUse use, const DeploymentOptions& place) {
+  const auto base = answered(use, {}, place);
+  if (!base) return Effect::refused;  // the engine lacks what the knob belongs to
+  Effect effect = Effect::refused;
+  for (const KnobValue& value : values_of(knob)) {
+    DeploymentOptions options = place;
+    knob.set(options.overrides, value);
+    const auto answer = answered(use, options.overrides, options);
+    if (!answer) continue;
+    if (answer != base) return Effect::acts;
+    effect = Effect::none;
+  }
+  return effect;
+}
+
+TEST(IdleKnobs, EveryKnobActsOrIsRefused) {
+  int acting = 0;
+  int refused = 0;
+  for (const KnobUse use : {KnobUse::memory, KnobUse::steps}) {
+    for (const Place& place : places()) {
+      for (const EngineKnob& knob : engine_knobs()) {
+        if (knob.group == KnobGroup::features) continue;  // no flags of these questions
+        // Decides which lengths are refused, and whether the engine starts at all.
+        if (std::string_view(knob.key) == "max_model_len") continue;
+        DeploymentOptions options = place.options;
+        options.overrides = feature_of(knob);
+        const Effect effect = effect_of(knob, use, options);
+        EXPECT_NE(effect, Effect::none)
+            << (use == KnobUse::memory ? "memory, " : "steps, ") << place.name << ": " << knob.key;
+        acting += effect == Effect::acts ? 1 : 0;
+        refused += effect == Effect::refused ? 1 : 0;
+      }
+    }
+  }
+  EXPECT_GT(acting, 200);
+  EXPECT_GT(refused, 200);
+}
+
+}  // namespace
+}  // namespace roofcast::test

@@ -1,0 +1,66 @@
+// The description of the API names what the API takes.
+#include "serve/openapi.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "serve/api.hpp"
+#include "serve/questions.hpp"
+
+namespace roofcast::test {
+namespace {
+
+void collect_references(const Json& json, std::set<std::string>& references) {
+  if (json.is_object() && json.contains("$ref")) references.insert(json["$ref"]);
+  for (const auto& item : json.items()) {
+    if (item.value().is_structured()) collect_references(item.value(), references);
+  }
+}
+
+TEST(OpenApi, EveryReferenceHasItsSchema) {
+  const Json document = openapi({}, false);
+  std::set<std::string> references;
+  collect_references(document, references);
+  EXPECT_GT(references.size(), 15u);
+  for (const std::string& reference : references) {
+    ASSERT_EQ(reference.front(), '#') << reference;
+    EXPECT_TRUE(document.contains(Json::json_pointer(reference.substr(1)))) << reference;
+  }
+}
+
+TEST(OpenApi, EveryPostIsAnsweredByTheApi) {
+  const Json document = openapi({}, false);
+  Api api({}, "no-such-store.db");
+  for (const auto& path : document["paths"].items()) {
+    if (!path.value().contains("post")) continue;
+    const std::string name = path.key().substr(std::string("/api/").size());
+    constexpr std::string_view kFigures = "figures/";
+    const ApiAnswer answer = name.starts_with(kFigures)
+                                 ? api.figures(name.substr(kFigures.size()), "{\"no_such_key\": 1}")
+                                 : api.command(name, "{\"no_such_key\": 1}");
+    EXPECT_NE(answer.status, http_status::kNotFound) << name;
+  }
+}
+
+TEST(OpenApi, KeysOfAQuestionAreThoseThatItTakes) {
+  const Json document = openapi({}, false);
+  const Json& keys = document["components"]["schemas"]["SimulateQuestion"]["properties"];
+  EXPECT_EQ(keys.size(), offered_arguments("simulate").size());
+  EXPECT_TRUE(keys.contains("kv_cache_dtype"));
+  EXPECT_FALSE(keys.contains("scenario"));
+}
+
+TEST(OpenApi, StatesTheLimitsAndWhetherATokenIsNeeded) {
+  ApiLimits limits;
+  limits.max_requests = 123;
+  EXPECT_THAT(openapi(limits, true)["info"].value("description", ""),
+              testing::HasSubstr("at most 123 requests"));
+  EXPECT_EQ(openapi(limits, true)["security"].size(), 1u);
+  EXPECT_TRUE(openapi(limits, false)["security"].empty());
+}
+
+}  // namespace
+}  // namespace roofcast::test
