@@ -14,6 +14,7 @@
 #include "planner/flags/idle_flags.hpp"
 #include "roofcast/estimate.hpp"
 #include "roofcast/memory.hpp"
+#include "tests/support/trials.hpp"
 
 namespace roofcast::test {
 namespace {
@@ -50,12 +51,12 @@ std::vector<KnobValue> values_of(const EngineKnob& knob) {
   return values;
 }
 
-/// Overrides that switch on what the knob belongs to.
-EngineOverrides feature_of(const EngineKnob& knob) {
+/// Overrides that switch on what the knob belongs to, if it belongs to a feature.
+std::optional<EngineOverrides> feature_of(const EngineKnob& knob) {
   const std::string_view key = knob.key;
-  if (key == "enable_eplb") return {.expert_power_law = 1.2};
-  if (!key.starts_with("batch_wait")) return {};
-  return {.batch_wait_timeout_iters = 20, .batch_wait_max_tokens_ratio = 0.5};
+  if (key == "enable_eplb") return EngineOverrides{.expert_power_law = 1.2};
+  if (!key.starts_with("batch_wait")) return std::nullopt;
+  return EngineOverrides{.batch_wait_timeout_iters = 20, .batch_wait_max_tokens_ratio = 0.5};
 }
 
 Json without_inputs(Json answer) {
@@ -92,7 +93,11 @@ std::vector<Place> places() {
   add("qwen3-30b-a3b", {.tensor = 2, .data = 2, .expert_parallel = true});
   add("gpt-oss-20b", {});
   add("qwen3.5-4b", {});
-  return list;
+  if (!kSanitised) return list;
+  // One engine of each model: all of them take minutes there, and run no code that these do not.
+  std::vector<Place> some;
+  for (std::size_t i = 0; i < list.size(); i += 7) some.push_back(list[i]);
+  return some;
 }
 
 /// Nullopt if it is refused. `given`: the knobs that are flags.
@@ -109,8 +114,9 @@ std::optional<Json> answered(KnobUse use, const EngineOverrides& given,
 /// What the values of a knob do in a place.
 enum class Effect { acts, none, refused };
 
-Effect effect_of(const EngineKnob& knob, KnobUse use, const DeploymentOptions& place) {
-  const auto base = answered(use, {}, place);
+/// `base`: the answer without the knob.
+Effect effect_of(const EngineKnob& knob, KnobUse use, const DeploymentOptions& place,
+                 const std::optional<Json>& base) {
   if (!base) return Effect::refused;  // the engine lacks what the knob belongs to
   Effect effect = Effect::refused;
   for (const KnobValue& value : values_of(knob)) {
@@ -129,13 +135,16 @@ TEST(IdleKnobs, EveryKnobActsOrIsRefused) {
   int refused = 0;
   for (const KnobUse use : {KnobUse::memory, KnobUse::steps}) {
     for (const Place& place : places()) {
+      const auto plain = answered(use, {}, place.options);
       for (const EngineKnob& knob : engine_knobs()) {
         if (knob.group == KnobGroup::features) continue;  // no flags of these questions
         // Decides which lengths are refused, and whether the engine starts at all.
         if (std::string_view(knob.key) == "max_model_len") continue;
         DeploymentOptions options = place.options;
-        options.overrides = feature_of(knob);
-        const Effect effect = effect_of(knob, use, options);
+        const auto feature = feature_of(knob);
+        if (feature) options.overrides = *feature;
+        const Effect effect =
+            effect_of(knob, use, options, feature ? answered(use, {}, options) : plain);
         EXPECT_NE(effect, Effect::none)
             << (use == KnobUse::memory ? "memory, " : "steps, ") << place.name << ": " << knob.key;
         acting += effect == Effect::acts ? 1 : 0;
@@ -143,8 +152,9 @@ TEST(IdleKnobs, EveryKnobActsOrIsRefused) {
       }
     }
   }
-  EXPECT_GT(acting, 200);
-  EXPECT_GT(refused, 200);
+  const int places_tried = static_cast<int>(places().size());
+  EXPECT_GT(acting, 8 * places_tried);
+  EXPECT_GT(refused, 8 * places_tried);
 }
 
 }  // namespace
