@@ -4,7 +4,8 @@
 
 #include "cli/options/arguments.hpp"
 #include "cli/spelling.hpp"
-#include "reports/pages/compare_document.hpp"
+#include "reports/pages/answer_documents.hpp"
+#include "roofcast/compare.hpp"
 #include "roofcast/stored_runs.hpp"
 
 namespace roofcast {

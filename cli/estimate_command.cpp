@@ -8,9 +8,10 @@
 #include "cli/options/flag_options.hpp"
 #include "cli/options/from_command.hpp"
 #include "cli/spelling.hpp"
-#include "reports/pages/estimate_document.hpp"
+#include "reports/pages/answer_documents.hpp"
 #include "reports/pages/estimate_report.hpp"
 #include "reports/pages/html_page.hpp"
+#include "roofcast/estimate.hpp"
 #include "roofcast/question_flags.hpp"
 
 namespace roofcast {

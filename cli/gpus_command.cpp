@@ -2,7 +2,8 @@
 #include <string>
 
 #include "cli/options/arguments.hpp"
-#include "reports/pages/gpus_document.hpp"
+#include "reports/pages/answer_documents.hpp"
+#include "roofcast/gpus.hpp"
 
 namespace roofcast {
 

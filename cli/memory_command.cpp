@@ -6,7 +6,8 @@
 #include "cli/options/flag_options.hpp"
 #include "cli/options/from_command.hpp"
 #include "cli/spelling.hpp"
-#include "reports/pages/memory_document.hpp"
+#include "reports/pages/answer_documents.hpp"
+#include "roofcast/memory.hpp"
 #include "roofcast/question_flags.hpp"
 
 namespace roofcast {

@@ -3,7 +3,8 @@
 
 #include "cli/options/arguments.hpp"
 #include "cli/spelling.hpp"
-#include "reports/pages/models_document.hpp"
+#include "reports/pages/answer_documents.hpp"
+#include "roofcast/models.hpp"
 
 namespace roofcast {
 

@@ -2,8 +2,9 @@
 #include "cli/options/deployment_options.hpp"
 #include "cli/options/flag_options.hpp"
 #include "cli/spelling.hpp"
-#include "reports/pages/staircase_document.hpp"
+#include "reports/pages/answer_documents.hpp"
 #include "roofcast/question_flags.hpp"
+#include "roofcast/staircase.hpp"
 
 namespace roofcast {
 

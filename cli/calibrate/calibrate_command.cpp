@@ -7,8 +7,9 @@
 #include "cli/options/flag_options.hpp"
 #include "cli/progress.hpp"
 #include "cli/spelling.hpp"
-#include "reports/pages/calibrate_document.hpp"
+#include "reports/pages/answer_documents.hpp"
 #include "roofcast/accuracy_flags.hpp"
+#include "roofcast/calibrate.hpp"
 
 namespace roofcast {
 namespace {

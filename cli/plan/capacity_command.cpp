@@ -9,7 +9,9 @@
 #include "cli/progress.hpp"
 #include "cli/spelling.hpp"
 #include "planner/flags/idle_flags.hpp"
-#include "reports/pages/simulation_document.hpp"
+#include "reports/pages/answer_documents.hpp"
+#include "roofcast/capacity.hpp"
+#include "roofcast/simulate.hpp"
 #include "roofcast/store_rows.hpp"
 
 namespace roofcast {

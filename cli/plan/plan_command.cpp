@@ -18,7 +18,8 @@
 #include "planner/evaluate_all.hpp"
 #include "planner/launch/plan_targets.hpp"
 #include "planner/search/plan_digest.hpp"
-#include "reports/pages/plan_document.hpp"
+#include "reports/pages/answer_documents.hpp"
+#include "roofcast/plan.hpp"
 #include "roofcast/store_rows.hpp"
 #include "simulator/io/scenario_workload.hpp"
 

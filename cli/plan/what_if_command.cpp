@@ -15,10 +15,11 @@
 #include "planner/flags/idle_flags.hpp"
 #include "reports/figures/chart_renderer.hpp"
 #include "reports/figures/stacked_svg.hpp"
-#include "reports/pages/what_if_document.hpp"
+#include "reports/pages/answer_documents.hpp"
 #include "reports/pages/what_if_figures.hpp"
 #include "roofcast/search_flags.hpp"
 #include "roofcast/store_rows.hpp"
+#include "roofcast/what_if.hpp"
 #include "simulator/io/scenario_workload.hpp"
 
 namespace roofcast {

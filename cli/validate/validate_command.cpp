@@ -16,9 +16,10 @@
 #include "planner/flags/flag_values.hpp"
 #include "reports/figures/chart_renderer.hpp"
 #include "reports/figures/stacked_svg.hpp"
-#include "reports/pages/validate_document.hpp"
+#include "reports/pages/answer_documents.hpp"
 #include "reports/pages/validation_figures.hpp"
 #include "roofcast/accuracy_flags.hpp"
+#include "roofcast/validate.hpp"
 
 namespace roofcast {
 namespace {

@@ -1,4 +1,4 @@
-#include "reports/pages/calibrate_document.hpp"
+#include "reports/pages/answer_documents.hpp"
 
 #include <fmt/format.h>
 
@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/numbers.hpp"
+#include "roofcast/calibrate.hpp"
 
 namespace roofcast {
 

@@ -1,4 +1,5 @@
-#include "reports/pages/compare_document.hpp"
+#include "reports/pages/answer_documents.hpp"
+#include "roofcast/compare.hpp"
 
 #include <fmt/format.h>
 

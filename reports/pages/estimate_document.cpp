@@ -1,4 +1,4 @@
-#include "reports/pages/estimate_document.hpp"
+#include "reports/pages/answer_documents.hpp"
 
 #include <fmt/format.h>
 
@@ -10,6 +10,7 @@
 #include "base/wording.hpp"
 #include "reports/pages/estimate_report.hpp"
 #include "reports/pages/operator_table.hpp"
+#include "roofcast/estimate.hpp"
 
 namespace roofcast {
 namespace {

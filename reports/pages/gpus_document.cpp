@@ -1,4 +1,4 @@
-#include "reports/pages/gpus_document.hpp"
+#include "reports/pages/answer_documents.hpp"
 
 #include <algorithm>
 #include <string>
@@ -7,6 +7,7 @@
 
 #include "base/numbers.hpp"
 #include "reports/pages/gpu_sections.hpp"
+#include "roofcast/gpus.hpp"
 
 namespace roofcast {
 namespace {

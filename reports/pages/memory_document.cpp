@@ -1,4 +1,4 @@
-#include "reports/pages/memory_document.hpp"
+#include "reports/pages/answer_documents.hpp"
 
 #include <fmt/format.h>
 
@@ -8,6 +8,7 @@
 
 #include "base/numbers.hpp"
 #include "base/wording.hpp"
+#include "roofcast/memory.hpp"
 
 namespace roofcast {
 namespace {

@@ -1,9 +1,10 @@
-#include "reports/pages/models_document.hpp"
+#include "reports/pages/answer_documents.hpp"
 
 #include <string>
 #include <utility>
 
 #include "base/numbers.hpp"
+#include "roofcast/models.hpp"
 
 namespace roofcast {
 namespace {

@@ -1,8 +1,10 @@
-#include "reports/pages/simulation_document.hpp"
+#include "reports/pages/answer_documents.hpp"
 
 #include "reports/pages/capacity_sections.hpp"
 #include "reports/pages/limits_section.hpp"
 #include "reports/pages/simulation_sections.hpp"
+#include "roofcast/capacity.hpp"
+#include "roofcast/simulate.hpp"
 
 namespace roofcast {
 

@@ -1,4 +1,4 @@
-#include "reports/pages/staircase_document.hpp"
+#include "reports/pages/answer_documents.hpp"
 
 #include <fmt/format.h>
 
@@ -10,6 +10,7 @@
 
 #include "base/numbers.hpp"
 #include "base/wording.hpp"
+#include "roofcast/staircase.hpp"
 
 namespace roofcast {
 namespace {

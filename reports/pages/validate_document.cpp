@@ -1,4 +1,4 @@
-#include "reports/pages/validate_document.hpp"
+#include "reports/pages/answer_documents.hpp"
 
 #include <fmt/format.h>
 
@@ -9,6 +9,7 @@
 #include "base/numbers.hpp"
 #include "base/units.hpp"
 #include "base/wording.hpp"
+#include "roofcast/validate.hpp"
 #include "validate/validation_rows.hpp"
 
 namespace roofcast {

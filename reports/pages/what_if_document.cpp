@@ -1,4 +1,4 @@
-#include "reports/pages/what_if_document.hpp"
+#include "reports/pages/answer_documents.hpp"
 
 #include <fmt/format.h>
 
@@ -9,6 +9,7 @@
 #include "base/numbers.hpp"
 #include "base/wording.hpp"
 #include "reports/pages/limits_section.hpp"
+#include "roofcast/what_if.hpp"
 
 namespace roofcast {
 namespace {
