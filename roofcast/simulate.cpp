@@ -276,7 +276,7 @@ void interrupt_intervals(SimulationAnswer& answer) {
 
 }  // namespace
 
-SimulationAnswer answer_of(const SimulationRun& run, bool must_stand) {
+SimulationAnswer answer_of(const SimulationRun& run) {
   SimulationAnswer answer{.head = answer_head(kSimulateCommand),
                           .inputs = inputs_of(run),
                           .fits = run.refusal.empty(),
@@ -293,7 +293,8 @@ SimulationAnswer answer_of(const SimulationRun& run, bool must_stand) {
                      .shares_prefixes = !run.workload.contents.empty(),
                      .notes = run.workload.notes};
   answer.load = static_cast<const LoadResult&>(result);
-  answer.slo = slo_of(result, {.sample = is_sample(run.scenario), .must_stand = must_stand});
+  answer.slo = slo_of(
+      result, {.sample = is_sample(run.scenario), .must_stand = result.requirement.must_stand});
   answer.saturation = {.saturated = unless_stopped(result, result.saturation.saturated),
                        .undecided = result.saturation.undecided,
                        .reason = result.saturation.reason,
@@ -409,7 +410,7 @@ SimulationOutcome simulate_in_steps(const SimulationQuestion& question,
        .most = std::min(limits.one, question.max_requests),
        .requirement = {.must_keep_up = true, .sample = is_sample(scenario), .must_stand = grows}},
       [&](SimulationRun& run) { run_simulation(run, steps.requests); });
-  outcome.answer = answer_of(outcome.run, grows);
+  outcome.answer = answer_of(outcome.run);
   if (steps.simulated) steps.simulated(outcome);
   if (outcome.answer.stopped) return outcome;
   add_certainty(outcome, question, steps.simulations);

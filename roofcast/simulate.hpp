@@ -178,9 +178,8 @@ struct SimulationSteps {
 SimulationOutcome simulate_in_steps(const SimulationQuestion& question,
                                     const SimulationSteps& steps = {});
 
-/// The answer of a run that was refused or has been simulated. `must_stand`: an undecided SLO is
-/// not met.
-SimulationAnswer answer_of(const SimulationRun& run, bool must_stand = false);
+/// The answer of a run that was refused or has been simulated.
+SimulationAnswer answer_of(const SimulationRun& run);
 
 /// How intervals are found.
 struct IntervalSearch {

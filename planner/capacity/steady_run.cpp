@@ -101,10 +101,11 @@ void KnownThroughput::set(std::int64_t requests, double per_s) {
 
 SloVerdict settled_verdict(SimulationRun& run, const SloRequirement& requirement,
                            KnownThroughput* throughput) {
-  SloVerdict verdict = judge(run.result, requirement);
+  run.result.requirement = requirement;
+  SloVerdict verdict = judge(run.result);
   if (run.result.stopped || verdict.undecided.empty()) return verdict;
   settle(run, throughput);
-  return judge(run.result, requirement);
+  return judge(run.result);
 }
 
 SloVerdict simulate_until_decided(SimulationRun& run, const SteadyQuestion& question,

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
@@ -9,6 +10,7 @@
 #include "base/version.hpp"
 #include "base/wording.hpp"
 #include "planner/capacity/load_study.hpp"
+#include "planner/capacity/steady_run.hpp"
 #include "planner/pool_description.hpp"
 #include "planner/run_simulation.hpp"
 #include "reports/pages/scenario_files.hpp"
@@ -38,6 +40,15 @@ std::int64_t differing(const Run& stored, const SimulationRun& run) {
     if (std::abs(same->value - then.value) > kEqual * std::abs(then.value)) ++count;
   }
   return count;
+}
+
+/// As the run was judged when it was stored: an undecided verdict of a load that could have been
+/// longer was a no, although its figures meet the SLO.
+SloRequirement requirement_of(const Run& stored, const Scenario& scenario) {
+  const bool refused = std::ranges::any_of(stored.metrics, [](const MetricRow& metric) {
+    return metric.name == "slo_met" && metric.value == 0;
+  });
+  return {.must_keep_up = true, .sample = is_sample(scenario), .must_stand = refused};
 }
 
 std::string by_version(const Run& stored) {
@@ -70,6 +81,7 @@ Replay replayed(const Run& stored, const ReportEffort& effort) {
   }
   run_simulation(run, effort.progress);
   if (run.result.stopped) throw_interrupted();
+  settled_verdict(run, requirement_of(stored, run.scenario));
   if (const std::int64_t others = differing(stored, run); others > 0) {
     return not_the_same(fmt::format("The repeated simulation differs in {} of {}{}.", others,
                                     counted(std::ssize(stored.metrics), "stored figure"),

@@ -214,6 +214,10 @@ std::string simulation_answer(const SimulationRun& run) {
     outcomes += (outcomes.empty() ? "" : ", ") + outcome_text(outcome);
   }
   const SloVerdict verdict = judge(result);
+  if (!verdict.holds && verdict.binding == verdict.undecided) {
+    return fmt::format("Whether {} meets the SLO {} is {}: {}.", where, load_text(run),
+                       verdict.undecided, outcomes);
+  }
   return fmt::format(
       "{} {} the SLO {}: {}{}.", where, verdict.holds ? "meets" : "misses", load_text(run),
       outcomes,

@@ -131,6 +131,21 @@ struct ReplicaResult {
   Seconds paid{};   // from order to departure, start-up included
 };
 
+/// Requirements beyond the SLO's targets.
+struct SloRequirement {
+  /// Minimum share of requests within all goodput limits of the SLO; unset: not required.
+  std::optional<double> min_goodput_share{};
+  /// Whether the engine must keep up even without any target, as the search for the maximum load
+  /// requires. With a target it always must, since latencies beyond saturation grow as long as the
+  /// load lasts.
+  bool must_keep_up = false;
+  /// The requests are a sample of a longer load, of which the verdict speaks: a target counts as
+  /// undecided if the sample is too small for it. Otherwise they are all there are, as in a trace.
+  bool sample = false;
+  /// An undecided verdict does not hold: for searches, whose answer must stand.
+  bool must_stand = false;
+};
+
 /// All requests together, except those of unreported stages.
 struct SimulationResult : LoadResult {
   bool stopped = false;  // by the user, before the end: covers what had arrived, has no verdicts
@@ -140,6 +155,7 @@ struct SimulationResult : LoadResult {
   Seconds whole_makespan;               // including unreported stages: the time over which `use`
                                         // is averaged
   std::vector<TargetOutcome> slo;
+  SloRequirement requirement{};  // under which the load was judged
   std::optional<ConfidenceInterval>
       goodput_interval{};         // of goodput_share, as TargetOutcome::share
   double session_rate_per_s = 0;  // sessions offered; 0 if requests do not follow each other

@@ -127,6 +127,8 @@ SloVerdict judge(const SimulationResult& result, const SloRequirement& requireme
   return verdict;
 }
 
+SloVerdict judge(const SimulationResult& result) { return judge(result, result.requirement); }
+
 std::string why_not(const SloVerdict& verdict) {
   if (verdict.holds) return {};
   const auto missed = std::count_if(verdict.margins.begin(), verdict.margins.end(),

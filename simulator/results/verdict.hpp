@@ -18,21 +18,6 @@ struct TargetMargin {
   double margin = 0;      // (limit - achieved) / limit; negative exactly if the target is missed
 };
 
-/// Requirements beyond the SLO's targets.
-struct SloRequirement {
-  /// Minimum share of requests within all goodput limits of the SLO; unset: not required.
-  std::optional<double> min_goodput_share{};
-  /// Whether the engine must keep up even without any target, as the search for the maximum load
-  /// requires. With a target it always must, since latencies beyond saturation grow as long as the
-  /// load lasts.
-  bool must_keep_up = false;
-  /// The requests are a sample of a longer load, of which the verdict speaks: a target counts as
-  /// undecided if the sample is too small for it. Otherwise they are all there are, as in a trace.
-  bool sample = false;
-  /// An undecided verdict does not hold: for searches, whose answer must stand.
-  bool must_stand = false;
-};
-
 struct SloVerdict {
   bool holds = false;      // all requirements are met and at least one request is served
   bool saturated = false;  // then no requirement counts as met
@@ -59,7 +44,10 @@ inline constexpr double kMarginUndecided = -1e-9;
 /// one is required. Without either, any result holds that serves at least one request (and keeps
 /// up, if required). A stopped run does not hold. Throws Error if a goodput share is required of a
 /// result without goodput limits.
-SloVerdict judge(const SimulationResult& result, const SloRequirement& requirement = {});
+SloVerdict judge(const SimulationResult& result, const SloRequirement& requirement);
+
+/// With the requirement under which the result was judged first.
+SloVerdict judge(const SimulationResult& result);
 
 /// Says in words why it does not hold: "1 of 2 targets missed", "saturated, its latencies grow as
 /// long as the load lasts". Empty if it holds.
