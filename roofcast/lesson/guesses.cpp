@@ -82,31 +82,35 @@ LessonStep shape(const LessonFacts& facts) {
 }
 
 LessonStep grows(const LessonFacts& facts) {
-  return {.key = "grows",
-          .title = "Guess 2: what grows",
-          .text = {"Something must be larger in the last step than in the first."},
-          .ask = ask_choice("What grows from one step to the next?",
-                            {{"weights", "The weights of the model"},
-                             {"vocabulary", "The tokens from which the next one is chosen"},
-                             {"text", "The text that goes through the model"},
-                             {"layers", "The layers that a token passes"}},
-                            "text"),
-          .reveal = {
-              fmt::format("The text. The first step computes the {} tokens of the prompt, the last "
-                          "one {}: the prompt plus the {} found so far.",
-                          with_separators(facts.prompt),
-                          with_separators(facts.prompt + facts.generate - 1),
-                          counted(facts.generate - 1, "answer token")),
-              fmt::format("Added up over {} steps, {} tokens are computed. The finished text "
-                          "has {}.",
-                          with_separators(facts.generate),
-                          with_separators(facts.counts.naive_kv_computations),
-                          with_separators(facts.counts.cached_kv_computations)),
-              fmt::format("The weights, {} here, the layers and the {} tokens to choose from "
-                          "stay the same. (A GiB is 2^30 bytes, 1.07 billion; a MiB 2^20, 1.05 "
-                          "million.)",
-                          size_words(facts.weights),
-                          with_separators(facts.deployment.model.vocabulary))}};
+  return {
+      .key = "grows",
+      .title = "Guess 2: what grows",
+      .text = {"Something must be larger in the last step than in the first."},
+      .ask = ask_choice("What grows from one step to the next?",
+                        {{"weights", "The weights of the model"},
+                         {"vocabulary", "The tokens from which the next one is chosen"},
+                         {"text", "The text that goes through the model"},
+                         {"layers", "The layers that a token passes"}},
+                        "text"),
+      .reveal = {
+          fmt::format("The text. The first step computes the {} tokens of the prompt, the last "
+                      "one {}: the prompt plus the {} found so far.",
+                      with_separators(facts.prompt),
+                      with_separators(facts.prompt + facts.generate - 1),
+                      counted(facts.generate - 1, "answer token")),
+          fmt::format("Added up over {} steps, {} tokens are computed. The finished text "
+                      "has {}.",
+                      with_separators(facts.generate),
+                      with_separators(facts.counts.naive_kv_computations),
+                      with_separators(facts.counts.cached_kv_computations)),
+          fmt::format("The weights, {} here, the layers and the {} tokens to choose from "
+                      "stay the same. (A GiB is 2^30 bytes, 1.07 billion; a MiB 2^20, 1.05 "
+                      "million.{})",
+                      size_words(facts.weights), with_separators(facts.deployment.model.vocabulary),
+                      facts.read_per_step() < facts.weights
+                          ? fmt::format(" A step reads {}: of the input table it takes rows.",
+                                        size_words(facts.read_per_step()))
+                          : "")}};
 }
 
 /// Compares two steps of the loop without a cache: how much more they compute, and how much longer

@@ -120,9 +120,8 @@ std::string where_batches_end(const LessonFacts& facts) {
 /// What sharing does not help: the step as a whole may never be compute-bound.
 std::string whole_step(const LessonFacts& facts) {
   const std::string text =
-      "Keys and values are not shared: each text reads its own and does few FLOPs for each of "
-      "their "
-      "bytes, however many texts there are.";
+      "Keys and values are not shared: each text reads its own and does few FLOPs for each "
+      "of their bytes, however many texts there are.";
   if (!facts.compute_bound_step) {
     return text + " So here the step as a whole stays below the ridge point with any batch.";
   }
@@ -233,7 +232,7 @@ std::string why_narrow_prefill(const LessonFacts& facts, const LessonFormat& wid
   if (apart <= spread) {
     return fmt::format(
         "That is within the spread of the two estimates, ±{} and ±{}, so it says nothing about "
-        "which is faster; at other lengths it may be the other way round.",
+        "which is faster.",
         as_percent(narrow.prefill_uncertainty, 0), as_percent(wide.prefill_uncertainty, 0));
   }
   const Gpu& gpu = facts.deployment.gpu;
@@ -315,8 +314,8 @@ std::vector<std::string> format_sizes(const LessonFacts& facts, const LessonForm
                   ratio_words(wide.weights / narrow.weights), size_words(narrow.weights),
                   size_words(wide.weights)),
       fmt::format(
-          "Reading them takes at least {} instead of {}, and a decode step of one text does "
-          "little else.",
+          "At full bandwidth reading them takes {} instead of {}, and a decode step of one text "
+          "does little else.",
           least_time(narrow.weights), least_time(wide.weights)),
       fmt::format("The estimates are {} and {}. They rest on figures of different kinds, so their "
                   "ratio would say more about the figures than about the formats: it is not "

@@ -164,7 +164,7 @@ LessonStep slo(const LessonFacts& facts) {
            fmt::format("What is promised to users is the service level objective, SLO. "
                        "Requests with the same promise are an SLO class. Let the promise to "
                        "chat be: of 100 requests, 95 have their first token within {} and "
-                       "further tokens within {} each.",
+                       "further tokens within {} on average over the answer.",
                        duration(kChatFirstToken.value), duration(kChatFurtherToken.value)),
            fmt::format(
                "If all requests wait from the start, this deployment, that is model, machine and "
@@ -256,7 +256,7 @@ LessonStep busy(const LessonFacts& facts) {
     step.reveal.push_back(
         "The GPU utilisation that nvidia-smi prints is of this kind: the share of the time in "
         "which "
-        "any kernel runs.");
+        "any kernel, that is any program on the GPU, runs.");
   }
   return step;
 }
@@ -284,7 +284,8 @@ std::string_view work_of(LessonLimit limit) {
     case LessonLimit::memory:
       return "work that waits for memory";
     case LessonLimit::latency:
-      return "starting kernels and the program around them";
+      return "starting kernels, the small programs that it consists of, and the program around "
+             "them";
     case LessonLimit::communication:
       return "the exchange between GPUs";
     case LessonLimit::losses:
@@ -304,7 +305,8 @@ std::string gained(double share, std::string_view other) {
 /// Why the load serves fewer tokens than its decode steps alone would yield.
 std::string prompts_take_the_rest(const LessonFacts& facts) {
   const LessonLoad& most = facts.numbers.loads.back();
-  const double served = most.requests_per_s * to_double(facts.generate);
+  // Of the rate as it is printed, so that the product is what a reader gets.
+  const double served = std::round(most.requests_per_s * 100) / 100 * to_double(facts.generate);
   if (served > 0.9 * facts.full.tokens_per_s) return "";
   return fmt::format(
       "One after the other, such steps would yield {} tokens/s; served are {} x {} = {}. Prefill "
@@ -354,9 +356,10 @@ std::string what_helps(const LessonFacts& facts) {
 std::string as_courses_tell_it(const LessonFacts& facts) {
   constexpr double kArithmetic = 0.45, kBandwidth = 0.98;
   return fmt::format(
-      "Courses tell the case with {} of the arithmetic and {} of the bandwidth. On this {} that is "
-      "a step of {} / {} x {} = {} FLOPs for each byte: below the ridge point, so memory is the "
-      "limit, and it is full.",
+      "The case is often told with {} of the arithmetic and {} of the bandwidth, which is more "
+      "than "
+      "real steps reach. On this {} that is a step of {} / {} x {} = {} FLOPs for each byte: below "
+      "the ridge point, so memory is the limit, and it is full.",
       as_percent(kArithmetic, 0), as_percent(kBandwidth, 0), facts.machine(), kArithmetic,
       kBandwidth, fixed(facts.numbers.ridge.value, 1),
       fixed(kArithmetic / kBandwidth * facts.numbers.ridge.value, 1));
@@ -399,7 +402,8 @@ LessonStep night(const LessonFacts& facts) {
                  what_helps(facts),
                  fmt::format("Three numbers can be called utilisation: busy, {} here; arithmetic, "
                              "{}; bandwidth, {}. Only the one that belongs to the limit says how "
-                             "full the machine is. The first asks whether something runs, the "
+                             "full the machine is, and since no step reaches all of it, not all of "
+                             "the rest is free. The first asks whether something runs, the "
                              "others how much of the machine it uses.",
                              as_percent(most.busy_share, 0), as_percent(full.flop_share, 0),
                              as_percent(full.bandwidth_share, 0))}};
