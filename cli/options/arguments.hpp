@@ -36,7 +36,8 @@ struct Usage {
 
 /// Converts spellings of other tools: `--max_num_seqs` to `--max-num-seqs`, `-tp 2` and `--tp 2` to
 /// `--tensor-parallel-size 2`, `--isl` to `--input-len`, and `--no-x` to `--x=false` if `options`
-/// has x but not no-x. A switch takes the next argument as its value only if that is one (true, off
+/// has a switch x but not no-x; throws UsageError if x takes a value. A switch takes the next
+/// argument as its value only if that is one (true, off
 /// ...): `--enforce-eager s.json` becomes `--enforce-eager=true s.json`.
 std::vector<std::string> normalise(const std::vector<std::string>& arguments,
                                    const po::options_description& options);

@@ -5,9 +5,12 @@
 #include <algorithm>
 #include <cctype>
 #include <iterator>
+#include <mutex>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "base/error.hpp"
 #include "base/suggest.hpp"
@@ -167,6 +170,56 @@ Transformer load_entry(const EmbeddedText& text, const json& document,
 
 }  // namespace
 
+namespace {
+
+/// Entries are read when first asked for, once for the life of the program: a search, a server and
+/// the tests ask for the same models again and again. Thread-safe.
+class ReadEntries {
+ public:
+  const CatalogueEntry& entry(std::size_t index) {
+    const std::scoped_lock lock(mutex_);
+    return at(index).entry;
+  }
+
+  Transformer model(std::size_t index) {
+    const std::scoped_lock lock(mutex_);
+    Read& read = at(index);
+    if (!read.model) {
+      read.model = load_entry(embedded_models()[index], read.document, read.entry);
+    }
+    return *read.model;
+  }
+
+ private:
+  struct Read {
+    json document{};
+    CatalogueEntry entry{};
+    std::optional<Transformer> model{};
+  };
+
+  Read& at(std::size_t index) {
+    std::optional<Read>& read = read_[index];
+    if (!read) {
+      const EmbeddedText& text = embedded_models()[index];
+      json document = parse_json(std::string(text.text), file_of(text));
+      CatalogueEntry entry = read_entry(document, text);
+      read = Read{.document = std::move(document), .entry = std::move(entry)};
+    }
+    return *read;
+  }
+
+  std::mutex mutex_;
+  std::vector<std::optional<Read>> read_ =
+      std::vector<std::optional<Read>>(embedded_models().size());
+};
+
+ReadEntries& read_entries() {
+  static ReadEntries entries;
+  return entries;
+}
+
+}  // namespace
+
 Transformer load_catalogue_model(const std::string& name) {
   std::vector<std::string> known;
   if (letters_and_digits(name).empty()) fail_unknown(name, known);
@@ -174,12 +227,12 @@ Transformer load_catalogue_model(const std::string& name) {
   const std::string_view plain =
       quantised ? std::string_view(name).substr(0, name.size() - quantised->ending.size()) : name;
   std::optional<Transformer> derived;
-  for (const EmbeddedText& text : embedded_models()) {
-    const json document = parse_json(std::string(text.text), file_of(text));
-    const CatalogueEntry entry = read_entry(document, text);
+  ReadEntries& entries = read_entries();
+  for (std::size_t i = 0; i < embedded_models().size(); ++i) {
+    const CatalogueEntry& entry = entries.entry(i);
     known.push_back(entry.name);
-    if (is_called(entry, name)) return load_entry(text, document, entry);
-    if (!derived && is_published_as(entry, plain)) derived = load_entry(text, document, entry);
+    if (is_called(entry, name)) return entries.model(i);
+    if (!derived && is_published_as(entry, plain)) derived = entries.model(i);
   }
   if (!derived) fail_unknown(name, known);
   if (quantised) requantise(*derived, format_of(name, *quantised));

@@ -6,6 +6,8 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <memory>
+#include <mutex>
 #include <utility>
 
 #include "base/error.hpp"
@@ -92,6 +94,34 @@ std::vector<std::string> gpu_names() {
 
 namespace {
 
+/// Parsed when first asked for, once for the life of the program: a search, a server and the tests
+/// ask for the same profiles again and again. Thread-safe.
+class BuiltInProfiles {
+ public:
+  std::size_t size() const { return embedded_profiles().size(); }
+
+  const GpuProfile& at(std::size_t index) {
+    const std::scoped_lock lock(mutex_);
+    std::unique_ptr<const GpuProfile>& profile = parsed_[index];
+    if (!profile) {
+      const EmbeddedText& text = embedded_profiles()[index];
+      profile = std::make_unique<const GpuProfile>(
+          parse_profile(std::string(text.text), fmt::format("{}.json (built in)", text.name)));
+    }
+    return *profile;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<const GpuProfile>> parsed_ =
+      std::vector<std::unique_ptr<const GpuProfile>>(embedded_profiles().size());
+};
+
+BuiltInProfiles& built_in_profiles() {
+  static BuiltInProfiles profiles;
+  return profiles;
+}
+
 /// "H100" of "2xH100", "8 x H100", "H100:8" and "H100 x8"; empty if nothing is counted.
 std::string without_count(std::string_view gpu) {
   const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
@@ -120,12 +150,11 @@ GpuProfile load_gpu(const std::string& gpu) {
   if (is_profile_path(gpu)) return load_file(gpu);
   const std::string key = gpu_name_key(gpu);
   std::vector<Gpu> gpus;
-  for (const EmbeddedText& profile : embedded_profiles()) {
-    const std::string text{profile.text};
-    const std::string where = fmt::format("{}.json (built in)", profile.name);
-    GpuProfile parsed = parse_profile(text, where);
-    if (answers_to(parsed.gpu, key)) return parsed;
-    gpus.push_back(std::move(parsed.gpu));
+  BuiltInProfiles& built_in = built_in_profiles();
+  for (std::size_t i = 0; i < built_in.size(); ++i) {
+    const GpuProfile& profile = built_in.at(i);
+    if (answers_to(profile.gpu, key)) return profile;
+    gpus.push_back(profile.gpu);
   }
   if (const std::string counted = without_count(gpu); !counted.empty()) {
     throw Error(

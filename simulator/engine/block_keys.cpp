@@ -17,11 +17,21 @@ constexpr std::uint64_t kPrivateBlock = std::uint64_t{1} << 63;
 std::vector<BlockKey> block_keys(std::span<const ContentSpan> contents, std::int64_t block_tokens,
                                  std::int32_t adapter) {
   std::vector<BlockKey> keys;
+  extend_block_keys(keys, contents, block_tokens, adapter);
+  return keys;
+}
+
+void extend_block_keys(std::vector<BlockKey>& keys, std::span<const ContentSpan> contents,
+                       std::int64_t block_tokens, std::int32_t adapter) {
   // Running hash of the block being filled, and through it of all blocks before.
-  BlockKey block = hash_mix(0, static_cast<std::uint64_t>(adapter) + 1);
-  std::int64_t filled = 0;  // tokens of the block so far
+  BlockKey block =
+      keys.empty() ? hash_mix(0, static_cast<std::uint64_t>(adapter) + 1) : keys.back();
+  std::int64_t known = std::ssize(keys) * block_tokens;  // tokens of known blocks still to pass
+  std::int64_t filled = 0;                               // tokens of the block so far
   for (const ContentSpan& span : contents) {
-    for (std::int64_t at = 0; at < span.tokens;) {
+    const std::int64_t passed = std::min(known, span.tokens);
+    known -= passed;
+    for (std::int64_t at = passed; at < span.tokens;) {
       const std::int64_t piece = std::min(block_tokens - filled, span.tokens - at);
       // The part of the span that falls into this block: its start and length.
       block = hash_mix(hash_mix(block, span.content), static_cast<std::uint64_t>(at));
@@ -33,7 +43,6 @@ std::vector<BlockKey> block_keys(std::span<const ContentSpan> contents, std::int
       filled = 0;
     }
   }
-  return keys;
 }
 
 std::vector<BlockKey> own_block_keys(std::span<const ContentSpan> contents, std::int64_t tokens,

@@ -18,6 +18,11 @@ using BlockKey = std::uint64_t;
 std::vector<BlockKey> block_keys(std::span<const ContentSpan> contents, std::int64_t block_tokens,
                                  std::int32_t adapter);
 
+/// Lengthens `keys`, those of the first full blocks of `contents`, to all full blocks that it
+/// covers. A key stands for all blocks before it, so only the new ones are computed.
+void extend_block_keys(std::vector<BlockKey>& keys, std::span<const ContentSpan> contents,
+                       std::int64_t block_tokens, std::int32_t adapter);
+
 /// Keys for a sequence that starts with `contents` and continues, up to `tokens` tokens, with
 /// content that only the request `owner` has.
 std::vector<BlockKey> own_block_keys(std::span<const ContentSpan> contents, std::int64_t tokens,

@@ -46,7 +46,7 @@ PrefixHit find_prefix(EngineState& state, RequestId id) {
     // Host memory also keeps unshared blocks, for this request itself after a preemption.
     request.keys = own_block_keys(contents, request.tokens(), block, request.adapter, id);
   } else if (request.keys.empty() && !contents.empty()) {
-    request.keys = block_keys(contents, block, request.adapter);
+    request.keys = state.requests.prompt_keys(id, block);
   }
   if (request.keys.empty()) return {};
   PrefixHit hit;
@@ -113,7 +113,10 @@ std::optional<BlockKey> share_generated_blocks(EngineState& state, RequestId id)
   if (!caches_prefixes(state) || !continues_contents(state, id)) return std::nullopt;
   RequestState& request = state[id];
   const std::int64_t block = state.blocks.shareable_tokens();
-  const auto keys = block_keys(shared_contents(state, id), block, request.adapter);
+  // The prompt's own are known since its prefix was looked up.
+  const auto known = leading(request.keys, request.input_tokens / block);
+  std::vector<BlockKey> keys(known.begin(), known.end());
+  extend_block_keys(keys, shared_contents(state, id), block, request.adapter);
   const auto full = leading(keys, request.computed / block);
   state.blocks.name(request.kv, full);
   if (full.empty()) return std::nullopt;
@@ -125,7 +128,7 @@ std::int64_t cached_prompt_tokens(const EngineState& state, RequestId id) {
   if (!caches_prefixes(state) || contents.empty()) return 0;
   const Request& request = state.requests.record(id).request;
   const std::int64_t block = state.blocks.shareable_tokens();
-  const auto keys = block_keys(contents, block, request.adapter);
+  const auto& keys = state.requests.prompt_keys(id, block);
   const std::int64_t found =
       state.blocks.find(leading(keys, (request.input_tokens - 1) / block)).blocks;
   if (!state.blocks.checkpoints()) return found * block;

@@ -35,4 +35,13 @@ void RequestTable::leave(RequestId id) {
   slot = kNone;
 }
 
+const std::vector<BlockKey>& RequestTable::prompt_keys(RequestId id, std::int64_t block_tokens) {
+  if (last_prompt_.id == id && last_prompt_.block_tokens == block_tokens) return last_prompt_.keys;
+  last_prompt_.id = id;
+  last_prompt_.block_tokens = block_tokens;
+  last_prompt_.keys.clear();
+  extend_block_keys(last_prompt_.keys, contents(id), block_tokens, record(id).request.adapter);
+  return last_prompt_.keys;
+}
+
 }  // namespace roofcast

@@ -76,6 +76,10 @@ class RequestTable {
     return contents_.subspan(request.contents_begin, request.contents_count);
   }
 
+  /// Keys of the full blocks of the prompt's contents, until those of another request are asked
+  /// for: a router asks every replica for the same prompt, and then one of them looks it up.
+  const std::vector<BlockKey>& prompt_keys(RequestId id, std::int64_t block_tokens);
+
  private:
   static constexpr std::int32_t kNone = -1;
 
@@ -90,6 +94,11 @@ class RequestTable {
   bool any_adapters_ = false;
   std::vector<RequestState> states_;
   std::vector<std::int32_t> vacant_;
+  struct {
+    RequestId id = kNoRequest;
+    std::int64_t block_tokens = 0;
+    std::vector<BlockKey> keys{};
+  } last_prompt_;
 };
 
 }  // namespace roofcast

@@ -30,8 +30,8 @@ Scenario random_scenario(std::mt19937_64& random, bool sessions) {
   scenario.seed = random();
   SyntheticWorkload load;
   load.input = fixed_length(static_cast<std::int64_t>(between(100, 1500)));
-  load.output = fixed_length(static_cast<std::int64_t>(between(20, 200)));
-  load.request_rate = between(2, 60);
+  load.output = fixed_length(static_cast<std::int64_t>(between(8, 48)));
+  load.request_rate = between(2, 90);
   const double kind = between(0, 1);
   if (sessions && kind < 0.2) {
     load.sessions = Sessions{.turns = fixed_length(3)};
