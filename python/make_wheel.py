@@ -95,6 +95,8 @@ def stage(build, folder):
         owner, text = licence_of(path)
         if text.exists():
             shutil.copyfile(text, licences / f"{owner}.txt")
+    # Headers that are compiled in: the BSD licence asks for its text beside the binary.
+    shutil.copyfile("/usr/share/doc/pybind11-dev/copyright", licences / "pybind11-dev.txt")
     root = Path(__file__).resolve().parent.parent
     shutil.copyfile(root / "LICENSE", licences / "LICENSE")
     shutil.copyfile(root / "cmake" / "package" / "copyright", licences / "embedded.txt")
