@@ -68,6 +68,8 @@ def _arguments(name, given):
             value = _varied(value)
         arguments[key] = _value(value)
     for key, value in arguments.items():
+        if value == [] and key == _POSITIONAL.get(name):
+            raise UsageError(f"{name}: {key} is empty; expected at least one")
         for one in value if isinstance(value, list) else [value]:
             if isinstance(one, float) and not _math.isfinite(one):
                 raise UsageError(f"{name}: {key} is {one}; expected a finite number")

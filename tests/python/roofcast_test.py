@@ -137,6 +137,10 @@ class Mistakes(unittest.TestCase):
         with self.assertRaisesRegex(roofcast.UsageError, "^simulate: scenario: .*JSON"):
             roofcast.simulate({"model": "llama-3.1-8b", "workload": {"request_rate": float("nan")}})
 
+    def test_of_nothing_to_compare_are_told(self):
+        with self.assertRaisesRegex(roofcast.UsageError, "^validate: file is empty; expected at least one$"):
+            roofcast.validate([])
+
     def test_in_types_name_the_argument(self):
         with self.assertRaisesRegex(roofcast.UsageError, "max_num_seqs"):
             roofcast.memory(model="llama-3.1-8b", gpu="h100", max_num_seqs=[1])
