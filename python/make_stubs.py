@@ -33,7 +33,6 @@ class Answer(Record):
     def yes(self) -> bool: ...
     def svg(self) -> str: ...
     def to_pandas(self) -> Any: ...
-    def requests(self) -> Any: ...
     def _repr_html_(self) -> str: ...
 '''
 
@@ -80,6 +79,8 @@ class Stubs:
             kind = f"Optional[{kind}]" if key in optional else kind
             lines += ["    @property", f"    def {key}(self) -> {kind}:", f'        """{text} """']
         body = "\n".join(lines) or "    ..."
+        if name == "SimulationAnswer":
+            body += "\n    def requests(self) -> Any: ..."
         self.classes.append(f"class {name}({base}):\n{body}\n")
 
     def answer(self, question):

@@ -95,13 +95,26 @@ def stage(build, folder):
         owner, text = licence_of(path)
         if text.exists():
             shutil.copyfile(text, licences / f"{owner}.txt")
+    # Headers that are compiled in: the BSD licence asks for its text beside the binary.
+    shutil.copyfile("/usr/share/doc/pybind11-dev/copyright", licences / "pybind11-dev.txt")
     root = Path(__file__).resolve().parent.parent
     shutil.copyfile(root / "LICENSE", licences / "LICENSE")
     shutil.copyfile(root / "cmake" / "package" / "copyright", licences / "embedded.txt")
     return [module, *(package / "libs").iterdir()]
 
 
+def check_python(build):
+    """The tag is of the Python that runs this: pybind11 refuses a module that was built for another."""
+    asked = subprocess.run([sys.executable, "-c", "import roofcast._native"], capture_output=True, text=True,
+                           env={**os.environ, "PYTHONPATH": str(build / "python"), "PYTHONDONTWRITEBYTECODE": "1"})
+    if asked.returncode != 0:
+        why = (asked.stderr.strip().splitlines() or ["no message"])[-1]
+        raise SystemExit(f"make_wheel: {sys.executable} cannot import the module of {build}: {why}")
+
+
 def make_wheel(build, out):
+    build = build.resolve()
+    check_python(build)
     version = re.search(r'"(\d[^"]*)"', (build / "generated/base/version.hpp").read_text())[1]
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)

@@ -13,6 +13,7 @@ as attributes.
 import inspect as _inspect
 import json as _json
 import keyword as _keyword
+import math as _math
 import os as _os
 
 from . import _native
@@ -34,6 +35,12 @@ def _value(value):
     return value
 
 
+def _word(value):
+    """A value as the command line has it: True is "true"."""
+    value = _value(value)
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
 def _varied(value):
     """{"gpu": ["l40s", "h200"]} as `--vary` and `--search` write it."""
     if not isinstance(value, dict):
@@ -41,7 +48,7 @@ def _varied(value):
     texts = []
     for key, values in value.items():
         several = isinstance(values, (list, tuple, set, frozenset, range))
-        listed = ",".join(str(_value(one)) for one in values) if several else str(_value(values))
+        listed = ",".join(map(_word, values)) if several else _word(values)
         texts.append(f"{key}={listed}")
     return texts
 
@@ -53,13 +60,22 @@ def _arguments(name, given):
         if value is None:
             continue
         if key == "scenario" and isinstance(value, dict):
-            value = _json.dumps(value)
+            try:
+                value = _json.dumps(value, allow_nan=False)
+            except (TypeError, ValueError) as error:
+                raise UsageError(f"{name}: scenario: {error}") from None
         elif isinstance(value, dict):
             value = _varied(value)
         arguments[key] = _value(value)
+    for key, value in arguments.items():
+        if value == [] and key == _POSITIONAL.get(name):
+            raise UsageError(f"{name}: {key} is empty; expected at least one")
+        for one in value if isinstance(value, list) else [value]:
+            if isinstance(one, float) and not _math.isfinite(one):
+                raise UsageError(f"{name}: {key} is {one}; expected a finite number")
     try:
-        return _json.dumps(arguments)
-    except TypeError as error:
+        return _json.dumps(arguments, allow_nan=False)
+    except (TypeError, ValueError) as error:
         raise UsageError(f"{name}: {error}; expected numbers, strings, booleans or lists") from None
 
 

@@ -152,22 +152,6 @@ class Answer(Record):
                      if isinstance(one, dict) and "p95" in one}
         return _frame_of(pandas, latencies) if latencies else pandas.json_normalize([self._values])
 
-    def requests(self):
-        """Of a simulation: one row per request as a pandas.DataFrame."""
-        import pandas
-
-        if not self._native.has_requests:
-            raise AttributeError(f"{type(self).__name__} has no requests: only simulate() has")
-        folder = tempfile.mkdtemp(prefix="roofcast-")
-        path = os.path.join(folder, "requests.csv")
-        try:
-            self._native.write_requests(path)
-            return pandas.read_csv(path)
-        finally:
-            if os.path.exists(path):
-                os.remove(path)
-            os.rmdir(folder)
-
     def __reduce__(self):
         raise TypeError(f"{type(self).__name__} cannot be pickled; pickle its to_dict()")
 
@@ -190,4 +174,23 @@ def answer_class(name):
     return _CLASSES[name]
 
 
+class SimulationAnswer(Answer):
+    __doc__ = Answer.__doc__
+
+    def requests(self):
+        """One row per request as a pandas.DataFrame."""
+        import pandas
+
+        folder = tempfile.mkdtemp(prefix="roofcast-")
+        path = os.path.join(folder, "requests.csv")
+        try:
+            self._native.write_requests(path)
+            return pandas.read_csv(path)
+        finally:
+            if os.path.exists(path):
+                os.remove(path)
+            os.rmdir(folder)
+
+
 _CLASSES = {name: type(name, (Answer,), {"__doc__": Answer.__doc__}) for name in _ROWS}
+_CLASSES["SimulationAnswer"] = SimulationAnswer

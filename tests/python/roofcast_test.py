@@ -129,6 +129,18 @@ class Mistakes(unittest.TestCase):
         with self.assertRaises(roofcast.RoofcastError):
             roofcast.memory(model="no-such-model", gpu="h100")
 
+    def test_of_numbers_that_are_not_finite_name_the_argument(self):
+        for wrong in (float("inf"), float("-inf"), float("nan")):
+            with self.assertRaisesRegex(roofcast.UsageError,
+                                        f"^simulate: request_rate is {wrong}; expected a finite number$"):
+                roofcast.simulate(**{**LOAD, "request_rate": wrong})
+        with self.assertRaisesRegex(roofcast.UsageError, "^simulate: scenario: .*JSON"):
+            roofcast.simulate({"model": "llama-3.1-8b", "workload": {"request_rate": float("nan")}})
+
+    def test_of_nothing_to_compare_are_told(self):
+        with self.assertRaisesRegex(roofcast.UsageError, "^validate: file is empty; expected at least one$"):
+            roofcast.validate([])
+
     def test_in_types_name_the_argument(self):
         with self.assertRaisesRegex(roofcast.UsageError, "max_num_seqs"):
             roofcast.memory(model="llama-3.1-8b", gpu="h100", max_num_seqs=[1])
@@ -160,7 +172,7 @@ class Tables(unittest.TestCase):
         simulation = roofcast.simulate(**LOAD)
         requests = simulation.requests()
         self.assertEqual(len(requests), LOAD["num_prompts"])
-        with self.assertRaisesRegex(AttributeError, "only simulate"):
+        with self.assertRaisesRegex(AttributeError, "no field 'requests'"):
             roofcast.memory(model="llama-3.1-8b", gpu="h100").requests()
 
 
