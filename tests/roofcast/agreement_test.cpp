@@ -9,7 +9,6 @@
 #include "roofcast/plan.hpp"
 #include "roofcast/simulate.hpp"
 #include "roofcast/what_if.hpp"
-#include "tests/support/trials.hpp"
 
 namespace roofcast::test {
 namespace {
@@ -91,7 +90,7 @@ bool contradict(Verdict a, Verdict b) {
   return a != Verdict::undecided && b != Verdict::undecided && a != b;
 }
 
-constexpr int kLoads = kSanitised ? 2 : 6;
+constexpr int kLoads = 6;
 
 /// ROOFCAST_AGREEMENT_LOADS: more loads than a test has time for, and sessions among them.
 int number_of_loads() {
