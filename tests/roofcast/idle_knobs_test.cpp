@@ -50,12 +50,12 @@ std::vector<KnobValue> values_of(const EngineKnob& knob) {
   return values;
 }
 
-/// Overrides that switch on what the knob belongs to.
-EngineOverrides feature_of(const EngineKnob& knob) {
+/// Overrides that switch on what the knob belongs to, if it belongs to something.
+std::optional<EngineOverrides> feature_of(const EngineKnob& knob) {
   const std::string_view key = knob.key;
-  if (key == "enable_eplb") return {.expert_power_law = 1.2};
-  if (!key.starts_with("batch_wait")) return {};
-  return {.batch_wait_timeout_iters = 20, .batch_wait_max_tokens_ratio = 0.5};
+  if (key == "enable_eplb") return EngineOverrides{.expert_power_law = 1.2};
+  if (!key.starts_with("batch_wait")) return std::nullopt;
+  return EngineOverrides{.batch_wait_timeout_iters = 20, .batch_wait_max_tokens_ratio = 0.5};
 }
 
 Json without_inputs(Json answer) {
@@ -109,8 +109,12 @@ std::optional<Json> answered(KnobUse use, const EngineOverrides& given,
 /// What the values of a knob do in a place.
 enum class Effect { acts, none, refused };
 
-Effect effect_of(const EngineKnob& knob, KnobUse use, const DeploymentOptions& place) {
-  const auto base = answered(use, {}, place);
+/// `plain` is the place's answer without any knob.
+Effect effect_of(const EngineKnob& knob, KnobUse use, DeploymentOptions place,
+                 const std::optional<Json>& plain) {
+  const std::optional<EngineOverrides> feature = feature_of(knob);
+  if (feature) place.overrides = *feature;
+  const auto base = feature ? answered(use, {}, place) : plain;
   if (!base) return Effect::refused;  // the engine lacks what the knob belongs to
   Effect effect = Effect::refused;
   for (const KnobValue& value : values_of(knob)) {
@@ -129,13 +133,12 @@ TEST(IdleKnobs, EveryKnobActsOrIsRefused) {
   int refused = 0;
   for (const KnobUse use : {KnobUse::memory, KnobUse::steps}) {
     for (const Place& place : places()) {
+      const auto plain = answered(use, {}, place.options);
       for (const EngineKnob& knob : engine_knobs()) {
         if (knob.group == KnobGroup::features) continue;  // no flags of these questions
         // Decides which lengths are refused, and whether the engine starts at all.
         if (std::string_view(knob.key) == "max_model_len") continue;
-        DeploymentOptions options = place.options;
-        options.overrides = feature_of(knob);
-        const Effect effect = effect_of(knob, use, options);
+        const Effect effect = effect_of(knob, use, place.options, plain);
         EXPECT_NE(effect, Effect::none)
             << (use == KnobUse::memory ? "memory, " : "steps, ") << place.name << ": " << knob.key;
         acting += effect == Effect::acts ? 1 : 0;
