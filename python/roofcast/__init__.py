@@ -66,6 +66,8 @@ def _arguments(name, given):
                 raise UsageError(f"{name}: scenario: {error}") from None
         elif isinstance(value, dict):
             value = _varied(value)
+        if value == _math.inf:
+            value = "inf"  # of request_rate: all at once, as on the command line
         arguments[key] = _value(value)
     for key, value in arguments.items():
         if value == [] and key == _POSITIONAL.get(name):

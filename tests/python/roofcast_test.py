@@ -130,12 +130,18 @@ class Mistakes(unittest.TestCase):
             roofcast.memory(model="no-such-model", gpu="h100")
 
     def test_of_numbers_that_are_not_finite_name_the_argument(self):
-        for wrong in (float("inf"), float("-inf"), float("nan")):
+        for wrong in (float("-inf"), float("nan")):
             with self.assertRaisesRegex(roofcast.UsageError,
                                         f"^simulate: request_rate is {wrong}; expected a finite number$"):
                 roofcast.simulate(**{**LOAD, "request_rate": wrong})
         with self.assertRaisesRegex(roofcast.UsageError, "^simulate: scenario: .*JSON"):
             roofcast.simulate({"model": "llama-3.1-8b", "workload": {"request_rate": float("nan")}})
+
+    def test_an_infinite_rate_is_all_at_once_and_no_other_number_may_be_infinite(self):
+        answer = roofcast.simulate(**{**LOAD, "request_rate": float("inf")})
+        self.assertIn("all at once", answer["workload"]["description"])
+        with self.assertRaisesRegex(roofcast.UsageError, "'inf' is not"):
+            roofcast.simulate(**{**LOAD, "num_prompts": float("inf")})
 
     def test_of_nothing_to_compare_are_told(self):
         with self.assertRaisesRegex(roofcast.UsageError, "^validate: file is empty; expected at least one$"):

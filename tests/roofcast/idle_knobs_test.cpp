@@ -14,7 +14,6 @@
 #include "planner/flags/idle_flags.hpp"
 #include "roofcast/estimate.hpp"
 #include "roofcast/memory.hpp"
-#include "tests/support/trials.hpp"
 
 namespace roofcast::test {
 namespace {
@@ -93,11 +92,7 @@ std::vector<Place> places() {
   add("qwen3-30b-a3b", {.tensor = 2, .data = 2, .expert_parallel = true});
   add("gpt-oss-20b", {});
   add("qwen3.5-4b", {});
-  if (!kSanitised) return list;
-  // One engine of each model: all of them take minutes there, and run no code that these do not.
-  std::vector<Place> some;
-  for (std::size_t i = 0; i < list.size(); i += 7) some.push_back(list[i]);
-  return some;
+  return list;
 }
 
 /// Nullopt if it is refused. `given`: the knobs that are flags.
@@ -114,9 +109,12 @@ std::optional<Json> answered(KnobUse use, const EngineOverrides& given,
 /// What the values of a knob do in a place.
 enum class Effect { acts, none, refused };
 
-/// `base`: the answer without the knob.
-Effect effect_of(const EngineKnob& knob, KnobUse use, const DeploymentOptions& place,
-                 const std::optional<Json>& base) {
+/// `plain` is the place's answer without any knob.
+Effect effect_of(const EngineKnob& knob, KnobUse use, DeploymentOptions place,
+                 const std::optional<Json>& plain) {
+  const std::optional<EngineOverrides> feature = feature_of(knob);
+  if (feature) place.overrides = *feature;
+  const auto base = feature ? answered(use, {}, place) : plain;
   if (!base) return Effect::refused;  // the engine lacks what the knob belongs to
   Effect effect = Effect::refused;
   for (const KnobValue& value : values_of(knob)) {
@@ -140,11 +138,7 @@ TEST(IdleKnobs, EveryKnobActsOrIsRefused) {
         if (knob.group == KnobGroup::features) continue;  // no flags of these questions
         // Decides which lengths are refused, and whether the engine starts at all.
         if (std::string_view(knob.key) == "max_model_len") continue;
-        DeploymentOptions options = place.options;
-        const auto feature = feature_of(knob);
-        if (feature) options.overrides = *feature;
-        const Effect effect =
-            effect_of(knob, use, options, feature ? answered(use, {}, options) : plain);
+        const Effect effect = effect_of(knob, use, place.options, plain);
         EXPECT_NE(effect, Effect::none)
             << (use == KnobUse::memory ? "memory, " : "steps, ") << place.name << ": " << knob.key;
         acting += effect == Effect::acts ? 1 : 0;
@@ -152,9 +146,8 @@ TEST(IdleKnobs, EveryKnobActsOrIsRefused) {
       }
     }
   }
-  const int places_tried = static_cast<int>(places().size());
-  EXPECT_GT(acting, 8 * places_tried);
-  EXPECT_GT(refused, 8 * places_tried);
+  EXPECT_GT(acting, 200);
+  EXPECT_GT(refused, 200);
 }
 
 }  // namespace
