@@ -66,7 +66,7 @@ def _arguments(name, given):
                 raise UsageError(f"{name}: scenario: {error}") from None
         elif isinstance(value, dict):
             value = _varied(value)
-        if value == _math.inf:
+        if isinstance(value, float) and value == _math.inf:
             value = "inf"  # of request_rate: all at once, as on the command line
         arguments[key] = _value(value)
     for key, value in arguments.items():
