@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/error.hpp"
 #include "base/io/output_file.hpp"
 #include "base/numbers.hpp"
 #include "base/wording.hpp"
@@ -68,6 +69,10 @@ int run_simulate(CommandContext& context) {
   const auto common = parse(context, simulate_usage(options));
   if (!common) return kExitDone;
 
+  if (options.keep_requests && !options.store) {
+    throw UsageError(
+        "--keep-requests stores requests, and --no-store stores nothing: give one of them");
+  }
   const EngineOverrides given = options.deployment.overrides;
   take_from_command(options.deployment, options.from_command, context.err);
   const Scenario scenario = simulate_scenario(options);

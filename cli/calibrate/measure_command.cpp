@@ -94,6 +94,10 @@ void apply_textbook(std::int64_t batch, const WorkloadOptions& given, Scenario& 
 }
 
 MeasureQuestion question_of(const MeasureOptions& options) {
+  if (options.keep_requests && !options.store) {
+    throw UsageError(
+        "--keep-requests stores requests, and --no-store stores nothing: give one of them");
+  }
   if (options.deployment.model.empty()) {
     throw UsageError("--model is missing (a name such as gpt2; roofcast models)");
   }
