@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <string_view>
 #include <system_error>
 #include <utility>
 
@@ -132,6 +133,15 @@ void write_jsonl_row(std::ostream& out, std::size_t index, const RequestRecord& 
       << "\"}\n";
 }
 
+/// ", SLO met"; empty without an SLO.
+std::string_view slo_text(const SimulationResult& result) {
+  if (result.slo.empty()) return "";
+  const SloVerdict verdict = judge(result);
+  if (verdict.holds) return ", SLO met";
+  return !verdict.undecided.empty() && verdict.binding == verdict.undecided ? ", SLO undecided"
+                                                                            : ", SLO missed";
+}
+
 }  // namespace
 
 Scenario with_absolute_paths(Scenario scenario) {
@@ -199,9 +209,7 @@ Run simulation_row(const SimulationRun& run, const std::string& command_line, bo
       .summary = fmt::format("{} requests, {} req/s, TTFT p95 {}, TPOT p95 {}{}",
                              with_separators(result.completed), fixed(result.request_rate_per_s, 2),
                              as_time(Seconds{result.ttft.p95}), as_time(Seconds{result.tpot.p95}),
-                             result.slo.empty()    ? ""
-                             : judge(result).holds ? ", SLO met"
-                                                   : ", SLO missed")};
+                             slo_text(result))};
   row.metrics = simulation_metrics(run);
   if (keep_requests) row.requests = request_rows(run);
   return row;

@@ -7,6 +7,7 @@
 
 #include "base/error.hpp"
 #include "simulator/io/scenario_workload.hpp"
+#include "simulator/results/figures.hpp"
 
 namespace roofcast::test {
 namespace {
@@ -43,6 +44,28 @@ void expect_to_read_back(const SimulationAnswer& answer) {
   EXPECT_EQ(is_yes(read), is_yes(answer));
   EXPECT_EQ(read.stopped, answer.stopped);
   EXPECT_EQ(read.load.unfinished, answer.load.unfinished);
+}
+
+/// The SLO of a result as the store keeps it: 1 or 0.
+std::optional<double> stored_slo(const SimulationResult& result) {
+  for (const ScalarFigure& figure : scalar_figures()) {
+    if (std::string_view(figure.name) == "slo_met") return figure.value(result);
+  }
+  return std::nullopt;
+}
+
+TEST(Simulate, WhatIsUndecidedIsNotMetInTheStoreEither) {
+  SimulationQuestion question{.scenario = chat_at_ten(), .free_length = true, .max_requests = 60};
+  question.scenario.slo.targets.resize(1);  // TTFT, met by far: but 60 requests prove nothing
+  const SimulationOutcome outcome = simulate_in_steps(question);
+  ASSERT_TRUE(outcome.answer.slo.undecided);
+  EXPECT_EQ(outcome.answer.slo.met, false);
+  EXPECT_EQ(stored_slo(outcome.run.result), 0);
+  // A load whose requests are given is judged by them.
+  question.free_length = false;
+  const SimulationOutcome given = simulate_in_steps(question);
+  EXPECT_EQ(given.answer.slo.met, true);
+  EXPECT_EQ(stored_slo(given.run.result), 1);
 }
 
 TEST(Simulate, IntervalsAndProbabilityAreTheQuestions) {
