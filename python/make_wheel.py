@@ -96,7 +96,10 @@ def stage(build, folder):
         if text.exists():
             shutil.copyfile(text, licences / f"{owner}.txt")
     # Headers that are compiled in: the BSD licence asks for its text beside the binary.
-    shutil.copyfile("/usr/share/doc/pybind11-dev/copyright", licences / "pybind11-dev.txt")
+    pybind11 = Path("/usr/share/doc/pybind11-dev/copyright")
+    if not pybind11.exists():
+        raise SystemExit("make_wheel: pybind11's licence is not in /usr/share/doc/pybind11-dev: install pybind11-dev")
+    shutil.copyfile(pybind11, licences / "pybind11-dev.txt")
     root = Path(__file__).resolve().parent.parent
     shutil.copyfile(root / "LICENSE", licences / "LICENSE")
     shutil.copyfile(root / "cmake" / "package" / "copyright", licences / "embedded.txt")

@@ -255,8 +255,6 @@ PYBIND11_MODULE(_native, module) {
       .def("text", [](const NamedAnswer& answer) { return text_with_json_keys(answer.document); })
       .def("sections", [](const NamedAnswer& answer) { return text_of(sections_json(answer)); })
       .def("svg", svg, py::arg("title"))
-      .def_property_readonly("has_requests",
-                             [](const NamedAnswer& answer) { return bool(answer.write_requests); })
       .def("write_requests", [](const NamedAnswer& answer, const std::string& path) {
         const py::gil_scoped_release released;
         answer.write_requests(path);

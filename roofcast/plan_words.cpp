@@ -39,7 +39,7 @@ std::string prospects_of(const RankedPlan& one) {
 }
 
 std::string as_predicted(const RankedPlan& one) {
-  return fmt::format("As predicted, without that probability, {} is enough: {}; {}.", one.title,
+  return fmt::format("On the prediction alone, {} would be enough: {}; {}.", one.title,
                      price_of(one), prospects_of(one));
 }
 
@@ -89,7 +89,7 @@ std::vector<std::string> plan_sentences(const PlanAnswer& answer) {
   if (answer.point_estimate) lines.push_back(as_predicted(*answer.point_estimate));
   if (const auto& least = answer.inputs.min_probability) {
     lines.push_back(fmt::format(
-        "Asked for is a probability of at least {}, given the uncertainty of step times, host work "
+        "Required probability: at least {}, given the uncertainty of step times, host work "
         "per request and KV capacity.",
         as_probability(*least)));
   }

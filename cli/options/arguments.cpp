@@ -29,12 +29,16 @@ std::vector<std::string> option_names(const po::options_description& options) {
 }
 
 /// "--no-x" for a switch x that has no "off" spelling of its own. Throws UsageError if x takes a
-/// value: "false" would be read as one, such as the name of a file.
+/// value ("false" would be read as one, such as the name of a file) or can only be switched on.
 bool is_negation(const std::string& name, const po::options_description& options) {
   if (!name.starts_with("--no-")) return false;
   if (options.find_nothrow(name.substr(2), false) != nullptr) return false;
   const auto* option = options.find_nothrow(name.substr(5), false);
   if (option == nullptr) return false;
+  if (option->semantic()->max_tokens() == 0) {
+    throw UsageError(fmt::format(
+        "unknown option '{}': --{} is off unless it is given; leave it out", name, name.substr(5)));
+  }
   if (option->semantic()->min_tokens() == 0) return true;
   throw UsageError(
       fmt::format("unknown option '{}': --{} takes a value and is no switch; leave it "

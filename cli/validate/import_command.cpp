@@ -73,6 +73,10 @@ int run_import(CommandContext& context) {
   const auto common = parse(context, import_usage(options));
   if (!common) return kExitDone;
   if (options.question.paths.empty()) throw UsageError("runs import needs a file or a folder");
+  if (options.keep_requests && !options.store) {
+    throw UsageError(
+        "--keep-requests stores requests, and --no-store stores nothing: give one of them");
+  }
   check_format(options.question.options.format);
   ImportAnswer answer = import_runs(options.question);
   for (const std::string& problem : answer.problems)

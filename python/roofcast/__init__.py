@@ -63,12 +63,13 @@ def _arguments(name, given):
             try:
                 value = _json.dumps(value, allow_nan=False)
             except (TypeError, ValueError) as error:
-                raise UsageError(f"{name}: scenario: {error}") from None
+                raise UsageError(f"{name}: scenario: {error} (an infinite rate is \"inf\")") from None
         elif isinstance(value, dict):
             value = _varied(value)
+        value = _value(value)
         if isinstance(value, float) and value == _math.inf:
             value = "inf"  # of request_rate: all at once, as on the command line
-        arguments[key] = _value(value)
+        arguments[key] = value
     for key, value in arguments.items():
         if value == [] and key == _POSITIONAL.get(name):
             raise UsageError(f"{name}: {key} is empty; expected at least one")

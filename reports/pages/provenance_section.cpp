@@ -64,9 +64,7 @@ std::vector<std::string> confidence_lines(const SimulationRun& run,
   }
   std::vector<std::string> lines{
       fmt::format("With this uncertainty, the SLO is met with probability {}.",
-                  confidence->probability > 0.999   ? "over 0.999"
-                  : confidence->probability < 0.001 ? "under 0.001"
-                                                    : fixed(confidence->probability, 3))};
+                  as_probability(confidence->probability))};
   for (const Cause& cause : confidence->causes) {
     if (!cause.flips_at) continue;
     lines.push_back(fmt::format("{}: {:+.1f} standard deviations alone would reverse the verdict.",

@@ -81,7 +81,11 @@ Replay replayed(const Run& stored, const ReportEffort& effort) {
   }
   run_simulation(run, effort.progress);
   if (run.result.stopped) throw_interrupted();
+  if (effort.progress) run.stopped = [&effort] { return !effort.progress(0, 1); };
   settled_verdict(run, requirement_of(stored, run.scenario));
+  const bool interrupted = run.stopped && run.stopped();
+  run.stopped = {};
+  if (interrupted) throw_interrupted();
   if (const std::int64_t others = differing(stored, run); others > 0) {
     return not_the_same(fmt::format("The repeated simulation differs in {} of {}{}.", others,
                                     counted(std::ssize(stored.metrics), "stored figure"),
