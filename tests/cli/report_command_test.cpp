@@ -9,6 +9,8 @@
 
 #include "reports/figures/chart_renderer.hpp"
 #include "reports/store.hpp"
+#include "roofcast/simulate.hpp"
+#include "roofcast/stored_runs.hpp"
 #include "tests/support/run_command.hpp"
 
 namespace roofcast::test {
@@ -39,6 +41,27 @@ class Report : public testing::Test {
   }
   TemporaryFolder folder_;
 };
+
+TEST_F(Report, OfAnUndecidedSimulationSaysSoAndReproducesIt) {
+  Scenario scenario{.model = "llama-3.1-8b", .gpu = "h100", .seed = 1};
+  scenario.workload =
+      SyntheticWorkload{.request_rate = 8, .input = fixed_length(200), .output = fixed_length(20)};
+  scenario.slo.targets = {{LatencyMetric::ttft, 95, Seconds{1}}};
+  // 60 requests meet the target by far, and prove nothing of a longer load.
+  const SimulationOutcome outcome =
+      simulate_in_steps({.scenario = scenario, .free_length = true, .max_requests = 60});
+  ASSERT_EQ(outcome.answer.slo.met, false);
+  {
+    Store store("r.db", Store::Mode::write);
+    store_simulation(store, outcome.run, "roofcast simulate", false);
+  }
+  const json report = machine();
+  EXPECT_EQ(report["verdict"], false);
+  EXPECT_THAT(report["answer"].get<std::string>(),
+              AllOf(StartsWith("Whether "), HasSubstr("undecided")));
+  EXPECT_THAT(report.dump(), HasSubstr("all stored figures were reproduced"));
+  EXPECT_THAT(run_command("runs --store r.db").out, HasSubstr("SLO undecided"));
+}
 
 TEST_F(Report, OfASimulationHasEverySectionWithItsFiguresAndInput) {
   ASSERT_EQ(run_command(kSimulate).exit_code, 0);
