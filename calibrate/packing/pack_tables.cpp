@@ -62,6 +62,10 @@ bool joins_sources(const std::string& kernel) {
   return source_of(whole.substr(0, end)) != source_of(whole.substr(whole.rfind(kOr) + kOr.size()));
 }
 
+constexpr const char* kFlashinferExperts =
+    "on compute capability 10.x SGLang runs flashinfer_trtllm experts for DeepSeek, Qwen3 and GLM, not "
+    "these (server_args, moe_runner_backend)";
+
 /// Timed kernels that the engine does not run on such a GPU, or not as they were timed.
 struct NotRun {
   std::string_view source;  // how its name begins
@@ -85,14 +89,12 @@ constexpr std::array kNotRun{
            "the smallest size, TensorRT-LLM's 5); SGLang converts them when it loads "
            "(requant_weight_ue8m0)"},
     NotRun{"SGLang ", "sglang_fused_moe_triton", OperatorFamily::moe, "fp8_block", "10.",
-           "on compute capability 10.x SGLang runs flashinfer_trtllm experts for DeepSeek, Qwen3 "
-           "and GLM, not these (server_args, moe_runner_backend)"},
+           kFlashinferExperts},
     NotRun{"SGLang ", "sglang_fused_moe_triton", OperatorFamily::moe, "mxfp4", "",
            "reads weights widened to 16 bits; for gpt-oss SGLang runs triton_kernel, on Blackwell "
            "flashinfer_mxfp4 (server_args, moe_runner_backend)"},
     NotRun{"SGLang ", "sglang_flashinfer_cutedsl_moe", OperatorFamily::moe, "nvfp4", "10.",
-           "on compute capability 10.x SGLang runs flashinfer_trtllm experts for DeepSeek, Qwen3 "
-           "and GLM, not these (server_args, moe_runner_backend)"},
+           kFlashinferExperts},
     NotRun{"vLLM ", "vllm_mxfp4_moe", OperatorFamily::moe, "mxfp4", "10.",
            "on compute capability 10.x vLLM runs FlashInfer's TRTLLM-gen experts, not these "
            "(quantization/mxfp4, get_mxfp4_backend)"},

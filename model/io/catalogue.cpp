@@ -140,21 +140,6 @@ SamplingKind sampling_of(const json& document, const std::string& file) {
   return *sampling;
 }
 
-}  // namespace
-
-std::vector<CatalogueEntry> catalogue() {
-  std::vector<CatalogueEntry> entries;
-  for (const EmbeddedText& text : embedded_models()) {
-    const json document = parse_json(std::string(text.text), file_of(text));
-    entries.push_back(read_entry(document, text));
-  }
-  std::sort(entries.begin(), entries.end(),
-            [](const CatalogueEntry& a, const CatalogueEntry& b) { return a.name < b.name; });
-  return entries;
-}
-
-namespace {
-
 Transformer load_entry(const EmbeddedText& text, const json& document,
                        const CatalogueEntry& entry) {
   const auto config = document.find("config");
@@ -167,10 +152,6 @@ Transformer load_entry(const EmbeddedText& text, const json& document,
   model.sampling = sampling_of(document, file_of(text));
   return model;
 }
-
-}  // namespace
-
-namespace {
 
 /// Entries are read when first asked for, once for the life of the program: a search, a server and
 /// the tests ask for the same models again and again. Thread-safe.
@@ -219,6 +200,16 @@ ReadEntries& read_entries() {
 }
 
 }  // namespace
+
+std::vector<CatalogueEntry> catalogue() {
+  std::vector<CatalogueEntry> entries;
+  for (std::size_t i = 0; i < embedded_models().size(); ++i) {
+    entries.push_back(read_entries().entry(i));
+  }
+  std::sort(entries.begin(), entries.end(),
+            [](const CatalogueEntry& a, const CatalogueEntry& b) { return a.name < b.name; });
+  return entries;
+}
 
 Transformer load_catalogue_model(const std::string& name) {
   std::vector<std::string> known;

@@ -125,11 +125,6 @@ BuiltInProfiles& built_in_profiles() {
 /// "H100" of "2xH100", "8 x H100", "H100:8" and "H100 x8"; empty if nothing is counted.
 std::string without_count(std::string_view gpu) {
   const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
-  const auto trimmed = [](std::string_view text) {
-    while (text.starts_with(' ')) text.remove_prefix(1);
-    while (text.ends_with(' ')) text.remove_suffix(1);
-    return text;
-  };
   std::string_view rest = gpu;
   while (!rest.empty() && is_digit(rest.front())) rest.remove_prefix(1);
   std::string_view name = trimmed(rest);
@@ -149,12 +144,10 @@ std::string without_count(std::string_view gpu) {
 GpuProfile load_gpu(const std::string& gpu) {
   if (is_profile_path(gpu)) return load_file(gpu);
   const std::string key = gpu_name_key(gpu);
-  std::vector<Gpu> gpus;
   BuiltInProfiles& built_in = built_in_profiles();
   for (std::size_t i = 0; i < built_in.size(); ++i) {
     const GpuProfile& profile = built_in.at(i);
     if (answers_to(profile.gpu, key)) return profile;
-    gpus.push_back(profile.gpu);
   }
   if (const std::string counted = without_count(gpu); !counted.empty()) {
     throw Error(
@@ -162,6 +155,8 @@ GpuProfile load_gpu(const std::string& gpu) {
                     "`tensor_parallel_size` times `replicas`",
                     gpu, counted));
   }
+  std::vector<Gpu> gpus;
+  for (std::size_t i = 0; i < built_in.size(); ++i) gpus.push_back(built_in.at(i).gpu);
   const std::vector<std::string> near = nearest_profiles(key, gpus);
   throw UsageError(
       fmt::format("unknown GPU '{}'{}; 'roofcast gpus' lists all, or give the path of a hardware "
