@@ -9,6 +9,7 @@
 #include "roofcast/plan.hpp"
 #include "roofcast/simulate.hpp"
 #include "roofcast/what_if.hpp"
+#include "tests/support/trials.hpp"
 
 namespace roofcast::test {
 namespace {
@@ -91,11 +92,13 @@ bool contradict(Verdict a, Verdict b) {
 }
 
 constexpr int kLoads = 6;
+constexpr int kSanitisedLoads = 2;
 
 /// ROOFCAST_AGREEMENT_LOADS: more loads than a test has time for, and sessions among them.
 int number_of_loads() {
   const char* given = std::getenv("ROOFCAST_AGREEMENT_LOADS");
-  return given == nullptr ? kLoads : std::stoi(given);
+  if (given != nullptr) return std::stoi(given);
+  return kSanitised ? kSanitisedLoads : kLoads;
 }
 
 TEST(Agreement, OfAllCommandsOnRandomLoads) {
@@ -112,9 +115,10 @@ TEST(Agreement, OfAllCommandsOnRandomLoads) {
     EXPECT_FALSE(contradict(one, planned(scenario))) << "plan, load " << i;
     EXPECT_FALSE(contradict(one, asked_of_what_if(scenario))) << "what-if, load " << i;
   }
-  // Else the loads say nothing.
-  EXPECT_GT(holding, 0);
-  EXPECT_LT(holding + undecided, loads);
+  if (!kSanitised) {  // else the loads say nothing
+    EXPECT_GT(holding, 0);
+    EXPECT_LT(holding + undecided, loads);
+  }
   RecordProperty("holding", holding);
   RecordProperty("undecided", undecided);
 }
