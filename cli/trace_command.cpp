@@ -1,4 +1,5 @@
-// roofcast trace: writes a synthetic workload as a trace file, or describes a trace.
+// roofcast trace: writes a synthetic workload, or one like a server's metrics, as a trace file, or
+// describes a trace.
 #include <algorithm>
 #include <fstream>
 #include <ostream>
@@ -9,9 +10,11 @@
 #include "cli/options/workload_options.hpp"
 #include "cli/spelling.hpp"
 #include "planner/flags/flag_values.hpp"
+#include "reports/importers/metric_rows.hpp"
 #include "roofcast/envelope.hpp"
 #include "simulator/io/scenario_workload.hpp"
 #include "simulator/io/trace_writer.hpp"
+#include "validate/observed_workload.hpp"
 
 namespace roofcast {
 namespace {
@@ -66,6 +69,43 @@ Document trace_document(const Workload& workload, const std::string& path) {
   return document;
 }
 
+/// Latencies that the server measured under this load.
+Section measured_section(const MeasuredRun& run) {
+  Table table{
+      .title = "", .columns = {{"", false}, {"Mean"}, {"p50"}, {"p95"}, {"p99"}}, .rows = {}};
+  for (const auto& [metric, title] :
+       {std::pair{"ttft_s", "TTFT"}, {"tpot_s", "TPOT"}, {"itl_s", "ITL"}, {"e2e_s", "E2E"}}) {
+    if (!find_metric(run, metric, "mean")) continue;
+    std::vector<std::string> row{title};
+    for (const char* statistic : {"mean", "p50", "p95", "p99"}) {
+      const auto value = find_metric(run, metric, statistic);
+      row.push_back(value ? as_time(Seconds{*value}) : "");
+    }
+    table.rows.push_back(std::move(row));
+  }
+  return {.heading = "Measured under this load", .lines = run.warnings, .table = std::move(table)};
+}
+
+nlohmann::json measured_json(const MeasuredRun& run) {
+  nlohmann::json rows = nlohmann::json::array();
+  for (const MetricRow& metric : run.metrics) {
+    rows.push_back(
+        {{"metric", metric.name}, {"statistic", metric.statistic}, {"value", metric.value}});
+  }
+  return rows;
+}
+
+/// The load that a server's metrics counted. No other flag of a load goes with it.
+ObservedLoad observed_load(const std::string& path, const WorkloadOptions& options) {
+  if (options.trace || is_synthetic(options)) {
+    throw UsageError(
+        "--from-prometheus: the load is what the metrics counted, so of the flags of a load only "
+        "--seed goes with it");
+  }
+  ByteSource bytes(path);
+  return read_observed_load(bytes);
+}
+
 /// Writes the trace and notes what the file does not keep.
 void write_file(Workload& workload, const std::string& path) {
   std::ofstream file(path);
@@ -83,6 +123,7 @@ void write_file(Workload& workload, const std::string& path) {
 int run_trace(CommandContext& context) {
   WorkloadOptions options;
   std::string path;
+  std::string prometheus;
   Usage usage{.synopsis = "roofcast trace --out FILE [options]",
               .example =
                   "roofcast trace --out demo.csv --request-rate 4 --input-len lognormal:800:0.9 "
@@ -92,6 +133,10 @@ int run_trace(CommandContext& context) {
               .positional = {}};
   usage.options.add_options()("out", po::value(&path)->value_name("FILE"),
                               "trace file to write: CSV, or Mooncake's JSONL for .jsonl");
+  usage.options.add_options()("from-prometheus", po::value(&prometheus)->value_name("FILE"),
+                              "a load like the one that a vLLM or SGLang server counted: "
+                              "Prometheus's answer of query_range "
+                              "to its counters");
   usage.options.add(synthetic_options(options))
       .add(load_shape_options(options.shape))
       .add(trace_options(options))
@@ -99,12 +144,21 @@ int run_trace(CommandContext& context) {
   const auto common = parse(context, usage);
   if (!common) return kExitDone;
 
+  std::optional<ObservedLoad> observed;
+  if (!prometheus.empty()) observed = observed_load(prometheus, options);
   Scenario scenario;
   apply(options, scenario);
-  if (!path.empty()) check_not_among(path, "--out", input_files(scenario));
-  Workload workload = load_workload(scenario);
+  std::vector<std::string> inputs = input_files(scenario);
+  if (observed) inputs.push_back(prometheus);
+  if (!path.empty()) check_not_among(path, "--out", inputs);
+  Workload workload = observed ? workload_of(*observed, scenario.seed) : load_workload(scenario);
   if (!path.empty()) write_file(workload, path);
-  print(trace_document(workload, path.empty() ? "trace" : path), common->output, context.out);
+  Document document = trace_document(workload, path.empty() ? "trace" : path);
+  if (observed) {
+    document.machine["measured"] = measured_json(observed->measured);
+    document.sections.push_back(measured_section(observed->measured));
+  }
+  print(document, common->output, context.out);
   return kExitDone;
 }
 

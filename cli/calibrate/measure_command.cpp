@@ -6,12 +6,12 @@
 #include <ostream>
 
 #include "base/error.hpp"
-#include "cli/calibrate/documents.hpp"
 #include "cli/options/deployment_options.hpp"
 #include "cli/options/workload_options.hpp"
 #include "cli/progress.hpp"
 #include "cli/spelling.hpp"
 #include "planner/flags/flag_values.hpp"
+#include "reports/pages/answer_documents.hpp"
 
 namespace roofcast {
 namespace {

@@ -4,10 +4,10 @@
 #include <ostream>
 
 #include "base/error.hpp"
-#include "cli/calibrate/documents.hpp"
 #include "cli/options/arguments.hpp"
 #include "cli/spelling.hpp"
 #include "model/io/gpu_reader.hpp"
+#include "reports/pages/answer_documents.hpp"
 
 namespace roofcast {
 namespace {
@@ -59,7 +59,7 @@ int run_profile(CommandContext& context) {
       import_tables({.paths = paths_of(flags), .gpu = flags.gpu, .out = flags.out});
   for (const std::string& warning : answer.warnings)
     context.err << "roofcast: " << with_flags(warning) << "\n";
-  print(import_document(answer), common->output, context.out);
+  print(tables_document(answer), common->output, context.out);
   return kExitDone;
 }
 

@@ -49,7 +49,7 @@ int run_completion(CommandContext& context) {
                               "~/.config/fish/completions/roofcast.fish");
   usage.positional.add("shell", 1);
   if (!parse(context, usage)) return kExitDone;
-  for (const EmbeddedText& script : embedded_completion()) {
+  for (const EmbeddedFile& script : embedded_completion()) {
     if (script.name != shell) continue;
     context.out << script.text;
     return kExitDone;

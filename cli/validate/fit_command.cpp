@@ -11,7 +11,7 @@
 #include "cli/options/arguments.hpp"
 #include "cli/progress.hpp"
 #include "cli/spelling.hpp"
-#include "cli/validate/documents.hpp"
+#include "reports/pages/answer_documents.hpp"
 
 namespace roofcast {
 namespace {

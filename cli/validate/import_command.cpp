@@ -9,7 +9,7 @@
 #include "cli/command.hpp"
 #include "cli/options/flag_options.hpp"
 #include "cli/spelling.hpp"
-#include "cli/validate/documents.hpp"
+#include "reports/pages/answer_documents.hpp"
 #include "reports/store.hpp"
 #include "roofcast/accuracy_flags.hpp"
 

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "base/text.hpp"
+
 namespace roofcast {
 
 namespace {
@@ -38,10 +40,7 @@ struct NamedVersion {
 
 NamedVersion parsed(std::string_view text, char separator) {
   const std::size_t end = text.find(separator);
-  NamedVersion result;
-  for (const char c : text.substr(0, end)) {
-    result.engine += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  }
+  NamedVersion result{.engine = lower(text.substr(0, end))};
   if (end != kEnd) result.version = version_of(text.substr(end + 1));
   return result;
 }

@@ -26,11 +26,11 @@ namespace {
 
 using nlohmann::json;
 
-std::string file_of(const EmbeddedText& text) {
+std::string file_of(const EmbeddedFile& text) {
   return fmt::format("model/catalogue/{}.json", text.name);
 }
 
-CatalogueEntry read_entry(const json& document, const EmbeddedText& text) {
+CatalogueEntry read_entry(const json& document, const EmbeddedFile& text) {
   const Fields fields(document, file_of(text));
   CatalogueEntry entry{.name = fields.text({"name"}),
                        .aliases = fields.texts("aliases"),
@@ -140,7 +140,7 @@ SamplingKind sampling_of(const json& document, const std::string& file) {
   return *sampling;
 }
 
-Transformer load_entry(const EmbeddedText& text, const json& document,
+Transformer load_entry(const EmbeddedFile& text, const json& document,
                        const CatalogueEntry& entry) {
   const auto config = document.find("config");
   if (config == document.end()) {
@@ -181,7 +181,7 @@ class ReadEntries {
   Read& at(std::size_t index) {
     std::optional<Read>& read = read_[index];
     if (!read) {
-      const EmbeddedText& text = embedded_models()[index];
+      const EmbeddedFile& text = embedded_models()[index];
       json document = parse_json(std::string(text.text), file_of(text));
       CatalogueEntry entry = read_entry(document, text);
       read = Read{.document = std::move(document), .entry = std::move(entry)};

@@ -87,7 +87,7 @@ GpuProfile parse_profile(const std::string& profile, const std::string& where) {
 
 std::vector<std::string> gpu_names() {
   std::vector<std::string> names;
-  for (const EmbeddedText& profile : embedded_profiles()) names.emplace_back(profile.name);
+  for (const EmbeddedFile& profile : embedded_profiles()) names.emplace_back(profile.name);
   std::sort(names.begin(), names.end());
   return names;
 }
@@ -104,7 +104,7 @@ class BuiltInProfiles {
     const std::scoped_lock lock(mutex_);
     std::unique_ptr<const GpuProfile>& profile = parsed_[index];
     if (!profile) {
-      const EmbeddedText& text = embedded_profiles()[index];
+      const EmbeddedFile& text = embedded_profiles()[index];
       profile = std::make_unique<const GpuProfile>(
           parse_profile(std::string(text.text), fmt::format("{}.json (built in)", text.name)));
     }

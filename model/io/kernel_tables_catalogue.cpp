@@ -8,13 +8,13 @@ namespace roofcast {
 
 std::vector<std::string> kernel_table_names() {
   std::vector<std::string> names;
-  for (const EmbeddedText& file : embedded_tables()) names.emplace_back(file.name);
+  for (const EmbeddedFile& file : embedded_tables()) names.emplace_back(file.name);
   std::sort(names.begin(), names.end());
   return names;
 }
 
 std::string_view built_in_table_bytes(const std::string& name) {
-  for (const EmbeddedText& file : embedded_tables()) {
+  for (const EmbeddedFile& file : embedded_tables()) {
     if (file.name == name) return file.text;
   }
   return {};
@@ -23,7 +23,7 @@ std::string_view built_in_table_bytes(const std::string& name) {
 std::shared_ptr<const KernelTables> built_in_tables(const std::string& name) {
   static const std::vector<std::shared_ptr<const KernelTables>> all = [] {
     std::vector<std::shared_ptr<const KernelTables>> list;
-    for (const EmbeddedText& file : embedded_tables()) {
+    for (const EmbeddedFile& file : embedded_tables()) {
       list.push_back(read_kernel_tables(std::string(file.name), file.text));
     }
     return list;

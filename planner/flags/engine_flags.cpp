@@ -3,16 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <sstream>
 #include <string>
 #include <vector>
 
 #include "base/error.hpp"
-#include "base/io/shown.hpp"
 #include "base/text.hpp"
 #include "planner/deploy.hpp"
 #include "planner/flags/flag_values.hpp"
+#include "planner/launch/speculative_config.hpp"
 
 namespace roofcast {
 namespace {
@@ -128,27 +127,18 @@ void read_chunk_size(EngineOverrides& knobs, const std::string& text, const std:
   if (text != "-1") knobs.max_num_batched_tokens = parse_count(text, flag);
 }
 
-/// vLLM's --speculative-config: reads method and number of tokens; ignores the draft model and its
+/// vLLM's --speculative-config: reads method and number of tokens; ignores the draft model's own
 /// settings, as acceptance and time have flags of their own.
 void read_speculative_config(EngineOverrides& knobs, const std::string& text,
                              const std::string& flag) {
-  const nlohmann::json json = nlohmann::json::parse(text, nullptr, false);
-  if (!json.is_object()) {
-    throw UsageError(
-        flag + ": '" + shown(text) +
-        "' is not JSON such as {\"method\": \"eagle\", \"num_speculative_tokens\": 3}");
-  }
-  const auto number = json.find("num_speculative_tokens");
-  if (number == json.end() || !number->is_number_integer()) {
+  const SpeculativeConfig config = parse_speculative_config(text, flag);
+  if (!config.num_speculative_tokens) {
     throw UsageError(flag + ": num_speculative_tokens is missing, expected a whole number");
   }
-  knobs.num_speculative_tokens = number->get<std::int64_t>();
-  const auto method = json.find("method");
-  if (method != json.end() && method->is_string()) {
-    read_knob(knobs, *find_knob_by_flag("speculative-method"), method->get<std::string>(),
-              flag + " method");
-  } else if (json.contains("model")) {
-    knobs.speculative_method = DraftMethod::draft_model;
+  knobs.num_speculative_tokens = config.num_speculative_tokens;
+  knobs.speculative_method = config.modelled();
+  if (!knobs.speculative_method) {  // for the list of those that are
+    read_knob(knobs, *find_knob_by_flag("speculative-method"), config.method, flag + " method");
   }
 }
 

@@ -82,11 +82,6 @@ void apply_trace_rate(const WorkloadOptions& options, TraceWorkload& trace) {
   trace.request_rate = options.trace_rate;
 }
 
-bool is_synthetic(const WorkloadOptions& options) {
-  return options.num_prompts || options.request_rate || options.burstiness || options.input ||
-         options.output || is_given(options.shape);
-}
-
 void apply_trace(const WorkloadOptions& options, Scenario& scenario) {
   TraceWorkload trace;
   if (const auto* given = std::get_if<TraceWorkload>(&scenario.workload)) trace = *given;
@@ -139,6 +134,11 @@ void apply_synthetic(const WorkloadOptions& options, Scenario& scenario) {
 using W = WorkloadOptions;
 
 }  // namespace
+
+bool is_synthetic(const WorkloadOptions& options) {
+  return options.num_prompts || options.request_rate || options.burstiness || options.input ||
+         options.output || is_given(options.shape);
+}
 
 const Flags<WorkloadOptions>& synthetic_flags() {
   static const std::string input_help = fmt::format(

@@ -45,6 +45,9 @@ const Flags<WorkloadOptions>& trace_form_flags();
 /// The client's concurrency limit and the SLO.
 const Flags<WorkloadOptions>& objective_flags();
 
+/// Whether any flag of a synthetic workload is given.
+bool is_synthetic(const WorkloadOptions& options);
+
 /// Writes the given values into `scenario`. Throws UsageError if trace and synthetic flags are
 /// mixed.
 void apply(const WorkloadOptions& options, Scenario& scenario);

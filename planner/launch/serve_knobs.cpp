@@ -16,6 +16,7 @@
 #include "base/units.hpp"
 #include "model/engines/knobs.hpp"
 #include "planner/launch/serve_formats.hpp"
+#include "planner/launch/speculative_config.hpp"
 
 namespace roofcast {
 namespace {
@@ -199,31 +200,16 @@ Text write_generation_config(const ServeWords& words) {
   return words.overrides.sampling == SamplingKind::plain ? Text("vllm") : Text();
 }
 
-/// The method that a vLLM name is scheduled as: the models' MTP variants differ only in the head.
-std::optional<DraftMethod> draft_method(const std::string& name) {
-  if (name.ends_with("mtp")) return DraftMethod::mtp;
-  return parse_draft_method(name);
-}
-
 void read_drafts(ServeWords& words, const std::string& text, const std::string& flag) {
-  using nlohmann::json;
-  const json config = json::parse(text, nullptr, false);
-  if (!config.is_object()) refuse(flag, text, "JSON such as {\"num_speculative_tokens\": 3}");
-  const auto number = config.find("num_speculative_tokens");
-  const auto method = config.find("method");
-  const bool named = method != config.end() && method->is_string();
-  const auto known = named ? draft_method(method->get<std::string>())
-                           : std::optional<DraftMethod>(DraftMethod::draft_model);
-  if (!known || number == config.end() || !number->is_number_integer()) {
+  const SpeculativeConfig config = parse_speculative_config(text, flag);
+  const auto method = config.modelled();
+  if (!method || !config.num_speculative_tokens) {
     words.not_modelled.push_back(flag + " " + text);
     return;
   }
-  words.overrides.num_speculative_tokens = number->get<std::int64_t>();
-  words.overrides.speculative_method = known;
-  const auto model = config.find("model");
-  if (known == DraftMethod::draft_model && model != config.end() && model->is_string()) {
-    words.draft_model = model->get<std::string>();
-  }
+  words.overrides.num_speculative_tokens = config.num_speculative_tokens;
+  words.overrides.speculative_method = method;
+  if (method == DraftMethod::draft_model) words.draft_model = config.model;
 }
 
 /// SGLang's algorithms (0.5.15, speculative/spec_info.py). NEXTN is EAGLE on the model's own head.

@@ -26,7 +26,7 @@ struct ChartRenderer::Impl {
     throw Error("cannot draw a chart: " + message);
   }
 
-  void load(const EmbeddedText& script) {
+  void load(const EmbeddedFile& script) {
     duk_push_lstring(context, script.name.data(), script.name.size());
     check(duk_pcompile_lstring_filename(context, 0, script.text.data(), script.text.size()));
     check(duk_pcall(context, 0));
@@ -35,7 +35,7 @@ struct ChartRenderer::Impl {
 };
 
 ChartRenderer::ChartRenderer() : impl_(std::make_unique<Impl>()) {
-  for (const EmbeddedText& script : embedded_charts()) impl_->load(script);
+  for (const EmbeddedFile& script : embedded_charts()) impl_->load(script);
 }
 
 ChartRenderer::~ChartRenderer() = default;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "base/text.hpp"
 #include "reports/importers/metric_rows.hpp"
 #include "reports/importers/prometheus_series.hpp"
 #include "reports/importers/setting_keys.hpp"
@@ -57,35 +58,6 @@ constexpr std::array kLengths = {
     Name{"request_generation_tokens", "output"},
     Name{"generation_tokens_histogram", "output"},
 };
-
-std::optional<double> sum_of(const Scrape& scrape, const std::string& name) {
-  const auto found = scrape.series.find(name);
-  if (found == scrape.series.end()) return std::nullopt;
-  double sum = 0;
-  for (const auto& [labels, value] : found->second) sum += value;
-  return sum;
-}
-
-std::optional<double> mean_of(const Scrape& scrape, const std::string& name) {
-  const auto sum = sum_of(scrape, name + "_sum");
-  const auto count = sum_of(scrape, name + "_count");
-  return sum && count && *count > 0 ? std::optional(*sum / *count) : std::nullopt;
-}
-
-/// Cumulative counts by upper bound, summed over all labels.
-std::map<double, double> buckets_of(const Scrape& scrape, const std::string& name) {
-  std::map<double, double> buckets;
-  const auto found = scrape.series.find(name + "_bucket");
-  if (found == scrape.series.end()) return buckets;
-  for (const auto& [labels, value] : found->second) {
-    const auto bound = labels.find("le");
-    // "1" and "1.0" are the same bound.
-    const auto limit =
-        bound == labels.end() ? std::nullopt : number_in(std::string_view(bound->second));
-    if (limit && !std::isnan(*limit)) buckets[*limit] += value;
-  }
-  return buckets;
-}
 
 /// The bounds between which a quantile lies, and its value if observations are spread evenly
 /// between them, as Prometheus's histogram_quantile assumes.
@@ -150,7 +122,14 @@ void read_setting(MeasuredRun& run, const Scrape& scrape, const std::string& eng
   }
 }
 
-MeasuredRun run_of(const Scrape& scrape, const std::string& engine) {
+bool has_engine(const Scrape& scrape, const std::string& engine) {
+  const auto first = scrape.series.lower_bound(engine + ":");
+  return first != scrape.series.end() && first->first.starts_with(engine + ":");
+}
+
+}  // namespace
+
+MeasuredRun measured_by(const Scrape& scrape, const std::string& engine) {
   MeasuredRun run{.origin = "", .format = "prometheus"};
   const std::string prefix = engine + ":";
   read_setting(run, scrape, engine);
@@ -166,15 +145,10 @@ MeasuredRun run_of(const Scrape& scrape, const std::string& engine) {
         known.metric == "input" ? run.setting.mean_input_tokens : run.setting.mean_output_tokens;
     if (mean && !target) target = mean;
   }
+  run.warnings.emplace_back(
+      "percentiles are interpolated inside the histogram's buckets: see p99_lower and p99_upper");
   return run;
 }
-
-bool has_engine(const Scrape& scrape, const std::string& engine) {
-  const auto first = scrape.series.lower_bound(engine + ":");
-  return first != scrape.series.end() && first->first.starts_with(engine + ":");
-}
-
-}  // namespace
 
 bool is_prometheus(std::string_view head) {
   for (const std::string_view mark :
@@ -187,8 +161,16 @@ bool is_prometheus(std::string_view head) {
 }
 
 MeasuredRuns read_prometheus(ByteSource& bytes, const ImportOptions& options) {
-  Scrape scrape = read_scrape(bytes);
+  Scrape scrape;
   int restarts = 0;
+  double duration = 0;  // of a range of samples
+  if (options.since.empty() && trimmed(bytes.peek()).starts_with('{')) {
+    const ScrapeRange range = read_range(bytes);
+    duration = duration_of(range);
+    scrape = duration > 0 ? rise_of(range) : last_of(range);
+  } else {
+    scrape = read_scrape(bytes);
+  }
   if (!options.since.empty()) {
     ByteSource earlier(options.since);
     scrape = since(scrape, read_scrape(earlier), restarts);
@@ -196,11 +178,10 @@ MeasuredRuns read_prometheus(ByteSource& bytes, const ImportOptions& options) {
   MeasuredRuns runs;
   for (const char* engine : {"vllm", "sglang"}) {
     if (!has_engine(scrape, engine)) continue;
-    MeasuredRun run = run_of(scrape, engine);
+    MeasuredRun run = measured_by(scrape, engine);
     run.origin = bytes.name();
-    run.warnings.emplace_back(
-        "percentiles are interpolated inside the histogram's buckets: see p99_lower and p99_upper");
-    if (options.since.empty()) {
+    if (duration > 0) add_metric(run, "makespan_s", "value", duration);
+    if (options.since.empty() && duration == 0) {
       run.warnings.emplace_back(
           "counters since the server started, including warm-up and idle time: give an earlier "
           "scrape with `since`");

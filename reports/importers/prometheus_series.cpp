@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
@@ -90,30 +92,37 @@ Scrape read_text(ByteSource& bytes) {
   return scrape;
 }
 
-/// The last value of a query_range, or the value of a query: [time, "text"].
-std::optional<double> value_of(const JsonReader& result) {
-  const nlohmann::json* pair = nullptr;
-  if (result.has("value")) pair = &result.value().at("value");
-  if (result.has("values")) {
-    const nlohmann::json& pairs = result.value().at("values");
-    if (pairs.is_array() && !pairs.empty()) pair = &pairs.back();
-  }
-  if (pair == nullptr || !pair->is_array() || pair->size() != 2) return std::nullopt;
-  return number_in((*pair)[1]);
+std::pair<double, double> sample_of(const JsonReader& result, const char* key,
+                                    const nlohmann::json& pair) {
+  const bool two = pair.is_array() && pair.size() == 2;
+  const auto time = two ? number_in(pair[0]) : std::nullopt;
+  const auto value = two ? number_in(pair[1]) : std::nullopt;
+  if (!time || !value) result.refuse(key, pair, "[time, \"number\"]");
+  return {*time, *value};
 }
 
-void add_answer(const JsonReader& answer, Scrape& scrape) {
+void add_answer(const JsonReader& answer, ScrapeRange& range) {
   for (const JsonReader& result : answer.part("data").objects("result")) {
     const JsonReader metric = result.part("metric");
     const std::string name = metric.text("__name__").value_or("");
     if (!is_ours(name)) continue;
-    const auto value = value_of(result);
-    if (!value) result.refuse("value", "[time, \"number\"]");
     Labels labels;
     for (const auto& [key, text] : metric.value().items()) {
       if (key != "__name__") labels[key] = metric.text(key).value_or("");
     }
-    if (std::isfinite(*value)) scrape.series[name][labels] = *value;
+    auto& samples = range.series[name][labels];
+    const auto add = [&](const char* key, const nlohmann::json& pair) {
+      const auto sample = sample_of(result, key, pair);
+      if (std::isfinite(sample.first) && std::isfinite(sample.second)) samples.push_back(sample);
+    };
+    const nlohmann::json* many = result.list("values", "a list of [time, \"number\"]");
+    if (many != nullptr) {
+      for (const nlohmann::json& pair : *many) add("values", pair);
+    } else {
+      add("value", result.required("value", "[time, \"number\"]"));
+    }
+    std::stable_sort(samples.begin(), samples.end(),
+                     [](const auto& one, const auto& other) { return one.first < other.first; });
   }
 }
 
@@ -149,10 +158,55 @@ void for_each_pair(Scrape& after, const Scrape& before, See see) {
 Scrape read_scrape(ByteSource& bytes) {
   const std::string_view head = trimmed(bytes.peek());
   if (!head.starts_with('{')) return read_text(bytes);
+  return last_of(read_range(bytes));
+}
+
+Scrape last_of(const ScrapeRange& range) {
   Scrape scrape;
-  ResultObjects answers(bytes);
-  while (const auto answer = answers.next()) add_answer(*answer, scrape);
+  for (const auto& [name, all] : range.series) {
+    for (const auto& [labels, samples] : all) {
+      if (!samples.empty()) scrape.series[name][labels] = samples.back().second;
+    }
+  }
   return scrape;
+}
+
+ScrapeRange read_range(ByteSource& bytes) {
+  ScrapeRange range;
+  ResultObjects answers(bytes);
+  while (const auto answer = answers.next()) add_answer(*answer, range);
+  return range;
+}
+
+double rise(double before, double after) { return after < before ? after : after - before; }
+
+Scrape rise_of(const ScrapeRange& range) {
+  Scrape risen;
+  for (const auto& [name, all] : range.series) {
+    for (const auto& [labels, samples] : all) {
+      if (samples.empty()) continue;
+      double value = counts_up(name) ? 0 : samples.back().second;
+      for (std::size_t i = 1; counts_up(name) && i < samples.size(); ++i) {
+        value += rise(samples[i - 1].second, samples[i].second);
+      }
+      risen.series[name][labels] = value;
+    }
+  }
+  return risen;
+}
+
+double duration_of(const ScrapeRange& range) {
+  double first = std::numeric_limits<double>::infinity();
+  double last = -first;
+  for (const auto& [name, all] : range.series) {
+    for (const auto& [labels, samples] : all) {
+      if (samples.empty()) continue;
+      if (samples.size() == 1) return 0;
+      first = std::min(first, samples.front().first);
+      last = std::max(last, samples.back().first);
+    }
+  }
+  return std::max(0.0, last - first);
 }
 
 Scrape since(const Scrape& after, const Scrape& before, int& restarts) {
@@ -166,6 +220,35 @@ Scrape since(const Scrape& after, const Scrape& before, int& restarts) {
   });
   restarts = static_cast<int>(restarted.size());
   return difference;
+}
+
+std::optional<double> sum_of(const Scrape& scrape, const std::string& name) {
+  const auto found = scrape.series.find(name);
+  if (found == scrape.series.end()) return std::nullopt;
+  double sum = 0;
+  for (const auto& [labels, value] : found->second) sum += value;
+  return sum;
+}
+
+std::optional<double> mean_of(const Scrape& scrape, const std::string& name) {
+  const auto sum = sum_of(scrape, name + "_sum");
+  const auto count = sum_of(scrape, name + "_count");
+  return sum && count && *count > 0 ? std::optional(*sum / *count) : std::nullopt;
+}
+
+/// Cumulative counts by upper bound, summed over all labels.
+std::map<double, double> buckets_of(const Scrape& scrape, const std::string& name) {
+  std::map<double, double> buckets;
+  const auto found = scrape.series.find(name + "_bucket");
+  if (found == scrape.series.end()) return buckets;
+  for (const auto& [labels, value] : found->second) {
+    const auto bound = labels.find("le");
+    // "1" and "1.0" are the same bound.
+    const auto limit =
+        bound == labels.end() ? std::nullopt : number_in(std::string_view(bound->second));
+    if (limit && !std::isnan(*limit)) buckets[*limit] += value;
+  }
+  return buckets;
 }
 
 }  // namespace roofcast

@@ -2,9 +2,13 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "base/io/byte_source.hpp"
+#include "reports/measured_run.hpp"
 
 namespace roofcast {
 
@@ -25,5 +29,44 @@ Scrape read_scrape(ByteSource& bytes);
 /// was restarted and all its values count as new; `restarts` is the number of such processes. A
 /// restarted process whose counters have all passed their earlier values is not detected.
 Scrape since(const Scrape& after, const Scrape& before, int& restarts);
+
+/// Answers of query_range: each series at the times at which it was sampled.
+struct ScrapeRange {
+  /// By metric name, then by labels: (Unix time in seconds, value), in order of time.
+  std::map<std::string, std::map<Labels, std::vector<std::pair<double, double>>>> series{};
+};
+
+/// The answers of the HTTP API in a file, one or several (one per query). A query's single value
+/// becomes a series of one sample. Throws Error naming the file and the key that cannot be read.
+ScrapeRange read_range(ByteSource& bytes);
+
+/// What a counter rose by from one sample to the next: one that fell has begun again at zero
+/// (prometheus.io, "increase()", without its extrapolation).
+double rise(double before, double after);
+
+/// The last value of every series.
+Scrape last_of(const ScrapeRange& range);
+
+/// Every counter's rise over its samples, the last value of everything else.
+Scrape rise_of(const ScrapeRange& range);
+
+/// Seconds from the first sample of any series to the last; 0 if a series has fewer than two: then
+/// they are single values.
+double duration_of(const ScrapeRange& range);
+
+/// "vllm" or "sglang", whichever has series; empty if neither.
+std::string engine_of(const Scrape& scrape);
+
+/// What the engine's metrics say: latencies, rates, lengths, settings.
+MeasuredRun measured_by(const Scrape& scrape, const std::string& engine);
+
+/// Of a metric over all its labels; nullopt if there is none.
+std::optional<double> sum_of(const Scrape& scrape, const std::string& name);
+
+/// A histogram's or summary's mean; nullopt if nothing was observed.
+std::optional<double> mean_of(const Scrape& scrape, const std::string& name);
+
+/// A histogram's cumulative counts by upper bound, summed over all labels.
+std::map<double, double> buckets_of(const Scrape& scrape, const std::string& name);
 
 }  // namespace roofcast

@@ -13,14 +13,18 @@ struct CalibrationAnswer;
 struct CapacityAnswer;
 struct CompareAnswer;
 struct EstimateAnswer;
+struct FitAnswer;
 struct GpuAnswer;
 struct GpuListAnswer;
+struct ImportAnswer;
+struct MeasureAnswer;
 struct MemoryAnswer;
 struct ModelAnswer;
 struct ModelListAnswer;
 struct PlanAnswer;
 struct SimulationAnswer;
 struct StaircaseAnswer;
+struct TablesAnswer;
 struct ValidationAnswer;
 struct WhatIfAnswer;
 
@@ -69,6 +73,18 @@ Document compare_document(const CompareAnswer& answer);
 
 /// Precondition: the calibration is finished.
 Document calibration_document(const CalibrationAnswer& answer);
+
+/// What was timed, per figure, beside its estimate.
+Document measure_document(const MeasureAnswer& answer);
+
+/// What became of every row of imported kernel tables.
+Document tables_document(const TablesAnswer& answer);
+
+/// The runs that were imported, and what was left out of them.
+Document import_document(const ImportAnswer& answer);
+
+/// The fitted terms and the remaining errors.
+Document fit_document(const FitAnswer& answer);
 
 /// A line for stderr if the device was lost during calibration; else nullopt.
 std::optional<std::string> failure_of(const CalibrationAnswer& answer);

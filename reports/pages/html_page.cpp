@@ -27,7 +27,7 @@ constexpr const char* kPolicy =
 constexpr std::ptrdiff_t kMaxRows = 100;
 
 std::string_view embedded(std::string_view name) {
-  for (const EmbeddedText& text : embedded_page()) {
+  for (const EmbeddedFile& text : embedded_page()) {
     if (text.name == name) return text.text;
   }
   return {};

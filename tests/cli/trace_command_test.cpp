@@ -29,6 +29,40 @@ TEST(TraceCommand, AMooncakeTraceIsWrittenAsItWasRead) {
   EXPECT_TRUE(nlohmann::json::parse(result.out)["notes"].empty()) << result.out;
 }
 
+TEST(TraceCommand, WritesTheLoadThatAServerCounted) {
+  const TemporaryFolder folder;
+  const auto series = [](const std::string& name, const std::string& last) {
+    return R"({"metric":{"__name__":"vllm:)" + name + R"(},"values":[[0,"0"],[60,")" + last +
+           R"("]]})";
+  };
+  std::ofstream("range.json") << R"({"data":{"resultType":"matrix","result":[)"
+                              << series("time_to_first_token_seconds_count\"", "9") << ","
+                              << series("time_to_first_token_seconds_sum\"", "1.8") << ","
+                              << series("request_prompt_tokens_bucket\",\"le\":\"10\"", "9") << ","
+                              << series("request_prompt_tokens_sum\"", "45") << ","
+                              << series("request_prompt_tokens_count\"", "9") << ","
+                              << series("request_generation_tokens_bucket\",\"le\":\"1\"", "9")
+                              << "," << series("request_generation_tokens_sum\"", "9") << ","
+                              << series("request_generation_tokens_count\"", "9") << "]}}";
+  const CommandResult result =
+      run_command("trace --from-prometheus range.json --out load.csv -o json");
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const auto json = nlohmann::json::parse(result.out);
+  EXPECT_EQ(json["requests"], 9);
+  EXPECT_EQ(json["output_tokens_total"], 9);
+  EXPECT_EQ(json["measured"][0]["metric"], "ttft_s");
+  EXPECT_DOUBLE_EQ(json["measured"][0]["value"].get<double>(), 0.2);
+  EXPECT_THAT(run_command("trace --trace load.csv").out, HasSubstr("9 requests"));
+  EXPECT_THAT(run_command("trace --from-prometheus range.json").out, HasSubstr("200.0 ms"));
+  for (const char* other : {"--trace load.csv", "--request-rate 4", "--input-len 9"}) {
+    const CommandResult both =
+        run_command(std::string("trace --from-prometheus range.json ") + other);
+    EXPECT_EQ(both.exit_code, 2) << other;
+    EXPECT_THAT(both.err, HasSubstr("--from-prometheus")) << other;
+  }
+  EXPECT_EQ(run_command("trace --from-prometheus range.json --out range.json").exit_code, 2);
+}
+
 TEST(TraceCommand, CsvSaysThatItKeepsNoSharedPrefixes) {
   const TemporaryFolder folder;
   std::ofstream("in.jsonl") << kMooncake;

@@ -10,6 +10,7 @@ namespace {
 
 using testing::Contains;
 using testing::HasSubstr;
+using testing::Not;
 
 TEST(VllmConsole, PastedTablesAreReadQuotedOrNot) {
   const auto runs = import_text(R"(We see this:
@@ -233,6 +234,28 @@ TEST(Prometheus, AnswersOfTheHttpApiAreReadToo) {
   EXPECT_EQ(run.setting.engine, "sglang");
   EXPECT_DOUBLE_EQ(metric(run, "output_tokens"), 96);
   EXPECT_DOUBLE_EQ(metric(run, "e2e_s", "mean"), 1.5);
+}
+
+// Two servers, of which the second is restarted: (9 - 1) + 3 + (8 - 3) tokens in 120 s.
+TEST(Prometheus, ARangeGivesWhatItsCountersRoseBy) {
+  const MeasuredRun run = import_one(
+      R"({"status":"success","data":{"resultType":"matrix","result":[
+{"metric":{"__name__":"vllm:generation_tokens_total","engine":"0"},
+ "values":[[1000,"1"],[1060,"4"],[1120,"9"]]},
+{"metric":{"__name__":"vllm:generation_tokens_total","engine":"1"},
+ "values":[[1000,"7"],[1060,"3"],[1120,"8"]]},
+{"metric":{"__name__":"vllm:num_requests_running","engine":"0"},
+ "values":[[1000,"5"],[1060,"6"],[1120,"2"]]}]}})");
+  EXPECT_DOUBLE_EQ(metric(run, "output_tokens"), 16);
+  EXPECT_DOUBLE_EQ(metric(run, "requests_running"), 2);
+  EXPECT_DOUBLE_EQ(metric(run, "makespan_s"), 120);
+  EXPECT_THAT(run.warnings, Not(Contains(HasSubstr("since the server started"))));
+}
+
+TEST(Prometheus, ABrokenSampleOfARangeIsNamed) {
+  EXPECT_THAT(import_error(R"({"data":{"resultType":"matrix","result":[
+{"metric":{"__name__":"vllm:generation_tokens_total"},"values":[[1000,"1"],[1060]]}]}})"),
+              HasSubstr("expected [time, \"number\"]"));
 }
 
 TEST(Prometheus, ABrokenSampleIsNamed) {

@@ -43,6 +43,19 @@ TEST(BlockKeys, WhereOneSpanEndsAndTheNextBeginsMatters) {
   EXPECT_NE(keys_of({{7, 10}, {8, 20}})[0], keys_of({{7, 12}, {8, 20}})[0]);
 }
 
+// From every prefix of the keys, over spans that end within blocks, at their ends and beyond
+// several.
+TEST(BlockKeys, ExtendedOnesAreThoseComputedAtOnce) {
+  const Spans contents = {{7, 10}, {8, 22}, {9, 5}, {3, 1}, {4, 64}, {5, 17}};
+  const auto whole = keys_of(contents, 2);
+  ASSERT_EQ(whole.size(), 7u);  // 119 tokens
+  for (std::size_t known = 0; known <= whole.size(); ++known) {
+    std::vector<BlockKey> keys(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(known));
+    extend_block_keys(keys, contents, 16, 2);
+    EXPECT_EQ(keys, whole) << known;
+  }
+}
+
 TEST(BlockKeys, AdaptersShareNothing) {
   EXPECT_NE(keys_of({{7, 16}}, -1)[0], keys_of({{7, 16}}, 0)[0]);
   EXPECT_NE(keys_of({{7, 16}}, 0)[0], keys_of({{7, 16}}, 1)[0]);

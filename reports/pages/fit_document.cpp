@@ -1,4 +1,4 @@
-#include "cli/validate/documents.hpp"
+#include "reports/pages/answer_documents.hpp"
 
 #include <fmt/format.h>
 
@@ -9,6 +9,7 @@
 
 #include "base/numbers.hpp"
 #include "base/wording.hpp"
+#include "roofcast/fit.hpp"
 
 namespace roofcast {
 namespace {

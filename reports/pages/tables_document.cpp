@@ -1,4 +1,4 @@
-#include "cli/calibrate/documents.hpp"
+#include "reports/pages/answer_documents.hpp"
 
 #include <fmt/format.h>
 
@@ -8,6 +8,7 @@
 #include "base/numbers.hpp"
 #include "base/text.hpp"
 #include "base/wording.hpp"
+#include "roofcast/import.hpp"
 
 namespace roofcast {
 namespace {
@@ -73,7 +74,7 @@ Section families_section(const std::vector<TablesFamily>& families) {
 
 }  // namespace
 
-Document import_document(const TablesAnswer& answer) {
+Document tables_document(const TablesAnswer& answer) {
   Document document{.machine = to_json(answer), .sections = {}};
   Section head{.heading = fmt::format("{} ({})", answer.inputs.out, answer.gpu_display_name),
                .lines = {},

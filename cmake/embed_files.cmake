@@ -1,4 +1,4 @@
-# Run by embed_binary(): writes NAME.hpp and NAME.cpp into DIR from FILES.
+# Run by embed_files(): writes NAME.hpp and NAME.cpp into DIR from FILES.
 set(symbols "")
 set(assembly "")
 set(entries "")
@@ -21,11 +21,11 @@ file(WRITE ${DIR}/${NAME}.hpp "#pragma once
 #include <span>
 #include <string_view>
 
-#ifndef ROOFCAST_EMBEDDED_TEXT
-#define ROOFCAST_EMBEDDED_TEXT
+#ifndef ROOFCAST_EMBEDDED_FILE
+#define ROOFCAST_EMBEDDED_FILE
 namespace roofcast {
 /// A file built into the program: its name without extension, and its text.
-struct EmbeddedText {
+struct EmbeddedFile {
   std::string_view name;
   std::string_view text;
 };
@@ -33,12 +33,12 @@ struct EmbeddedText {
 #endif
 
 namespace roofcast {
-std::span<const EmbeddedText> ${NAME}();
+std::span<const EmbeddedFile> ${NAME}();
 }
 ")
 set(list "  return {};")
 if(number GREATER 0)
-  set(list "  static const EmbeddedText all[] = {
+  set(list "  static const EmbeddedFile all[] = {
 ${entries}  };
   return all;")
 endif()
@@ -46,7 +46,7 @@ file(WRITE ${DIR}/${NAME}.cpp "#include \"${NAME}.hpp\"
 
 ${assembly}
 namespace roofcast {
-std::span<const EmbeddedText> ${NAME}() {
+std::span<const EmbeddedFile> ${NAME}() {
 ${list}
 }
 }  // namespace roofcast

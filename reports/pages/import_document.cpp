@@ -1,4 +1,4 @@
-#include "cli/validate/documents.hpp"
+#include "reports/pages/answer_documents.hpp"
 
 #include <fmt/format.h>
 
@@ -9,6 +9,7 @@
 #include "base/io/shown.hpp"
 #include "base/numbers.hpp"
 #include "reports/importers/metric_rows.hpp"
+#include "roofcast/import.hpp"
 
 namespace roofcast {
 namespace {

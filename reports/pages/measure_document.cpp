@@ -1,4 +1,4 @@
-#include "cli/calibrate/documents.hpp"
+#include "reports/pages/answer_documents.hpp"
 
 #include <fmt/format.h>
 
@@ -7,6 +7,7 @@
 
 #include "base/numbers.hpp"
 #include "base/wording.hpp"
+#include "roofcast/measure.hpp"
 
 namespace roofcast {
 namespace {

@@ -1,0 +1,44 @@
+// The load that a server's Prometheus metrics counted over time.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/io/byte_source.hpp"
+#include "reports/measured_run.hpp"
+
+namespace roofcast {
+
+/// Lengths in tokens, as a histogram has them.
+struct LengthCounts {
+  std::map<double, double> counts{};  // by upper bound, which may be infinite; not cumulative
+  double total() const;
+};
+
+/// What was counted between two samples.
+struct LoadInterval {
+  double begin_s = 0, end_s = 0;  // Unix time
+  double requests = 0;
+  LengthCounts input{}, output{};
+};
+
+struct ObservedLoad {
+  std::string name{};    // of the file
+  std::string engine{};  // "vllm" or "sglang"
+  /// What the requests of an interval are counted by, without the engine's prefix.
+  std::string counted_by{};
+  std::vector<LoadInterval> intervals{};     // in order of time, without gaps
+  LengthCounts input{}, output{};            // of all intervals together
+  double mean_input = 0, mean_output = 0;    // tokens; exact
+  std::optional<double> prefix_hit_share{};  // of prompt tokens looked up; if it was counted
+  MeasuredRun measured{};                    // latencies over the whole time
+};
+
+/// Reads the answers of query_range: raw counters, such as those of
+/// {__name__=~"vllm:.*"}. Throws Error if they are no range, hold neither engine's metrics, or lack
+/// the counters of requests or the histograms of lengths.
+ObservedLoad read_observed_load(ByteSource& bytes);
+
+}  // namespace roofcast

@@ -1,0 +1,138 @@
+#include "validate/observed_workload.hpp"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <sstream>
+
+#include "base/error.hpp"
+
+namespace roofcast::test {
+namespace {
+
+using testing::Contains;
+using testing::HasSubstr;
+
+std::string series(const std::string& name, const std::string& labels,
+                   const std::vector<std::int64_t>& values) {
+  std::string samples;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    samples += fmt::format("{}[{},\"{}\"]", i == 0 ? "" : ",", 1'000'000 + 60 * i, values[i]);
+  }
+  return fmt::format(R"({{"metric":{{"__name__":"vllm:{}"{}}},"values":[{}]}})", name, labels,
+                     samples);
+}
+
+std::string answer(const std::vector<std::string>& all) {
+  std::string joined;
+  for (const std::string& one : all) joined += (joined.empty() ? "" : ",\n") + one;
+  return fmt::format(R"({{"status":"success","data":{{"resultType":"matrix","result":[{}]}}}})",
+                     joined);
+}
+
+/// Three samples a minute apart: 30,000 prompts of up to 100 tokens in the first minute, 60,000 of
+/// 101 to 200 in the second, 12,000,000 tokens in all; outputs of 1 to 50, 20 on average.
+std::vector<std::string> two_minutes() {
+  return {series("time_to_first_token_seconds_count", "", {500, 30'500, 90'500}),
+          series("time_to_first_token_seconds_sum", "", {100, 3'100, 18'100}),
+          series("request_prompt_tokens_bucket", R"(,"le":"100")", {7, 30'007, 30'007}),
+          series("request_prompt_tokens_bucket", R"(,"le":"200.0")", {7, 30'007, 90'007}),
+          series("request_prompt_tokens_bucket", R"(,"le":"+Inf")", {7, 30'007, 90'007}),
+          series("request_prompt_tokens_sum", "", {50, 50, 12'000'050}),
+          series("request_prompt_tokens_count", "", {7, 30'007, 90'007}),
+          series("request_generation_tokens_bucket", R"(,"le":"50")", {7, 30'007, 90'007}),
+          series("request_generation_tokens_bucket", R"(,"le":"+Inf")", {7, 30'007, 90'007}),
+          series("request_generation_tokens_sum", "", {9, 600'009, 1'800'009}),
+          series("request_generation_tokens_count", "", {7, 30'007, 90'007})};
+}
+
+ObservedLoad read(const std::string& text) {
+  std::istringstream bytes(text);
+  ByteSource source(bytes, "range.json");
+  return read_observed_load(source);
+}
+
+TEST(ObservedWorkload, HoldsWhatWasCountedMinuteByMinute) {
+  const Workload workload = workload_of(read(answer(two_minutes())), 1);
+  ASSERT_EQ(workload.requests.size(), 90'000u);
+  double input = 0;
+  double output = 0;
+  Nanoseconds before = 0;
+  std::int64_t in_first = 0;
+  for (const Request& request : workload.requests) {
+    EXPECT_GE(request.arrival, before);
+    before = request.arrival;
+    // The first of 30,000 comes 2 ms after the minute began.
+    const bool first = in_first < 30'000;
+    if (first) ++in_first;
+    EXPECT_LE(request.arrival, (first ? 60 : 120) * kSecond);
+    EXPECT_GE(request.input_tokens, first ? 1 : 100);  // 100.2 is rounded
+    EXPECT_LE(request.input_tokens, first ? 100 : 200);
+    EXPECT_LE(request.output_tokens, 50);
+    input += static_cast<double>(request.input_tokens);
+    output += static_cast<double>(request.output_tokens);
+  }
+  EXPECT_GT(workload.requests[30'000].arrival, 59 * kSecond);
+  // A length varies by less than its range, 100 and 50 tokens: five standard errors of the mean are
+  // at most 5 x 100 / 2 / 300 = 0.8 and 0.4.
+  EXPECT_NEAR(input / 90'000, 12'000'000 / 90'000.0, 0.8);
+  EXPECT_NEAR(output / 90'000, 20, 0.4);
+}
+
+TEST(ObservedWorkload, TellsWhatItsFiguresRestOn) {
+  auto all = two_minutes();
+  all.push_back(series("prefix_cache_queries_total", "", {0, 1000, 2000}));
+  all.push_back(series("prefix_cache_hits_total", "", {0, 100, 500}));
+  const ObservedLoad load = read(answer(all));
+  const Workload workload = workload_of(load, 1);
+  EXPECT_THAT(workload.notes, Contains(HasSubstr("time_to_first_token_seconds_count")));
+  EXPECT_THAT(workload.notes, Contains(HasSubstr("25.0 % of the prompts' tokens")));
+  // 18,000 s of 90,000 first tokens.
+  ASSERT_FALSE(load.measured.metrics.empty());
+  EXPECT_EQ(load.measured.metrics[0].name, "ttft_s");
+  EXPECT_NEAR(load.measured.metrics[0].value, 0.2, 1e-12);
+}
+
+TEST(ObservedWorkload, ASeedGivesOneWorkload) {
+  const ObservedLoad load = read(answer(two_minutes()));
+  const auto arrivals = [&](std::uint64_t seed) {
+    std::vector<Nanoseconds> times;
+    for (const Request& request : workload_of(load, seed).requests)
+      times.push_back(request.arrival);
+    return times;
+  };
+  EXPECT_EQ(arrivals(3), arrivals(3));
+  EXPECT_NE(arrivals(3), arrivals(4));
+}
+
+// Counted again from zero in the second minute: 30,000, then 5.
+TEST(ObservedWorkload, ARestartIsNoNegativeLoad) {
+  auto all = two_minutes();
+  all[0] = series("time_to_first_token_seconds_count", "", {500, 30'500, 5});
+  EXPECT_EQ(workload_of(read(answer(all)), 1).requests.size(), 30'005u);
+}
+
+TEST(ObservedWorkload, SaysWhatIsMissing) {
+  const auto refusal = [](const std::string& text) {
+    try {
+      workload_of(read(text), 1);
+    } catch (const Error& error) {
+      return std::string(error.what());
+    }
+    return std::string("none");
+  };
+  EXPECT_THAT(refusal(answer({})), HasSubstr("without rate() or increase()"));
+  auto all = two_minutes();
+  EXPECT_THAT(refusal(answer({all[0], all[1]})), HasSubstr("vllm:request_prompt_tokens_bucket"));
+  EXPECT_THAT(refusal(answer({all.begin() + 2, all.begin() + 6})),
+              HasSubstr("vllm:time_to_first_token_seconds_count"));
+  EXPECT_THAT(refusal(answer({series("time_to_first_token_seconds_count", "", {500})})),
+              HasSubstr("single time"));
+  all[0] = series("time_to_first_token_seconds_count", "", {500, 500, 500});
+  EXPECT_THAT(refusal(answer(all)), HasSubstr("counts no request"));
+}
+
+}  // namespace
+}  // namespace roofcast::test

@@ -1,0 +1,140 @@
+#include "validate/observed_workload.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <boost/random/uniform_real_distribution.hpp>
+#include <cmath>
+
+#include "base/error.hpp"
+#include "base/numbers.hpp"
+#include "simulator/random.hpp"
+
+namespace roofcast {
+namespace {
+
+using Uniform = boost::random::uniform_real_distribution<double>;
+
+struct Bucket {
+  double lower = 0, upper = 0;
+  double count = 0;
+};
+
+std::vector<Bucket> buckets_of(const LengthCounts& lengths) {
+  std::vector<Bucket> buckets;
+  double lower = 0;
+  for (const auto& [bound, count] : lengths.counts) {
+    const double upper = std::isfinite(bound) ? bound : std::max(2 * lower, 1.0);
+    buckets.push_back({lower, upper, count});
+    lower = bound;
+  }
+  return buckets;
+}
+
+/// Draws lengths of one kind, whose mean over everything is the measured one.
+class LengthDraws {
+ public:
+  LengthDraws(const LengthCounts& whole, double mean, RandomStream random)
+      : whole_(buckets_of(whole)), random_(std::move(random)) {
+    double lower = 0;
+    double width = 0;
+    const double total = whole.total();
+    for (const Bucket& bucket : whole_) {
+      lower += bucket.lower * bucket.count / total;
+      width += (bucket.upper - bucket.lower) * bucket.count / total;
+    }
+    // E[u^k] = 1 / (k + 1). A mean at a bucket's edge would take an infinite k.
+    constexpr double kEdge = 0.01;
+    const double share = width > 0 ? std::clamp((mean - lower) / width, kEdge, 1 - kEdge) : 0.5;
+    exponent_ = 1 / share - 1;
+  }
+
+  /// From the interval's counts, or from all if it has none.
+  void set_interval(const LengthCounts& interval) {
+    buckets_ = interval.total() > 0 ? buckets_of(interval) : whole_;
+    total_ = 0;
+    for (const Bucket& bucket : buckets_) total_ += bucket.count;
+  }
+
+  std::int64_t draw() {
+    double rest = Uniform(0, total_)(random_);
+    auto bucket = buckets_.begin();
+    while (std::next(bucket) != buckets_.end() && rest >= bucket->count) {
+      rest -= bucket->count;
+      ++bucket;
+    }
+    const double even = 1 - Uniform(0, 1)(random_);  // above 0
+    const double length =
+        bucket->lower + (bucket->upper - bucket->lower) * std::pow(even, exponent_);
+    return std::clamp<std::int64_t>(std::llround(std::min(length, 1e15)), 1, kMaxTokens);
+  }
+
+ private:
+  std::vector<Bucket> whole_, buckets_{};
+  RandomStream random_;
+  double exponent_ = 1;
+  double total_ = 0;
+};
+
+std::vector<std::string> notes_of(const ObservedLoad& load, double longest_gap) {
+  std::vector<std::string> notes{
+      fmt::format("requests are those that {}:{} counted, at times drawn evenly over each {:.4g} s",
+                  load.engine, load.counted_by, longest_gap),
+      fmt::format("input and output lengths are drawn apart from the histograms of each interval; "
+                  "their measured means are {:.4g} and {:.4g} tokens",
+                  load.mean_input, load.mean_output)};
+  if (load.prefix_hit_share && *load.prefix_hit_share > 0) {
+    notes.push_back(
+        fmt::format("the server found {:.1f} % of the prompts' tokens in its prefix cache; metrics "
+                    "do not tell which, so here all prompts are new",
+                    100 * *load.prefix_hit_share));
+  }
+  return notes;
+}
+
+}  // namespace
+
+Workload workload_of(const ObservedLoad& load, std::uint64_t seed) {
+  double total = 0;
+  double longest_gap = 0;
+  for (const LoadInterval& interval : load.intervals) {
+    total += interval.requests;
+    longest_gap = std::max(longest_gap, interval.end_s - interval.begin_s);
+  }
+  if (total < 1) throw Error(load.name + ": counts no request");
+  if (total > static_cast<double>(kMaxRequests)) {
+    throw Error(fmt::format("{}: counts {:.3g} requests, at most {} can be simulated", load.name,
+                            total, with_separators(kMaxRequests)));
+  }
+  const double span = load.intervals.back().end_s - load.intervals.front().begin_s;
+  if (span > to_seconds(kLongestSpan).value) {
+    throw Error(load.name + ": spans more than ten years");
+  }
+  Workload workload;
+  RandomStream arrivals = random_stream(seed, "observed_arrivals");
+  LengthDraws input(load.input, load.mean_input, random_stream(seed, "observed_inputs"));
+  LengthDraws output(load.output, load.mean_output, random_stream(seed, "observed_outputs"));
+  for (const LoadInterval& interval : load.intervals) {
+    const auto requests = std::llround(interval.requests);
+    if (requests == 0) continue;
+    std::vector<double> times(static_cast<std::size_t>(requests));
+    for (double& time : times) time = Uniform(interval.begin_s, interval.end_s)(arrivals);
+    std::sort(times.begin(), times.end());
+    input.set_interval(interval.input);
+    output.set_interval(interval.output);
+    for (const double time : times) {
+      workload.requests.push_back(
+          {.arrival = to_nanoseconds(Seconds{time - load.intervals.front().begin_s}),
+           .input_tokens = input.draw(),
+           .output_tokens = output.draw()});
+    }
+  }
+  const Nanoseconds first = workload.requests.front().arrival;
+  for (Request& request : workload.requests) request.arrival -= first;
+  workload.description = fmt::format("{}: {} requests over {:.1f} s", load.name,
+                                     with_separators(std::ssize(workload.requests)), span);
+  workload.notes = notes_of(load, longest_gap);
+  return workload;
+}
+
+}  // namespace roofcast
