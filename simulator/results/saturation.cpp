@@ -34,10 +34,23 @@ bool has_sessions(std::span<const RequestRecord> records) {
       records, [](const RequestRecord& record) { return record.request.follows != kNoRequest; });
 }
 
-/// In order of arrival.
-std::vector<Visit> visits_of(const std::vector<RequestRecord>& records,
-                             std::span<const LoadStage> stages) {
-  std::vector<Visit> visits;
+/// From a request's arrival to its end.
+struct Stay {
+  Nanoseconds arrival = 0;
+  Nanoseconds end = 0;  // kNever: not finished
+};
+
+/// What a backlog is counted by.
+struct Load {
+  std::vector<Visit> visits{};  // in order of arrival
+  /// Of the requests that sessions send: between them a session is not in the system. Empty without
+  /// sessions, whose visits are their stays.
+  std::vector<Stay> turns{};
+};
+
+Load load_of(const std::vector<RequestRecord>& records, std::span<const LoadStage> stages) {
+  Load load;
+  std::vector<Visit>& visits = load.visits;
   visits.reserve(records.size());
   std::vector<std::size_t> visit_of;  // by record, if there are sessions
   const bool sessions = has_sessions(records);
@@ -60,10 +73,14 @@ std::vector<Visit> visits_of(const std::vector<RequestRecord>& records,
     visit.end = std::max(visit.end, record.finished);
     visit.waited += record.scheduled - record.request.arrival;
   }
+  for (std::size_t i = 0; i < visit_of.size(); ++i) {
+    if (!visits[visit_of[i]].counts) continue;
+    load.turns.push_back({.arrival = records[i].request.arrival, .end = records[i].finished});
+  }
   std::erase_if(visits, [](const Visit& visit) { return !visit.counts; });
   const auto earlier = [](const Visit& a, const Visit& b) { return a.arrival < b.arrival; };
   if (!std::ranges::is_sorted(visits, earlier)) std::ranges::stable_sort(visits, earlier);
-  return visits;
+  return load;
 }
 
 /// Median over those that finished; 0 if none did.
@@ -84,10 +101,11 @@ struct Window {
   Nanoseconds end = 0;
   std::int64_t arrived = 0;
   std::int64_t finished = 0;
-  std::vector<double> levels{};  // in the system, at kLevelSteps + 1 times
+  std::vector<double> levels{};  // requests in the system, at kLevelSteps + 1 times
 };
 
-Window window_of(std::span<const Visit> visits, Nanoseconds service) {
+Window window_of(const Load& load, Nanoseconds service) {
+  const std::vector<Visit>& visits = load.visits;
   Window window;
   if (visits.size() < 2) return window;
   const auto share = static_cast<std::size_t>(kFirstShare * static_cast<double>(visits.size()));
@@ -106,11 +124,14 @@ Window window_of(std::span<const Visit> visits, Nanoseconds service) {
     const double steps = std::ceil(static_cast<double>(time - window.begin) / step);
     change[static_cast<std::size_t>(std::clamp(steps, 0.0, double{kLevelSteps}))] += by;
   };
+  const auto stays = [&](const auto& stay) {
+    count(stay.arrival, 1);
+    if (stay.end != kNever) count(stay.end, -1);
+  };
+  for (const Stay& turn : load.turns) stays(turn);
   for (const Visit& visit : visits) {
-    count(visit.arrival, 1);
+    if (load.turns.empty()) stays(visit);
     if (visit.arrival > window.begin) ++window.arrived;
-    if (visit.end == kNever) continue;
-    count(visit.end, -1);
     if (visit.end > window.begin && visit.end <= window.end) ++window.finished;
   }
   double level = 0;
@@ -183,9 +204,10 @@ SaturationVerdict judge_saturation(const SimulationResult& result,
   }
   if (result.ttft.mean > 0) verdict.queueing_share = result.queue.mean / result.ttft.mean;
   const std::string ttft = where_ttft_goes(result, verdict.queueing_share);
-  const std::vector<Visit> visits = visits_of(result.requests, stages);
+  const Load load = load_of(result.requests, stages);
+  const std::vector<Visit>& visits = load.visits;
   const Nanoseconds service = median_service(visits);
-  const Window window = window_of(visits, service);
+  const Window window = window_of(load, service);
   if (window.arrived < 2) {
     const bool single = result.completed + result.rejected + result.lost + result.unfinished == 1;
     verdict.reason = (single ? "a single request has no rate; "
