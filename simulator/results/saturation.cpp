@@ -183,8 +183,8 @@ std::string verdict_in_words(const SimulationResult& result, const SaturationVer
                        100 * std::max(0.0, growth.high));
   }
   if (!long_enough) {
-    return fmt::format("too short to tell: arrivals end before the engine has filled ({})",
-                       service);
+    return fmt::format(
+        "undecided, too short to tell: arrivals end before the engine has filled ({})", service);
   }
   return fmt::format("undecided, the backlog grows by {} of what arrives", percent_range(growth));
 }
@@ -195,11 +195,11 @@ SaturationVerdict judge_saturation(const SimulationResult& result,
                                    std::span<const LoadStage> stages) {
   SaturationVerdict verdict;
   if (result.stopped) {
-    verdict.reason = "stopped early: no statement about the load";
+    verdict.finding = "stopped early: no statement about the load";
     return verdict;
   }
   if (result.completed == 0) {
-    verdict.reason = "no request finished";
+    verdict.finding = "no request finished";
     return verdict;
   }
   if (result.ttft.mean > 0) verdict.queueing_share = result.queue.mean / result.ttft.mean;
@@ -210,9 +210,9 @@ SaturationVerdict judge_saturation(const SimulationResult& result,
   const Window window = window_of(load, service);
   if (window.arrived < 2) {
     const bool single = result.completed + result.rejected + result.lost + result.unfinished == 1;
-    verdict.reason = (single ? "a single request has no rate; "
-                             : "all requests arrive at once, so there is no rate; ") +
-                     ttft;
+    verdict.finding = single ? "a single request has no rate"
+                             : "all requests arrive at once, so there is no rate";
+    verdict.ttft = ttft;
     // A closed loop settles; a batch has no steady state to wait for.
     verdict.filled =
         result.client_queue.mean <= 0 ||
@@ -232,15 +232,15 @@ SaturationVerdict judge_saturation(const SimulationResult& result,
   verdict.undecided =
       !verdict.saturated && !(enough && filled && growth.interval.high < kSustainableGrowth);
   const std::string what = has_sessions(result.requests) ? "session" : "request";
-  verdict.reason = fmt::format(
-      "{}: the last {} arrived within {}, in which {} finished",
-      verdict_in_words(result, verdict, filled || queues,
-                       fmt::format("a {} takes {}", what, duration(service_s))),
-      counted(window.arrived, what), duration(length_s), counted(window.finished, what));
+  verdict.finding = verdict_in_words(result, verdict, filled || queues,
+                                     fmt::format("a {} takes {}", what, duration(service_s)));
+  verdict.counts = fmt::format("the last {} arrived within {}, in which {} finished",
+                               counted(window.arrived, what), duration(length_s),
+                               counted(window.finished, what));
   // Beyond saturation TTFT is waiting, or will be.
   if (!verdict.saturated || verdict.queueing_share >= kQueueingDominates ||
       result.client_queue.mean > result.queue.mean) {
-    verdict.reason += "; " + ttft;
+    verdict.ttft = ttft;
   }
   return verdict;
 }
@@ -248,11 +248,13 @@ SaturationVerdict judge_saturation(const SimulationResult& result,
 void settle_by_throughput(SaturationVerdict& verdict, double offered, double throughput) {
   if (!verdict.undecided || !(throughput > offered * (1 + kSustainableGrowth))) return;
   verdict.undecided = false;
-  // What the backlog left open is no longer of interest, what came and finished is.
-  const std::size_t rest = verdict.reason.find(": the last ");
-  verdict.reason = fmt::format(
-      "keeps up, {:.2f} requests/s are offered and all at once are served at {:.2f}{}", offered,
-      throughput, rest == std::string::npos ? "" : verdict.reason.substr(rest));
+  verdict.finding =
+      fmt::format("keeps up, {:.2f} requests/s are offered and all at once are served at {:.2f}",
+                  offered, throughput);
+}
+
+std::string SaturationVerdict::reason() const {
+  return finding + (counts.empty() ? "" : ": " + counts) + (ttft.empty() ? "" : "; " + ttft);
 }
 
 }  // namespace roofcast
