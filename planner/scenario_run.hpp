@@ -86,6 +86,8 @@ struct Deviations {
   double step_time = 0;    // of every step, by PoolRun::step_uncertainty
   double per_request = 0;  // host work on a request outside its steps, by kHostUncertainty
   double kv_capacity = 0;  // blocks, by MemoryPlan::relative_uncertainty
+
+  bool operator==(const Deviations&) const = default;
 };
 
 /// The result of a run that simulate_sampled has filled in, simulated again with these deviations.

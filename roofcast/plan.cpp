@@ -1,7 +1,9 @@
 #include "roofcast/plan.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <memory>
+#include <set>
 #include <utility>
 
 #include "base/error.hpp"
@@ -175,6 +177,9 @@ void members(Visitor& visit, PlanAnswer& answer) {
   visit("ranked", answer.ranked, "best first");
   visit.if_set("point_estimate", answer.point_estimate,
                "the cheapest that meets the SLO as predicted, if less probable than required");
+  visit.if_set("shorter_context", answer.shorter_context,
+               "the best with the longest context that fits in memory, if that is better: the "
+               "model's full context keeps it out of memory");
   visit("closest", answer.closest, "if none is ranked: the closest first");
   visit("rejected", answer.rejected,
         "the closest rejected candidate of each GPU that is not ranked");
@@ -387,6 +392,65 @@ std::optional<LimitsAnswer> limits_of_best(const PreparedPlan& prepared, const P
   return limits_answer(*report, run.pools);
 }
 
+/// Placements that do not fit in memory and would cost less than the first ranked, with their GPUs.
+struct KeptOut {
+  std::set<std::string> placements{};
+  std::vector<std::string> gpus{};
+};
+
+KeptOut kept_out_of_memory(const PlanFindings& found, double best) {
+  KeptOut kept;
+  for (const PlannedShape& planned : found.shapes) {
+    if (planned.outcome != ShapeOutcome::does_not_fit || planned.unit_objective >= best) continue;
+    kept.placements.insert(placement_key(planned.shape));
+    if (kept.gpus.empty() || kept.gpus.back() != planned.shape.gpu) {
+      kept.gpus.push_back(planned.shape.gpu);
+    }
+  }
+  return kept;
+}
+
+/// Whether the question leaves the context to the engine, which takes the model's full one.
+bool takes_full_context(const SearchSpace& space) {
+  const bool searched = std::ranges::any_of(
+      space.dimensions, [](const Knob& knob) { return knob.key == "max_model_len"; });
+  return !searched && !space.base.overrides.max_model_len && !space.base.overrides.fit_model_len;
+}
+
+/// PlanAnswer::shorter_context.
+std::optional<RankedPlan> with_shorter_context(const PreparedPlan& prepared,
+                                               const PlanFindings& found, int threads,
+                                               const Progress& progress) {
+  if (found.stopped || !takes_full_context(prepared.task.space)) return std::nullopt;
+  double best = std::numeric_limits<double>::infinity();
+  if (!found.ranked.empty()) best = objective_of(found, found.ranked.front());
+  const KeptOut kept = kept_out_of_memory(found, best);
+  if (kept.gpus.empty()) return std::nullopt;
+  PlanTask task = prepared.task;
+  task.space.gpus = kept.gpus;
+  task.space.base.overrides.fit_model_len = true;
+  task.keep = 1;
+  try {
+    auto shapes = plan_shapes(prepared.catalogue, task, threads, {});
+    if (!shapes) return std::nullopt;
+    std::erase_if(*shapes, [&](const PlannedShape& one) {
+      return !kept.placements.contains(placement_key(one.shape)) || one.unit_objective >= best;
+    });
+    const std::vector<PlannedShape> asked_about = *shapes;
+    Evaluations evaluations(
+        plan_evaluator(prepared.catalogue, task, asked_about),
+        {.threads = threads, .digest = plan_digest(prepared.catalogue, task, asked_about)});
+    const PlanFindings shorter = make_plan(task, *std::move(shapes), evaluations, progress);
+    if (shorter.ranked.empty()) return std::nullopt;
+    const RankedCandidate& first = shorter.ranked.front();
+    constexpr double kLess = 1 - 1e-9;  // sums of prices
+    if (objective_of(shorter, first) >= kLess * best) return std::nullopt;
+    return ranked_of(prepared, shorter, first);
+  } catch (const Error&) {  // the engine cannot choose its context
+    return std::nullopt;
+  }
+}
+
 }  // namespace
 
 bool breaks_on_few(const RankedPlan& one) { return one.capacity_factor && !one.capacity_decided; }
@@ -422,6 +486,8 @@ PlanAnswer plan(const PreparedPlan& prepared, const PlanExecution& execution) {
                                        progress_of(PlanStage::simulations));
   evaluations.keep();
   PlanAnswer answer = answer_of(prepared, found);
+  answer.shorter_context =
+      with_shorter_context(prepared, found, threads, progress_of(PlanStage::simulations));
   if (prepared.explain) {
     answer.limits = limits_of_best(prepared, answer, threads, progress_of(PlanStage::limits));
   }

@@ -148,6 +148,9 @@ struct PlanAnswer {
   std::vector<RankedPlan> ranked{};  // best first
   /// Simulated, cheaper than the best, and good as predicted, but less probable than asked for.
   std::optional<RankedPlan> point_estimate{};
+  /// The best with `max_model_len` "auto" of what the model's full context alone keeps out of
+  /// memory, if that is better than the first ranked.
+  std::optional<RankedPlan> shorter_context{};
   std::vector<PlanCandidate> closest{};  // if none is ranked: simulated candidates, nearest first
   std::vector<RejectedPlan> rejected{};  // in the order of the GPUs; empty when stopped
   std::map<ShapeOutcome, std::int64_t> shapes{};  // count per outcome

@@ -43,6 +43,22 @@ std::string as_predicted(const RankedPlan& one) {
                      price_of(one), prospects_of(one));
 }
 
+/// What the longest context that fits would save.
+std::string shorter_context_text(const PlanAnswer& answer) {
+  const RankedPlan& one = *answer.shorter_context;
+  std::string text =
+      fmt::format("The model's full context keeps a better one out of memory: {}; {}; {}",
+                  one.title, price_of(one), prospects_of(one));
+  if (!answer.ranked.empty() && one.cost_per_hour && answer.ranked.front().cost_per_hour) {
+    const double full = *answer.ranked.front().cost_per_hour;
+    const double saved = full - *one.cost_per_hour;
+    if (saved > 0) {
+      text += fmt::format("; saves {} per hour ({})", dollars(saved), as_percent(saved / full, 0));
+    }
+  }
+  return text + ".";
+}
+
 const char* superlative(PlanObjective objective) {
   switch (objective) {
     case PlanObjective::cost:
@@ -72,6 +88,7 @@ std::vector<std::string> refusal(const PlanAnswer& answer) {
                                 miss_of(one.result)));
   }
   if (answer.point_estimate) lines.push_back(as_predicted(*answer.point_estimate));
+  if (answer.shorter_context) lines.push_back(shorter_context_text(answer));
   return lines;
 }
 
@@ -87,6 +104,7 @@ std::vector<std::string> plan_sentences(const PlanAnswer& answer) {
                                 price_of(one), prospects_of(one)));
   }
   if (answer.point_estimate) lines.push_back(as_predicted(*answer.point_estimate));
+  if (answer.shorter_context) lines.push_back(shorter_context_text(answer));
   if (const auto& least = answer.inputs.min_probability) {
     lines.push_back(fmt::format(
         "Required probability: at least {}, given the uncertainty of step times, host work "

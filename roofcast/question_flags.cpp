@@ -256,7 +256,7 @@ const Flags<SimulationQuestion>& interval_flags() {
 const Flags<CapacityOptions>& capacity_flags() {
   using O = CapacityOptions;
   static const Flags<O> flags = {
-      {.name = "least-goodput",
+      {.name = "min-goodput",
        .placeholder = "SHARE",
        .help = "minimum share of requests within all limits of --goodput, such as 99%",
        .read = into(&O::min_goodput, parse_share)},
@@ -283,7 +283,7 @@ CapacityQuestion capacity_question(Scenario scenario, const CapacityOptions& opt
                                    bool free_length) {
   if (options.from && !options.growth) throw UsageError("--from: needs --growth");
   if (options.min_goodput && scenario.slo.goodput.empty()) {
-    throw UsageError("--least-goodput: needs --goodput, the limits of a good request");
+    throw UsageError("--min-goodput: needs --goodput, the limits of a good request");
   }
   CapacityQuestion question{.scenario = std::move(scenario),
                             .min_goodput_share = options.min_goodput,

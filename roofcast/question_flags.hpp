@@ -61,7 +61,7 @@ struct CapacityOptions {
   bool lose_one = false;
 };
 
-/// least-goodput, explain, growth, from, lose-one.
+/// min-goodput, explain, growth, from, lose-one.
 const Flags<CapacityOptions>& capacity_flags();
 
 /// `free_length`: the caller gave no number of requests. Throws UsageError for options that

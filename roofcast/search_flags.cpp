@@ -92,7 +92,7 @@ PlanObjective parse_objective(const std::string& text, const std::string& flag) 
 /// --goodput-share under either name.
 std::optional<double> goodput_share_of(const PlanOptions& options) {
   if (options.goodput_share && options.min_goodput) {
-    throw UsageError("--least-goodput is an alias of --goodput-share: give only one");
+    throw UsageError("--min-goodput is an alias of --goodput-share: give only one");
   }
   return options.goodput_share ? options.goodput_share : options.min_goodput;
 }
@@ -100,7 +100,7 @@ std::optional<double> goodput_share_of(const PlanOptions& options) {
 void refuse_idle_share(const PlanOptions& options, const Slo& slo) {
   if (!goodput_share_of(options) || !slo.goodput.empty()) return;
   throw UsageError(fmt::format("{}: needs --goodput",
-                               options.goodput_share ? "--goodput-share" : "--least-goodput"));
+                               options.goodput_share ? "--goodput-share" : "--min-goodput"));
 }
 
 /// Whether a flag sets the knob.
@@ -207,7 +207,7 @@ const Flags<PlanOptions>& more_plan_flags() {
        .help = "minimum probability that the SLO is met (default 0.9; with 0.5 the prediction "
                "decides)",
        .read = into(&O::probability, parse_probability)},
-      {.name = "least-goodput",
+      {.name = "min-goodput",
        .placeholder = "X",
        .help = "alias of --goodput-share",
        .read = into(&O::min_goodput, parse_share_above_zero)},

@@ -297,7 +297,7 @@ SimulationAnswer answer_of(const SimulationRun& run) {
       result, {.sample = is_sample(run.scenario), .must_stand = result.requirement.must_stand});
   answer.saturation = {.saturated = unless_stopped(result, result.saturation.saturated),
                        .undecided = result.saturation.undecided,
-                       .reason = result.saturation.reason,
+                       .reason = result.saturation.reason(),
                        .queueing_share = result.saturation.queueing_share};
   if (result.saturation.filled || result.saturation.undecided || result.saturation.saturated) {
     answer.saturation.growth =

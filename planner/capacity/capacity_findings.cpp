@@ -36,7 +36,9 @@ std::optional<double> capacity_deviating(const CapacityFindings& answer, double 
   const Simulation simulation = [&](const SimulationRun& run) {
     return simulate_deviating(run, step_times_of(run), {.step_time = deviations}, {});
   };
-  return capacity_near(answer.study, *answer.capacity.load, simulation, execution).load;
+  // Of the fewest requests: three searches, of which only the ratios count.
+  const LoadStudy study = with_requests_of(answer.study, {});
+  return capacity_near(study, *answer.capacity.load, simulation, execution).load;
 }
 
 void add_interval(CapacityFindings& answer, Execution& execution) {
@@ -52,10 +54,19 @@ void add_interval(CapacityFindings& answer, Execution& execution) {
   answer.high = load * std::max(1.0, faster.value_or(0) / *same);
 }
 
+/// The asked load as the search found it, if it simulated it until its verdict stood.
+std::optional<LoadPoint> searched_asked(const CapacityFindings& answer) {
+  if (!answer.study.grows() || !answer.capacity.load) return std::nullopt;
+  const std::vector<LoadPoint>& points = answer.capacity.points;
+  const auto found = std::ranges::find(points, answer.study.load_of_run, &LoadPoint::load);
+  return found == points.end() ? std::nullopt : std::optional(*found);
+}
+
 void add_asked(CapacityFindings& answer, Execution& execution) {
   if (!answer.study.asked) return;
   const std::array loads = {answer.study.load_of_run};
-  answer.asked = steady_trial_of(answer.study, execution)(loads).front();
+  answer.asked = searched_asked(answer);
+  if (!answer.asked) answer.asked = steady_trial_of(answer.study, execution)(loads).front();
   LoadStudy study = with_requests_of(answer.study, *answer.asked);
   // Perturbed runs are as long as the one that stands, and judged as they are.
   study.requirement.must_stand = false;
@@ -65,6 +76,7 @@ void add_asked(CapacityFindings& answer, Execution& execution) {
     return 0;
   });
   const DeviatingVerdict verdict = [&](const Deviations& deviations) {
+    if (deviations == Deviations{}) return judge(run.result, study.requirement).holds;
     const SimulationResult result = simulate_deviating(run, step_times_of(run), deviations, {});
     return judge(result, study.requirement).holds;
   };
@@ -192,9 +204,7 @@ void add_losses(CapacityFindings& answer, Execution& execution) {
 void add_notes(CapacityFindings& answer) {
   const LoadPoint& point = point_of(answer.capacity);
   if (answer.capacity.load && !point.verdict.undecided.empty()) {
-    const std::string& why = point.verdict.undecided;
-    // Then come the counts behind it.
-    answer.notes.push_back("at the capacity: " + why.substr(0, why.find(": the last ")));
+    answer.notes.push_back("at the capacity: " + point.verdict.undecided_finding);
   }
 }
 

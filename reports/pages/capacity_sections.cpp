@@ -49,21 +49,13 @@ const char* met_text(const CapacityAnswer& answer) {
   return has_slo(answer) ? "the SLO is met" : "the engine keeps up";
 }
 
-/// Neither holds nor certainly fails.
-bool is_undecided(const LoadPoint& point) {
-  const SloVerdict& verdict = point.verdict;
-  return !verdict.holds && !verdict.undecided.empty() && verdict.binding == verdict.undecided;
-}
-
 std::string verdict_at(const CapacityAnswer& answer, const LoadPoint& point) {
   if (point.verdict.holds) return met_text(answer);
-  if (is_undecided(point)) return "it is " + point.verdict.undecided;
+  if (is_undecided(point.verdict)) return "it is " + point.verdict.undecided;
   if (!point.verdict.undecided.empty()) {
-    // Then come the counts behind it.
-    const std::string& why = point.verdict.undecided;
     return fmt::format("{} is missed ({}), but that is {}",
                        has_slo(answer) ? "the SLO" : "keeping up", binding_of(answer, point),
-                       why.substr(0, why.find(": the last ")));
+                       point.verdict.undecided_finding);
   }
   return (has_slo(answer) ? "the SLO is missed: " : "the engine does not keep up: ") +
          binding_of(answer, point);
@@ -169,10 +161,10 @@ std::string loss_line(const CapacityAnswer& answer, const LostReplicaAnswer& los
 // ---- tables
 
 std::string state_of(const CapacityAnswer& answer, const LoadPoint& point) {
-  std::string state = point.verdict.holds       ? "passes"
-                      : point.verdict.saturated ? "saturated"
-                      : is_undecided(point)     ? "undecided"
-                                                : "fails: " + point.verdict.binding;
+  std::string state = point.verdict.holds           ? "passes"
+                      : point.verdict.saturated     ? "saturated"
+                      : is_undecided(point.verdict) ? "undecided"
+                                                    : "fails: " + point.verdict.binding;
   if (point.load == answer.capacity) state += " (capacity)";
   if (answer.asked && point.load == answer.asked->load) state += " (requested)";
   return state;

@@ -10,12 +10,10 @@
 #include "planner/capacity/confidence.hpp"
 #include "planner/capacity/load_study.hpp"
 #include "planner/step_description.hpp"
+#include "roofcast/simulate.hpp"
 
 namespace roofcast {
 namespace {
-
-// A probability takes up to 25 simulations.
-constexpr std::int64_t kMostRequests = 20'000;
 
 Table uncertainty_table(const SimulationRun& run) {
   Table table{.title = "Uncertainty of the run's inputs (one standard deviation)",
@@ -76,7 +74,7 @@ std::vector<std::string> confidence_lines(const SimulationRun& run,
 }  // namespace
 
 std::optional<Confidence> confidence_in(const SimulationRun& run, const ReportEffort& effort) {
-  if (run.result.slo.empty() || std::ssize(run.workload.requests) > kMostRequests) {
+  if (run.result.slo.empty() || std::ssize(run.workload.requests) > kSmallLoad) {
     return std::nullopt;
   }
   const DeviatingVerdict verdict = [&](const Deviations& deviations) {

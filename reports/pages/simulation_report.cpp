@@ -214,7 +214,7 @@ std::string simulation_answer(const SimulationRun& run) {
     outcomes += (outcomes.empty() ? "" : ", ") + outcome_text(outcome);
   }
   const SloVerdict verdict = judge(result);
-  if (!verdict.holds && verdict.binding == verdict.undecided) {
+  if (is_undecided(verdict)) {
     return fmt::format("Whether {} meets the SLO {} is {}: {}.", where, load_text(run),
                        verdict.undecided, outcomes);
   }

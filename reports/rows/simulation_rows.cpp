@@ -138,8 +138,7 @@ std::string_view slo_text(const SimulationResult& result) {
   if (result.slo.empty()) return "";
   const SloVerdict verdict = judge(result);
   if (verdict.holds) return ", SLO met";
-  return !verdict.undecided.empty() && verdict.binding == verdict.undecided ? ", SLO undecided"
-                                                                            : ", SLO missed";
+  return is_undecided(verdict) ? ", SLO undecided" : ", SLO missed";
 }
 
 }  // namespace

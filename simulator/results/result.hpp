@@ -87,8 +87,14 @@ struct SaturationVerdict {
   bool filled = false;     // arrivals last long enough for a steady state
   double growth_low = 0;   // 99 % interval of the backlog's growth, as a share of the arrivals
   double growth_high = 0;
-  std::string reason{};       // in words, with the numbers that support it
+  std::string
+      finding{};         // in words: "keeps up, the backlog grows by at most 0.3 % of what arrives"
+  std::string counts{};  // what it was found from: "the last 900 requests arrived within ..."
+  std::string ttft{};    // where TTFT goes, if that is of interest
   double queueing_share = 0;  // share of mean TTFT spent in the engine's queue
+
+  /// "finding: counts; ttft", as far as there are any.
+  std::string reason() const;
 };
 
 /// Counts, rates and latencies of a group of requests.

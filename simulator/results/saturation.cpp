@@ -34,10 +34,23 @@ bool has_sessions(std::span<const RequestRecord> records) {
       records, [](const RequestRecord& record) { return record.request.follows != kNoRequest; });
 }
 
-/// In order of arrival.
-std::vector<Visit> visits_of(const std::vector<RequestRecord>& records,
-                             std::span<const LoadStage> stages) {
-  std::vector<Visit> visits;
+/// From a request's arrival to its end.
+struct Stay {
+  Nanoseconds arrival = 0;
+  Nanoseconds end = 0;  // kNever: not finished
+};
+
+/// What a backlog is counted by.
+struct Load {
+  std::vector<Visit> visits{};  // in order of arrival
+  /// Of the requests that sessions send: between them a session is not in the system. Empty without
+  /// sessions, whose visits are their stays.
+  std::vector<Stay> turns{};
+};
+
+Load load_of(const std::vector<RequestRecord>& records, std::span<const LoadStage> stages) {
+  Load load;
+  std::vector<Visit>& visits = load.visits;
   visits.reserve(records.size());
   std::vector<std::size_t> visit_of;  // by record, if there are sessions
   const bool sessions = has_sessions(records);
@@ -60,10 +73,14 @@ std::vector<Visit> visits_of(const std::vector<RequestRecord>& records,
     visit.end = std::max(visit.end, record.finished);
     visit.waited += record.scheduled - record.request.arrival;
   }
+  for (std::size_t i = 0; i < visit_of.size(); ++i) {
+    if (!visits[visit_of[i]].counts) continue;
+    load.turns.push_back({.arrival = records[i].request.arrival, .end = records[i].finished});
+  }
   std::erase_if(visits, [](const Visit& visit) { return !visit.counts; });
   const auto earlier = [](const Visit& a, const Visit& b) { return a.arrival < b.arrival; };
   if (!std::ranges::is_sorted(visits, earlier)) std::ranges::stable_sort(visits, earlier);
-  return visits;
+  return load;
 }
 
 /// Median over those that finished; 0 if none did.
@@ -84,10 +101,11 @@ struct Window {
   Nanoseconds end = 0;
   std::int64_t arrived = 0;
   std::int64_t finished = 0;
-  std::vector<double> levels{};  // in the system, at kLevelSteps + 1 times
+  std::vector<double> levels{};  // requests in the system, at kLevelSteps + 1 times
 };
 
-Window window_of(std::span<const Visit> visits, Nanoseconds service) {
+Window window_of(const Load& load, Nanoseconds service) {
+  const std::vector<Visit>& visits = load.visits;
   Window window;
   if (visits.size() < 2) return window;
   const auto share = static_cast<std::size_t>(kFirstShare * static_cast<double>(visits.size()));
@@ -106,11 +124,14 @@ Window window_of(std::span<const Visit> visits, Nanoseconds service) {
     const double steps = std::ceil(static_cast<double>(time - window.begin) / step);
     change[static_cast<std::size_t>(std::clamp(steps, 0.0, double{kLevelSteps}))] += by;
   };
+  const auto stays = [&](const auto& stay) {
+    count(stay.arrival, 1);
+    if (stay.end != kNever) count(stay.end, -1);
+  };
+  for (const Stay& turn : load.turns) stays(turn);
   for (const Visit& visit : visits) {
-    count(visit.arrival, 1);
+    if (load.turns.empty()) stays(visit);
     if (visit.arrival > window.begin) ++window.arrived;
-    if (visit.end == kNever) continue;
-    count(visit.end, -1);
     if (visit.end > window.begin && visit.end <= window.end) ++window.finished;
   }
   double level = 0;
@@ -162,8 +183,8 @@ std::string verdict_in_words(const SimulationResult& result, const SaturationVer
                        100 * std::max(0.0, growth.high));
   }
   if (!long_enough) {
-    return fmt::format("too short to tell: arrivals end before the engine has filled ({})",
-                       service);
+    return fmt::format(
+        "undecided, too short to tell: arrivals end before the engine has filled ({})", service);
   }
   return fmt::format("undecided, the backlog grows by {} of what arrives", percent_range(growth));
 }
@@ -174,23 +195,24 @@ SaturationVerdict judge_saturation(const SimulationResult& result,
                                    std::span<const LoadStage> stages) {
   SaturationVerdict verdict;
   if (result.stopped) {
-    verdict.reason = "stopped early: no statement about the load";
+    verdict.finding = "stopped early: no statement about the load";
     return verdict;
   }
   if (result.completed == 0) {
-    verdict.reason = "no request finished";
+    verdict.finding = "no request finished";
     return verdict;
   }
   if (result.ttft.mean > 0) verdict.queueing_share = result.queue.mean / result.ttft.mean;
   const std::string ttft = where_ttft_goes(result, verdict.queueing_share);
-  const std::vector<Visit> visits = visits_of(result.requests, stages);
+  const Load load = load_of(result.requests, stages);
+  const std::vector<Visit>& visits = load.visits;
   const Nanoseconds service = median_service(visits);
-  const Window window = window_of(visits, service);
+  const Window window = window_of(load, service);
   if (window.arrived < 2) {
     const bool single = result.completed + result.rejected + result.lost + result.unfinished == 1;
-    verdict.reason = (single ? "a single request has no rate; "
-                             : "all requests arrive at once, so there is no rate; ") +
-                     ttft;
+    verdict.finding = single ? "a single request has no rate"
+                             : "all requests arrive at once, so there is no rate";
+    verdict.ttft = ttft;
     // A closed loop settles; a batch has no steady state to wait for.
     verdict.filled =
         result.client_queue.mean <= 0 ||
@@ -210,15 +232,15 @@ SaturationVerdict judge_saturation(const SimulationResult& result,
   verdict.undecided =
       !verdict.saturated && !(enough && filled && growth.interval.high < kSustainableGrowth);
   const std::string what = has_sessions(result.requests) ? "session" : "request";
-  verdict.reason = fmt::format(
-      "{}: the last {} arrived within {}, in which {} finished",
-      verdict_in_words(result, verdict, filled || queues,
-                       fmt::format("a {} takes {}", what, duration(service_s))),
-      counted(window.arrived, what), duration(length_s), counted(window.finished, what));
+  verdict.finding = verdict_in_words(result, verdict, filled || queues,
+                                     fmt::format("a {} takes {}", what, duration(service_s)));
+  verdict.counts = fmt::format("the last {} arrived within {}, in which {} finished",
+                               counted(window.arrived, what), duration(length_s),
+                               counted(window.finished, what));
   // Beyond saturation TTFT is waiting, or will be.
   if (!verdict.saturated || verdict.queueing_share >= kQueueingDominates ||
       result.client_queue.mean > result.queue.mean) {
-    verdict.reason += "; " + ttft;
+    verdict.ttft = ttft;
   }
   return verdict;
 }
@@ -226,11 +248,13 @@ SaturationVerdict judge_saturation(const SimulationResult& result,
 void settle_by_throughput(SaturationVerdict& verdict, double offered, double throughput) {
   if (!verdict.undecided || !(throughput > offered * (1 + kSustainableGrowth))) return;
   verdict.undecided = false;
-  // What the backlog left open is no longer of interest, what came and finished is.
-  const std::size_t rest = verdict.reason.find(": the last ");
-  verdict.reason = fmt::format(
-      "keeps up, {:.2f} requests/s are offered and all at once are served at {:.2f}{}", offered,
-      throughput, rest == std::string::npos ? "" : verdict.reason.substr(rest));
+  verdict.finding =
+      fmt::format("keeps up, {:.2f} requests/s are offered and all at once are served at {:.2f}",
+                  offered, throughput);
+}
+
+std::string SaturationVerdict::reason() const {
+  return finding + (counts.empty() ? "" : ": " + counts) + (ttft.empty() ? "" : "; " + ttft);
 }
 
 }  // namespace roofcast

@@ -11,12 +11,13 @@ namespace roofcast {
 /// the upper end of its interval must be below.
 inline constexpr double kSustainableGrowth = 0.01;
 
-/// Judges by the growth of the backlog, the requests in the system, while requests arrive; of
-/// conversations by the sessions in it, as follow-up turns only come after an answer, so that an
-/// engine that falls behind is sent fewer. The engine may fill first: the window begins after a
-/// tenth of the arrivals and twice the median time of service, and must last eight times that
-/// (unless requests already wait longer than they are served). `keeps_up` if the backlog grows by
-/// less than kSustainableGrowth of the arrivals at the upper end of its 99 % interval
+/// Judges by the growth of the backlog, the requests in the system, while requests arrive, relative
+/// to the requests that arrived. Of conversations relative to the sessions that began, as follow-up
+/// turns only come after an answer, so that an engine that falls behind is sent fewer: a session
+/// that it holds up has one request in the system. The engine may fill first: the window begins
+/// after a tenth of the arrivals and twice the median time of service, and must last eight times
+/// that (unless requests already wait longer than they are served). `keeps_up` if the backlog grows
+/// by less than kSustainableGrowth of the arrivals at the upper end of its 99 % interval
 /// (steady_state.hpp), `saturated` if it grows at the lower end; otherwise undecided. Latencies
 /// beyond saturation reflect only how long the run was. Needs the counts, rates and distributions
 /// of `result`, and the workload's stages; unreported stages do not count. A stopped run is not

@@ -89,6 +89,13 @@ double unit_root_t(std::span<const double> levels) {
   return slope / std::sqrt(residual / xx);
 }
 
+/// Of the mean of `count` neighbours in a stationary series.
+double mean_variance(std::span<const double> values, std::size_t count) {
+  const double r = std::max(0.0, lag_one_correlation(values));
+  const double independent = static_cast<double>(count) * (1 - r) / (1 + r);
+  return variance_of(values) / std::max(1.0, independent);
+}
+
 }  // namespace
 
 std::size_t warm_up_of(std::span<const double> values) {
@@ -148,19 +155,24 @@ std::optional<ConfidenceInterval> percentile_interval(std::span<const double> va
 
 BacklogGrowth backlog_growth(std::span<const double> levels, double arrived) {
   assert(levels.size() == kLevelSteps + 1 && arrived > 0);
-  const double grown = levels.back() - levels.front();
-  BacklogGrowth growth{.share = grown / arrived, .settles = unit_root_t(levels) < kUnitRoot};
+  BacklogGrowth growth{.settles = unit_root_t(levels) < kUnitRoot};
+  double grown = 0;
   double error = 0;
   if (growth.settles) {
-    error = batch_t() * std::numbers::sqrt2 * std::sqrt(variance_of(levels));
+    constexpr std::size_t kThird = (kLevelSteps + 1) / 3;
+    constexpr double kApart = static_cast<double>(kLevelSteps + 1 - kThird) / kLevelSteps;
+    grown = (mean(levels.last(kThird)) - mean(levels.first(kThird))) / kApart;
+    error = batch_t() * std::sqrt(2 * mean_variance(levels, kThird)) / kApart;
   } else {
     constexpr std::size_t kStride = kLevelSteps / kBatches;
     std::vector<double> increments;
     for (std::size_t i = kStride; i < levels.size(); i += kStride) {
       increments.push_back(levels[i] - levels[i - kStride]);
     }
+    grown = levels.back() - levels.front();
     error = batch_t() * std::sqrt(variance_of(increments) * static_cast<double>(kBatches));
   }
+  growth.share = grown / arrived;
   growth.interval = {(grown - error) / arrived, (grown + error) / arrived};
   return growth;
 }

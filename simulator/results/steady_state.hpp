@@ -56,9 +56,11 @@ inline constexpr std::size_t kLevelSteps = 100;
 /// the sum of its increments. Of a random walk, as beyond saturation, increments are independent,
 /// and the error of their sum comes from their variance over kBatches. If the level returns to its
 /// mean, which the test of Dickey and Fuller (1979, "Distribution of the estimators for
-/// autoregressive time series with a unit root", J. Amer. Stat. Assoc. 74) decides at 1 %, the sum
-/// is the difference of two independent levels, and the error comes from the variance of the
-/// levels. Precondition: arrived > 0.
+/// autoregressive time series with a unit root", J. Amer. Stat. Assoc. 74) decides at 1 %, the
+/// growth is the difference between the mean levels of the last and the first third, by the time
+/// between their middles, and the error is that of two independent means of correlated levels:
+/// variance (1 + r) / (1 - r) / n of n levels whose neighbours correlate by r. Precondition:
+/// arrived > 0.
 BacklogGrowth backlog_growth(std::span<const double> levels, double arrived);
 
 }  // namespace roofcast

@@ -52,7 +52,7 @@ std::string no_service(const SimulationResult& result, const SloRequirement& req
   if (result.stopped) return "stopped early";
   if (result.completed == 0) return "nothing is served";
   if (result.saturation.saturated && has_to_keep_up(result, requirement)) {
-    return "saturated: " + result.saturation.reason;
+    return "saturated: " + result.saturation.reason();
   }
   return {};
 }
@@ -62,16 +62,18 @@ std::string undecided_share(const std::string& what, const ConfidenceInterval& s
                      100 * share.high, what);
 }
 
-/// Empty if the verdict stands.
-std::string undecided(const SimulationResult& result, const SloRequirement& requirement,
-                      const SloVerdict& verdict) {
+/// What chance leaves open of targets and goodput, empty if nothing; nullopt if one is certainly
+/// missed, whatever else is open.
+std::optional<std::string> undecided_targets(const SimulationResult& result,
+                                             const SloRequirement& requirement,
+                                             const SloVerdict& verdict) {
   std::string reason;
   const auto doubt = [&](const std::string& why) {
     if (reason.empty()) reason = why;
   };
   for (std::size_t i = 0; requirement.sample && i < result.slo.size(); ++i) {
     const TargetOutcome& outcome = result.slo[i];
-    if (outcome.decided && result.saturation.filled && !outcome.met) return {};
+    if (outcome.decided && result.saturation.filled && !outcome.met) return std::nullopt;
     if (outcome.decided && result.saturation.filled) continue;
     if (outcome.decided) {
       doubt(fmt::format("undecided, {} are too short for a steady state",
@@ -87,16 +89,22 @@ std::string undecided(const SimulationResult& result, const SloRequirement& requ
   if (requirement.sample && requirement.min_goodput_share) {
     const std::optional<ConfidenceInterval>& share = result.goodput_interval;
     const double min = *requirement.min_goodput_share;
-    if (share && share->high < min) return {};
+    if (share && share->high < min) return std::nullopt;
     if (share && share->low <= min && min < 1) {
       doubt(undecided_share("all goodput limits", *share));
     }
   }
-  if (result.saturation.undecided && has_to_keep_up(result, requirement)) {
-    const std::string& why = result.saturation.reason;
-    reason = why.starts_with("undecided") ? why : "undecided, " + why;
-  }
   return reason;
+}
+
+/// No effect if the verdict stands.
+void add_undecided(SloVerdict& verdict, const SimulationResult& result,
+                   const SloRequirement& requirement) {
+  const std::optional<std::string> targets = undecided_targets(result, requirement, verdict);
+  if (!targets) return;
+  const bool backlog = result.saturation.undecided && has_to_keep_up(result, requirement);
+  verdict.undecided = backlog ? result.saturation.reason() : *targets;
+  verdict.undecided_finding = backlog ? result.saturation.finding : *targets;
 }
 
 }  // namespace
@@ -118,7 +126,7 @@ SloVerdict judge(const SimulationResult& result, const SloRequirement& requireme
     verdict.worst_margin = std::min(verdict.worst_margin, kMarginWithoutService);
     verdict.binding = reason;
   }
-  if (reason.empty()) verdict.undecided = undecided(result, requirement, verdict);
+  if (reason.empty()) add_undecided(verdict, result, requirement);
   if (requirement.must_stand && !verdict.undecided.empty() && verdict.worst_margin >= 0) {
     verdict.worst_margin = std::min(verdict.worst_margin, kMarginUndecided);
     verdict.binding = verdict.undecided;
@@ -129,6 +137,10 @@ SloVerdict judge(const SimulationResult& result, const SloRequirement& requireme
 
 SloVerdict judge(const SimulationResult& result) { return judge(result, result.requirement); }
 
+bool is_undecided(const SloVerdict& verdict) {
+  return !verdict.holds && !verdict.undecided.empty() && verdict.binding == verdict.undecided;
+}
+
 std::string why_not(const SloVerdict& verdict) {
   if (verdict.holds) return {};
   const auto missed = std::count_if(verdict.margins.begin(), verdict.margins.end(),
@@ -136,7 +148,7 @@ std::string why_not(const SloVerdict& verdict) {
   if (missed > 0) {
     return fmt::format("{} of {} missed", missed, counted(std::ssize(verdict.margins), "target"));
   }
-  if (verdict.binding == verdict.undecided) return verdict.undecided;
+  if (is_undecided(verdict)) return verdict.undecided;
   if (verdict.saturated) return "saturated, so latencies grow for as long as the load lasts";
   return verdict.binding;
 }

@@ -23,11 +23,12 @@ struct SloVerdict {
   bool saturated = false;  // then no requirement counts as met
   /// Why a longer run might give another verdict: "undecided, ..."; empty if it stands.
   std::string undecided{};
-  std::int64_t unserved = 0;  // rejected, lost or unfinished; targets count them as late
+  std::string undecided_finding{};  // the same without the counts behind it
+  std::int64_t unserved = 0;        // rejected, lost or unfinished; targets count them as late
   std::vector<TargetMargin> margins{};
-  std::string binding{};    // the target closest to failing or failing by most, "goodput", or
-                            // "saturated: ..." with the numbers that support it; empty if it holds
-                            // without requirements
+  std::string binding{};    // the target closest to failing or failing by most, "goodput",
+                            // "saturated: ..." or `undecided` with the numbers that support it;
+                            // empty if it holds without requirements
   double worst_margin = 0;  // the smallest margin; negative exactly if it does not hold
   std::optional<double> goodput_share{};
 };
@@ -48,6 +49,10 @@ SloVerdict judge(const SimulationResult& result, const SloRequirement& requireme
 
 /// With the requirement under which the result was judged first.
 SloVerdict judge(const SimulationResult& result);
+
+/// Neither holds nor certainly fails: it does not hold only because a longer run might say
+/// otherwise.
+bool is_undecided(const SloVerdict& verdict);
 
 /// Says in words why it does not hold: "1 of 2 targets missed", "saturated, its latencies grow as
 /// long as the load lasts". Empty if it holds.

@@ -293,7 +293,7 @@ TEST_F(Report, OfACapacityWithARequiredShareIsWhatWasAnswered) {
   const CommandResult found = run_command(
       "capacity --model llama-3.1-8b --gpu h100 --input-len 1024 --output-len 256 --num-prompts "
       "200 "
-      "--goodput ttft:300ms --least-goodput 0.9 --store r.db -o json");
+      "--goodput ttft:300ms --min-goodput 0.9 --store r.db -o json");
   ASSERT_EQ(found.exit_code, 0) << found.err;
   const json report = machine();
   EXPECT_EQ(figure_of(report, "load_ttft")["series"][0]["points"].size(),

@@ -35,7 +35,7 @@ SimulationRun run_of_two() {
   run.result.completed = 2;
   run.result.makespan = Seconds{10};
   run.result.ttft = run.result.tpot = run.result.itl = run.result.e2e = of_two(1);
-  run.result.saturation.reason = "keeps up";
+  run.result.saturation.finding = "keeps up";
   return run;
 }
 

@@ -82,6 +82,26 @@ TEST(PlanAnswer, NamesWhatIsEnoughAsPredictedBesideWhatIsProbable) {
   EXPECT_GT(*answer.ranked.front().cost_per_hour, *answer.point_estimate->cost_per_hour);
 }
 
+TEST(PlanAnswer, ProposesAShorterContextWhereTheFullOneKeepsACheaperGpuOut) {
+  // Weights of 16.1 GB and K and V of 131,072 tokens, 17.2 GB, are more than the 24 GB of an RTX
+  // 4090, whose price is below the L40S's; requests of some thousand tokens fit beside the weights.
+  PlanQuestion question = chat_to_plan();
+  question.gpus = {"l40s", "rtx-4090"};
+  question.search = {parse_dimension("tp=1")};
+  const PlanAnswer answer = plan_read_back(plan(question));
+  ASSERT_FALSE(answer.ranked.empty());
+  EXPECT_THAT(answer.ranked.front().title, HasSubstr("L40S"));
+  ASSERT_TRUE(answer.shorter_context);
+  EXPECT_THAT(answer.shorter_context->title, HasSubstr("max-model-len auto"));
+  EXPECT_LT(*answer.shorter_context->cost_per_hour, *answer.ranked.front().cost_per_hour);
+  EXPECT_THAT(plan_sentences(answer), testing::Contains(HasSubstr("saves $")));
+  question.scenario.overrides.fit_model_len = true;
+  const PlanAnswer shorter = plan(question);
+  ASSERT_FALSE(shorter.ranked.empty());
+  EXPECT_EQ(shorter.ranked.front().title, answer.shorter_context->title);
+  EXPECT_FALSE(shorter.shorter_context);
+}
+
 TEST(PlanAnswer, OfWhatNothingHoldsSaysWhatCameClosest) {
   PlanQuestion question = chat_to_plan();
   // 16 GB of weights at the datasheet's 3.35 TB/s take 4.8 ms a step, before any kernel's floor,

@@ -93,14 +93,14 @@ TEST(CapacityCommand, TheLossOfTheOnlyReplicaIsANo) {
 
 TEST(CapacityCommand, FlagsThatChangeNothingAreRefused) {
   expect_one_line(run_command(kDeployment + "--from 2026-11-22"), 2, "--growth");
-  expect_one_line(run_command(kDeployment + "--least-goodput 99%"), 2, "--goodput");
+  expect_one_line(run_command(kDeployment + "--min-goodput 99%"), 2, "--goodput");
   expect_one_line(run_command(kDeployment + "--growth 5%/week"), 2, "--request-rate");
 }
 
 TEST(CapacityCommand, BadInputIsOneLine) {
   expect_one_line(run_command(kDeployment + "--growth fast"), 2, "10%/month");
   expect_one_line(run_command(kDeployment + "--growth 5%/week --from today"), 2, "2026-11-22");
-  expect_one_line(run_command(kDeployment + "--least-goodput 2"), 2, "--least-goodput");
+  expect_one_line(run_command(kDeployment + "--min-goodput 2"), 2, "--min-goodput");
   expect_one_line(run_command("capacity --no-store --model llama-3.1-8b --gpu h100 --num-prompts 1 "
                               "--request-rate 1"),
                   1, "at least two");

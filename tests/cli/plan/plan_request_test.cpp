@@ -53,10 +53,10 @@ TEST(PlanRequest, AShareOfGoodRequestsIsGivenInPercentAndUnderEitherName) {
   const CommandResult share = requested(load + "--goodput-share 0.95");
   EXPECT_EQ(share.exit_code, 0) << share.err;
   EXPECT_EQ(requested(load + "--goodput-share 95%").out, share.out);
-  EXPECT_EQ(requested(load + "--least-goodput 95%").out, share.out);
-  expect_misread(load + "--least-goodput 0", "above 0");
-  expect_misread(load + "--least-goodput 0.9 --goodput-share 0.9", "give only one");
-  expect_misread("--gpu h100 --least-goodput 0.9", "--least-goodput: needs --goodput");
+  EXPECT_EQ(requested(load + "--min-goodput 95%").out, share.out);
+  expect_misread(load + "--min-goodput 0", "above 0");
+  expect_misread(load + "--min-goodput 0.9 --goodput-share 0.9", "give only one");
+  expect_misread("--gpu h100 --min-goodput 0.9", "--min-goodput: needs --goodput");
 }
 
 TEST(PlanRequest, AnEmptyStockIsNamedAsALimit) {

@@ -135,7 +135,7 @@ TEST(Metrics, AStoppedRunCountsWhatHadArrivedAndIsNotJudged) {
   EXPECT_DOUBLE_EQ(result.makespan.value, 4);
   EXPECT_EQ(result.unfinished, 2);
   EXPECT_FALSE(result.saturation.saturated);
-  EXPECT_EQ(result.saturation.reason, "stopped early: no statement about the load");
+  EXPECT_EQ(result.saturation.reason(), "stopped early: no statement about the load");
 }
 
 TEST(Metrics, RejectedRequestsCountAsNeverServedForATarget) {

@@ -28,9 +28,9 @@ SaturationVerdict verdict_at(double rate, std::int64_t requests, std::uint64_t s
 TEST(Saturation, HalfTheCapacityIsSustainable) {
   for (std::uint64_t seed = 0; seed < trials(50U); ++seed) {
     const auto verdict = verdict_at(0.5, 1000, seed);
-    EXPECT_FALSE(verdict.saturated) << verdict.reason;
-    EXPECT_FALSE(verdict.undecided) << verdict.reason;
-    EXPECT_THAT(verdict.reason, HasSubstr("keeps up"));
+    EXPECT_FALSE(verdict.saturated) << verdict.reason();
+    EXPECT_FALSE(verdict.undecided) << verdict.reason();
+    EXPECT_THAT(verdict.reason(), HasSubstr("keeps up"));
   }
 }
 
@@ -45,8 +45,8 @@ TEST(Saturation, OneAndAHalfTimesTheCapacityIsNot) {
   for (std::uint64_t seed = 0; seed < trials(50U); ++seed) {
     const auto verdict = verdict_at(1.5, 1000, seed);
     EXPECT_TRUE(verdict.saturated);
-    EXPECT_THAT(verdict.reason, HasSubstr("beyond saturation"));
-    EXPECT_THAT(verdict.reason, HasSubstr("waiting in the queue"));
+    EXPECT_THAT(verdict.reason(), HasSubstr("beyond saturation"));
+    EXPECT_THAT(verdict.reason(), HasSubstr("waiting in the queue"));
     EXPECT_GT(verdict.queueing_share, 0.9);
   }
 }
@@ -66,13 +66,13 @@ TEST(Saturation, AClientsLimitBelowTheLoadIsNamedAsSuch) {
   const auto result =
       simulate(roomy_replica(plain_engine(), step_time), generate(spec, 1), {.max_concurrency = 1});
   EXPECT_TRUE(result.saturation.saturated);
-  EXPECT_THAT(result.saturation.reason, HasSubstr("client's concurrency limit"));
+  EXPECT_THAT(result.saturation.reason(), HasSubstr("client's concurrency limit"));
 }
 
 TEST(Saturation, ASingleRequestIsNoRate) {
   const FakeStepTime step_time(Seconds{1});
   const auto result = simulate(roomy_replica(plain_engine(), step_time), batch_of({{10, 1}}), {});
-  EXPECT_THAT(result.saturation.reason, HasSubstr("a single request"));
+  EXPECT_THAT(result.saturation.reason(), HasSubstr("a single request"));
 }
 
 TEST(Saturation, ABatchIsNotARate) {
@@ -80,10 +80,10 @@ TEST(Saturation, ABatchIsNotARate) {
   const auto result = simulate(roomy_replica(plain_engine(), step_time),
                                batch_of(std::vector<Lengths>(100, Lengths{10, 10})), {});
   EXPECT_FALSE(result.saturation.saturated);
-  EXPECT_THAT(result.saturation.reason,
+  EXPECT_THAT(result.saturation.reason(),
               HasSubstr("all requests arrive at once, so there is no rate"));
-  EXPECT_THAT(result.saturation.reason, HasSubstr("100 % of the mean TTFT"));
-  EXPECT_THAT(result.saturation.reason, HasSubstr("prefill and host time"));
+  EXPECT_THAT(result.saturation.reason(), HasSubstr("100 % of the mean TTFT"));
+  EXPECT_THAT(result.saturation.reason(), HasSubstr("prefill and host time"));
 }
 
 TEST(Saturation, ArrivalsThatEndBeforeTheEngineHasFilledTellNothing) {
@@ -94,7 +94,7 @@ TEST(Saturation, ArrivalsThatEndBeforeTheEngineHasFilledTellNothing) {
   spec.output = {LengthDistribution::Kind::fixed, 200, 0};
   const auto result = simulate(roomy_replica(plain_engine(), step_time), generate(spec, 1), {});
   EXPECT_FALSE(result.saturation.saturated);
-  EXPECT_THAT(result.saturation.reason, HasSubstr("too short to tell"));
+  EXPECT_THAT(result.saturation.reason(), HasSubstr("too short to tell"));
 }
 
 TEST(Saturation, AShortFloodThatQueuesIsSaturation) {
@@ -106,7 +106,7 @@ TEST(Saturation, AShortFloodThatQueuesIsSaturation) {
   spec.input = {LengthDistribution::Kind::fixed, 10, 0};
   spec.output = {LengthDistribution::Kind::fixed, 200, 0};
   const auto result = simulate(roomy_replica(engine, step_time), generate(spec, 1), {});
-  EXPECT_TRUE(result.saturation.saturated) << result.saturation.reason;
+  EXPECT_TRUE(result.saturation.saturated) << result.saturation.reason();
 }
 
 // ---- queues with known answers
@@ -152,8 +152,8 @@ TEST(Saturation, OfQueuesBelowTheirCapacityIsNeverSeen) {
     for (const double rho : {0.5, 0.8, 0.9, 0.95}) {
       for (std::uint64_t seed = 1; seed <= trials(10U); ++seed) {
         const SaturationVerdict verdict = decided(rho, exponential, seed);
-        EXPECT_FALSE(verdict.saturated) << rho << ": " << verdict.reason;
-        EXPECT_FALSE(verdict.undecided) << rho << ": " << verdict.reason;
+        EXPECT_FALSE(verdict.saturated) << rho << ": " << verdict.reason();
+        EXPECT_FALSE(verdict.undecided) << rho << ": " << verdict.reason();
       }
     }
   }
@@ -164,7 +164,7 @@ TEST(Saturation, OfQueuesBeyondTheirCapacityIsFound) {
     for (const double rho : {1.05, 1.1, 1.2, 1.5}) {
       for (std::uint64_t seed = 1; seed <= trials(10U); ++seed) {
         const SaturationVerdict verdict = decided(rho, exponential, seed);
-        EXPECT_TRUE(verdict.saturated) << rho << ": " << verdict.reason;
+        EXPECT_TRUE(verdict.saturated) << rho << ": " << verdict.reason();
         // The backlog grows by 1 - 1 / rho of what arrives.
         EXPECT_LT(verdict.growth_low, 1 - 1 / rho + 0.02);
       }
@@ -177,7 +177,7 @@ TEST(Saturation, JustBeyondTheCapacityIsNotCalledSustainable) {
   for (const double rho : {1.02, 1.03}) {
     for (std::uint64_t seed = 1; seed <= trials(10U); ++seed) {
       const SaturationVerdict verdict = decided(rho, true, seed);
-      EXPECT_TRUE(verdict.saturated || verdict.undecided) << rho << ": " << verdict.reason;
+      EXPECT_TRUE(verdict.saturated || verdict.undecided) << rho << ": " << verdict.reason();
     }
   }
 }
@@ -219,7 +219,7 @@ TEST(Saturation, OfSessionsIsJudgedByTheirStarts) {
   spec.input = spec.output = {LengthDistribution::Kind::fixed, 1, 0};
   spec.sessions = Sessions{.turns = fixed_length(4)};
   const auto result = simulate(roomy_replica(engine, step_time), generate(spec, 1), {});
-  EXPECT_TRUE(result.saturation.saturated) << result.saturation.reason;
+  EXPECT_TRUE(result.saturation.saturated) << result.saturation.reason();
   EXPECT_NEAR(result.offered_rate_per_s, 2, 0.01);
   EXPECT_NEAR(result.session_rate_per_s, 0.5, 0.0025);
 }

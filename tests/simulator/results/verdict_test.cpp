@@ -55,7 +55,7 @@ TEST(SloVerdict, APercentileThatFallsOnARequestWithoutServiceIsMissed) {
 
 TEST(SloVerdict, BeyondSaturationNothingHolds) {
   SimulationResult result = served({outcome(LatencyMetric::ttft, 0.5, 0.1)});
-  result.saturation = {.saturated = true, .reason = "the backlog grows"};
+  result.saturation = {.saturated = true, .finding = "the backlog grows"};
   const SloVerdict verdict = judge(result);
   EXPECT_FALSE(verdict.holds);
   EXPECT_TRUE(verdict.saturated);
@@ -73,7 +73,7 @@ TEST(SloVerdict, WithoutPromisesALoadThatIsServedHolds) {
 
 TEST(SloVerdict, WithoutPromisesSaturationCountsWhereKeepingUpIsRequired) {
   SimulationResult result = served({});
-  result.saturation = {.saturated = true, .reason = "the backlog grows"};
+  result.saturation = {.saturated = true, .finding = "the backlog grows"};
   const SloVerdict unasked = judge(result);
   EXPECT_TRUE(unasked.holds);
   EXPECT_TRUE(unasked.saturated);
