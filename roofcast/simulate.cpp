@@ -171,13 +171,6 @@ void members(Visitor& visit, SimulatedEngine& engine) {
 }
 
 template <class Visitor>
-void members(Visitor& visit, PoolUtilisation& use) {
-  visit("pool", use.pool, "name of the pool");
-  visit("mfu", use.mfu, "FLOPs that the model needs, over those of the dense peak, 0 to 1");
-  visit("mbu", use.mbu, "bytes of weights and KV cache, over those of the bandwidth, 0 to 1");
-}
-
-template <class Visitor>
 void members(Visitor& visit, StageResult& stage) {
   visit("name", stage.name, "10 /s for 60 s, ...");
   members(visit, static_cast<LoadResult&>(stage));
@@ -305,10 +298,7 @@ SimulationAnswer answer_of(const SimulationRun& run) {
   }
   static_cast<EngineUse&>(answer.engine) = result.use;
   if (answer.inputs.deployment) answer.engine.kv_blocks = run.pools.front().plan.kv_blocks;
-  for (const PoolRun& pool : run.pools) {
-    if (!pool.mfu || !pool.mbu) continue;
-    answer.utilisation.push_back({.pool = pool.name, .mfu = *pool.mfu, .mbu = *pool.mbu});
-  }
+  answer.utilisation = utilisation_of(run.pools);
   answer.stages = result.stages;
   answer.replicas = result.replicas;
   answer.unserved = result.notes;
