@@ -168,7 +168,8 @@ VariantAnswer variant_of(const WhatIfFindings& found, const WhatIfRow& row) {
 /// A share of the KV cache.
 bool is_cache_share(const MetricName& metric) {
   return metric.name.starts_with("kv_") &&
-         (metric.name.ends_with("_mean") || metric.name.ends_with("_peak"));
+         (metric.name.ends_with("_mean") || metric.name.ends_with("_peak") ||
+          metric.name.ends_with("_share"));
 }
 
 bool is_money(const MetricName& metric) { return metric.name.starts_with("cost_"); }
@@ -240,8 +241,9 @@ std::string title_of(const MetricName& metric) {
       {"running_mean", "running"},
       {"kv_use_mean", "KV use"},
       {"kv_use_peak", "KV use, peak"},
-      {"kv_empty_mean", "KV empty"},
-      {"kv_empty_peak", "KV empty, peak"},
+      {"kv_empty_mean", "KV empty, of all"},
+      {"kv_empty_peak", "KV empty, of all, peak"},
+      {"kv_empty_share", "KV empty, of allocated"},
       {"kv_unused_mean", "KV never filled"},
       {"kv_stranded_mean", "KV stranded"},
       {"kv_blocks", "KV blocks"},
