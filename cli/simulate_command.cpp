@@ -77,6 +77,8 @@ int run_simulate(CommandContext& context) {
   take_from_command(options.deployment, options.from_command, context.err);
   const Scenario scenario = simulate_scenario(options);
   refuse_idle_flags(given, scenario);
+  refuse_idle_max_tokens(options.workload, scenario);
+  refuse_idle_router(options.cluster, scenario);
   if (!options.requests_out.empty()) {
     check_not_among(options.requests_out, "--requests-out", files_used(options, scenario));
   }

@@ -180,6 +180,14 @@ PoolStepTimes step_times_of(const SimulationRun& run) {
   return step_times;
 }
 
+void take_use(PoolRun& pool, const StepUse& use, const SimulationResult& result) {
+  pool.step_uncertainty = use.steps.relative_uncertainty;
+  // A step's work is that of one GPU of every stage.
+  const double at_once = steps_at_once(result, pool) / pool.deployment.parallel.pipeline;
+  pool.mfu = use.mfu * at_once;
+  pool.mbu = use.mbu * at_once;
+}
+
 std::vector<StepEstimate> simulate_sampled(SimulationRun& run, const PoolStepTimes& step_times,
                                            const Progress& progress) {
   std::deque<CountedSteps> counted;
@@ -190,16 +198,20 @@ std::vector<StepEstimate> simulate_sampled(SimulationRun& run, const PoolStepTim
   run.result = simulate_on(run, run.pools, seams, progress);
   std::vector<StepEstimate> steps;
   for (std::size_t i = 0; i < run.pools.size(); ++i) {
-    PoolRun& pool = run.pools[i];
-    StepUse use = use_of(counted[i], step_times[i], pool.deployment.gpu);
-    pool.step_uncertainty = use.steps.relative_uncertainty;
-    // A step's work is that of one GPU of every stage.
-    const double at_once = steps_at_once(run.result, pool) / pool.deployment.parallel.pipeline;
-    pool.mfu = use.mfu * at_once;
-    pool.mbu = use.mbu * at_once;
+    StepUse use = use_of(counted[i], step_times[i], run.pools[i].deployment.gpu);
+    take_use(run.pools[i], use, run.result);
     steps.push_back(std::move(use.steps));
   }
   return steps;
+}
+
+std::vector<PoolUtilisation> utilisation_of(const std::vector<PoolRun>& pools) {
+  std::vector<PoolUtilisation> all;
+  for (const PoolRun& pool : pools) {
+    if (pool.mfu && pool.mbu)
+      all.push_back({.pool = pool.name, .mfu = *pool.mfu, .mbu = *pool.mbu});
+  }
+  return all;
 }
 
 SimulationResult simulate_deviating(const SimulationRun& run, const PoolStepTimes& step_times,

@@ -19,6 +19,8 @@
 
 namespace roofcast {
 
+struct StepUse;  // planner/step_census.hpp
+
 /// Hardware, engine and memory plan of one pool of a cluster.
 struct PoolRun {
   std::string name{};
@@ -33,6 +35,14 @@ struct PoolRun {
   /// Utilisation of each GPU while a step is in progress, 0 to 1 (StepUse). Filled in by
   /// simulate_sampled; unset for measured runs.
   std::optional<double> mfu{}, mbu{};
+};
+
+/// What a pool's GPUs were used for while a step was in progress, as shares of their datasheet
+/// rates. A step in progress all the time says nothing of either.
+struct PoolUtilisation {
+  std::string pool{};
+  double mfu = 0;  // FLOPs that the model needs, over those of the dense peak
+  double mbu = 0;  // bytes of weights and KV cache, over those of the memory bandwidth
 };
 
 /// A simulation with all its inputs.
@@ -76,10 +86,16 @@ PoolStepTimes step_times_of(const SimulationRun& run);
 Cluster cluster_of(const Scenario& scenario, std::span<const PoolRun> pools,
                    std::span<const StepTime* const> step_times);
 
+/// Fills in uncertainty and utilisation of the pool's steps, of a simulation with that result.
+void take_use(PoolRun& pool, const StepUse& use, const SimulationResult& result);
+
 /// Fills in the result, and uncertainty and utilisation of each pool's steps. Returns, for each
 /// pool, a sample of the steps that its engines ran, summed into one estimate.
 std::vector<StepEstimate> simulate_sampled(SimulationRun& run, const PoolStepTimes& step_times,
                                            const Progress& progress);
+
+/// Of the pools that simulate_sampled has filled in.
+std::vector<PoolUtilisation> utilisation_of(const std::vector<PoolRun>& pools);
 
 /// Perturbations of a simulation, in standard deviations of each term; above 0 is more.
 struct Deviations {

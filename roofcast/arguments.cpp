@@ -1,9 +1,11 @@
 #include "roofcast/arguments.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/error.hpp"
 #include "planner/flags/flag_values.hpp"
+#include "planner/flags/idle_flags.hpp"
 #include "simulator/io/scenario_reader.hpp"
 
 namespace roofcast {
@@ -199,19 +201,28 @@ SimulationQuestion question_of(const SimulationArguments& arguments) {
   question.scenario = scenario_of(arguments.load);
   question.free_length = has_free_length(arguments.load);
   refuse_idle_flags(arguments.load.options.deployment.overrides, question.scenario);
+  refuse_idle_max_tokens(arguments.load.options.workload, question.scenario);
+  refuse_idle_router(arguments.load.options.cluster, question.scenario);
   return question;
 }
 
 CapacityQuestion question_of(const CapacityArguments& arguments) {
   Scenario scenario = scenario_of(arguments.load);
   refuse_idle_flags(arguments.load.options.deployment.overrides, scenario);
+  refuse_idle_max_tokens(arguments.load.options.workload, scenario);
+  refuse_idle_router(arguments.load.options.cluster, scenario);
   return capacity_question(std::move(scenario), arguments.capacity,
                            has_free_length(arguments.load));
 }
 
 PlanQuestion question_of(const PlanArguments& arguments) {
-  return plan_question(scenario_of(arguments.load), arguments.load.options.deployment,
-                       arguments.plan, has_free_length(arguments.load));
+  PlanQuestion question =
+      plan_question(scenario_of(arguments.load), arguments.load.options.deployment, arguments.plan,
+                    has_free_length(arguments.load));
+  if (std::ranges::find(question.search, "engine", &Knob::key) == question.search.end()) {
+    refuse_idle_max_tokens(arguments.load.options.workload, question.scenario);
+  }
+  return question;
 }
 
 WhatIfQuestion question_of(const WhatIfArguments& arguments) {
@@ -219,6 +230,7 @@ WhatIfQuestion question_of(const WhatIfArguments& arguments) {
                                              has_free_length(arguments.load));
   if (!varies(question.settings, {"model", "engine"})) {
     refuse_idle_flags(arguments.load.options.deployment.overrides, question.baseline);
+    refuse_idle_max_tokens(arguments.load.options.workload, question.baseline);
   }
   return question;
 }

@@ -73,6 +73,7 @@ void members(Visitor& visit, AskedLoad& asked) {
   members(visit, static_cast<CapacityPoint&>(asked));
   visit("probability", asked.probability, "that the SLO is met");
   visit("causes", asked.causes, "inputs whose error could reverse the verdict");
+  visit("utilisation", asked.utilisation, "of each pool's GPUs while a step is in progress");
 }
 
 template <class Visitor>
@@ -87,6 +88,7 @@ template <class Visitor>
 void members(Visitor& visit, CapacityLimits& limits) {
   members(visit, static_cast<LimitsAnswer&>(limits));
   visit_load(visit, limits.kind, limits.load);
+  visit("utilisation", limits.utilisation, "of each pool's GPUs while a step is in progress");
 }
 
 template <class Visitor>
@@ -161,12 +163,13 @@ std::optional<AskedLoad> asked_of(const CapacityFindings& found) {
   if (!found.asked) return std::nullopt;
   AskedLoad asked{point_of(found.study.kind, *found.asked), found.confidence->probability};
   for (const Cause& cause : found.confidence->causes) asked.causes.push_back({cause});
+  asked.utilisation = found.asked_use;
   return asked;
 }
 
 CapacityLimits limits_of(const CapacityFindings& found) {
   CapacityLimits limits{limits_answer(found.limits, found.study.run.pools), found.study.kind,
-                        found.limit_load};
+                        found.limit_load, found.limit_use};
   for (std::size_t i = 0; i < found.relaxed.size(); ++i) {
     limits.limits[i].relaxed_capacity = found.relaxed[i].load;
   }

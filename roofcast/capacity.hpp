@@ -57,6 +57,7 @@ struct CapacityCause : Cause {};
 struct AskedLoad : CapacityPoint {
   double probability = 0;  // that it holds, given the uncertainty of step times and other terms
   std::vector<CapacityCause> causes{};
+  std::vector<PoolUtilisation> utilisation{};  // of every pool
 };
 
 struct CapacityGrowth : Growth {
@@ -67,6 +68,7 @@ struct CapacityGrowth : Growth {
 struct CapacityLimits : LimitsAnswer {
   LoadKind kind = LoadKind::rate;
   double load = 0;  // at which the limits are judged: the lowest known to fail
+  std::vector<PoolUtilisation> utilisation{};  // of every pool, at that load
 };
 
 /// The deployment with one replica of a pool fewer.

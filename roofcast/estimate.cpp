@@ -222,6 +222,7 @@ EstimateAnswer estimate(const EstimateQuestion& asked) {
           .host = {prefill.host, decode.host},
           .operators = {operators_of(prefill), operators_of(decode)},
           .fits = room.holds(question.batch),
+          .max_num_seqs = deployment.engine.max_num_seqs * deployment.parallel.data,
           .variants = variants_of(question),
           .step = {prefill.total, decode.total},
           .fitting_sequences = room.max_batch};

@@ -152,6 +152,7 @@ struct EstimateAnswer {
   PerStep<Seconds> host{};
   PerStep<std::vector<OperatorAnswer>> operators{};
   bool fits = false;
+  std::int64_t max_num_seqs = 0;  // sequences that the schedulers of all ranks run at once
   std::vector<FormatAnswer> variants{};
   /// Time of the two steps whose operators are listed. Not in the JSON; read back as the sum of
   /// operators and host time, which is too low where launching kernels takes longer than running
@@ -329,6 +330,8 @@ void members(Visitor& visit, EstimateAnswer& answer) {
   visit("host_s", answer.host, "host time that is not hidden behind the GPU");
   visit("operators", answer.operators, "all operators, in the order of the step");
   visit("fits", answer.fits, "whether all sequences at their full length fit in memory at once");
+  visit("max_num_seqs", answer.max_num_seqs,
+        "sequences that the schedulers of all ranks run at once");
   visit("variants", answer.variants,
         "the same estimate in other number formats; the given one first");
 }

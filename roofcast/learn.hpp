@@ -146,10 +146,12 @@ struct LessonBlocks {
 
 /// A simulated load.
 struct LessonLoad {
-  double share = 0;           // of the most that is served; 1: all requests wait from the start
-  double requests_per_s = 0;  // offered; with share 1: served
-  double busy_share = 0;      // share of the time with a step in progress
-  double mean_running = 0;    // sequences at once
+  double share = 0;            // of the most that is served; 1: all requests wait from the start
+  double requests_per_s = 0;   // offered; with share 1: served
+  double busy_share = 0;       // share of the time with a step in progress
+  double flop_share = 0;       // of the FLOP/s, while one is (MFU)
+  double bandwidth_share = 0;  // of the memory bandwidth, while one is (MBU)
+  double mean_running = 0;     // sequences at once
   Seconds ttft_p95{};
   Seconds tpot_p95{};
 };
@@ -316,6 +318,8 @@ void members(Visitor& visit, LessonLoad& load) {
   visit("share", load.share, "of the most that is served; 1: all requests wait from the start");
   visit("requests_per_s", load.requests_per_s, "offered; with share 1: served");
   visit("busy_share", load.busy_share, "share of the time with a step in progress");
+  visit("mfu", load.flop_share, "of the FLOP/s, while a step is in progress");
+  visit("mbu", load.bandwidth_share, "of the memory bandwidth, while a step is in progress");
   visit("mean_running", load.mean_running, "sequences at once");
   visit("ttft_p95_s", load.ttft_p95, "95th percentile of the time to the first token");
   visit("tpot_p95_s", load.tpot_p95, "95th percentile of the time per further token");

@@ -315,7 +315,7 @@ MemoryAnswer memory_of_one(const MemoryQuestion& question, bool all_engines) {
     answer.solution = solve_context(deployment, plan, question.batch.value_or(1));
   } else if (plan.fits && !answer.asked && !answer.engines) {
     answer.max_batch_by_context = batches_by_context(deployment, plan);
-  } else if (!is_yes(answer)) {
+  } else if (answer.asked ? !answer.asked->fits : !is_yes(answer)) {
     answer.remedies =
         remedies(deployment, {.batch = question.batch.value_or(1), .context = question.context});
   }
@@ -333,6 +333,10 @@ MemoryAnswer memory(const MemoryQuestion& question) {
 }
 
 bool is_yes(const MemoryAnswer& answer) {
+  if (answer.engines) {
+    return std::ranges::all_of(
+        *answer.engines, [](const EngineMemory& row) { return !row.memory || row.memory->fits; });
+  }
   if (answer.asked) return answer.asked->fits;
   if (!answer.solution) return answer.fits;
   const MemorySolution& solution = *answer.solution;

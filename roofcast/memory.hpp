@@ -125,7 +125,7 @@ struct MemoryAnswer {
 MemoryAnswer memory(const MemoryQuestion& question);
 
 /// Whether the answer is yes: the deployment fits, or the batch that was asked about, or what was
-/// solved for has a solution.
+/// solved for has a solution. Of all engines the batch must fit by every rule that can answer.
 bool is_yes(const MemoryAnswer& answer);
 
 /// What `roofcast memory -o json` prints.

@@ -121,6 +121,7 @@ void members(Visitor& visit, RankedPlan& one) {
   visit("capacity_rate_per_s", one.capacity_rate_per_s, "arrivals at that load");
   visit("capacity_decided", one.capacity_decided,
         "false: the requests are too few to be sure of it");
+  visit("utilisation", one.utilisation, "of each pool's GPUs while a step is in progress");
   visit("launch", one.launch, "command lines that start it");
 }
 
@@ -294,6 +295,7 @@ RankedPlan ranked_of(const PreparedPlan& prepared, const PlanFindings& found,
   ranked.capacity_monotone = one.finalist.capacity_monotone;
   ranked.capacity_rate_per_s = one.finalist.capacity_rate_per_s;
   ranked.capacity_decided = one.finalist.capacity_decided;
+  ranked.utilisation = one.finalist.utilisation;
   ranked.launch = launch_lines(prepared.catalogue, ranked.shape, ranked.units);
   return ranked;
 }

@@ -89,11 +89,12 @@ struct RankedPlan : PlanCandidate {
   /// The largest load that it holds, relative to the load asked about; unset if it cannot be
   /// determined: all requests arrive at once, or a client's limit sets the rate.
   std::optional<double> capacity_factor{};
-  bool capacity_bounded = true;       // false: the capacity is at least this
-  bool capacity_monotone = true;      // false: some load beyond a failing one holds
-  double capacity_rate_per_s = 0;     // arrivals/s
-  bool capacity_decided = true;       // false: too few requests to be sure of it
-  std::vector<std::string> launch{};  // commands that start it
+  bool capacity_bounded = true;                // false: the capacity is at least this
+  bool capacity_monotone = true;               // false: some load beyond a failing one holds
+  double capacity_rate_per_s = 0;              // arrivals/s
+  bool capacity_decided = true;                // false: too few requests to be sure of it
+  std::vector<PoolUtilisation> utilisation{};  // of every pool, at the load asked about
+  std::vector<std::string> launch{};           // commands that start it
 };
 
 /// For a GPU without a ranked candidate, the one that came nearest.

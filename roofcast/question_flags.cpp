@@ -90,7 +90,9 @@ const Flags<MemoryQuestion>& memory_flags() {
        .read = into(&Q::context, parse_token_count)},
       {.name = "batch",
        .placeholder = "N",
-       .help = "sequences at once: do they fit? (default 1)",
+       .help =
+           "sequences at once: do they fit? (default 1; --engine all: by every engine's rule, exit "
+           "code 3 if one says no)",
        .read = into(&Q::batch, parse_positive)}};
   return flags;
 }

@@ -152,6 +152,8 @@ void members(Visitor& visit, EngineUse& use) {
   visit("kv_empty_mean", use.mean_kv_empty,
         "mean share of the cache that is allocated to sequences, but empty");
   visit("kv_empty_peak", use.peak_kv_empty, "of the engine with the most");
+  double empty_share = use.mean_kv_use > 0 ? use.mean_kv_empty / use.mean_kv_use : 0;
+  visit("kv_empty_share", empty_share, "kv_empty_mean over kv_use_mean: of what is allocated");
   visit("kv_unused_mean", use.mean_kv_unused,
         "of kv_empty_mean: reserved beyond the end of the request; 0 if K and V are paged");
   visit("kv_stranded_mean", use.mean_kv_stranded,
@@ -168,13 +170,6 @@ template <class Visitor>
 void members(Visitor& visit, SimulatedEngine& engine) {
   members(visit, static_cast<EngineUse&>(engine));
   visit("kv_blocks", engine.kv_blocks, "blocks per engine; null if pools differ");
-}
-
-template <class Visitor>
-void members(Visitor& visit, PoolUtilisation& use) {
-  visit("pool", use.pool, "name of the pool");
-  visit("mfu", use.mfu, "FLOPs that the model needs, over those of the dense peak, 0 to 1");
-  visit("mbu", use.mbu, "bytes of weights and KV cache, over those of the bandwidth, 0 to 1");
 }
 
 template <class Visitor>
@@ -305,10 +300,7 @@ SimulationAnswer answer_of(const SimulationRun& run) {
   }
   static_cast<EngineUse&>(answer.engine) = result.use;
   if (answer.inputs.deployment) answer.engine.kv_blocks = run.pools.front().plan.kv_blocks;
-  for (const PoolRun& pool : run.pools) {
-    if (!pool.mfu || !pool.mbu) continue;
-    answer.utilisation.push_back({.pool = pool.name, .mfu = *pool.mfu, .mbu = *pool.mbu});
-  }
+  answer.utilisation = utilisation_of(run.pools);
   answer.stages = result.stages;
   answer.replicas = result.replicas;
   answer.unserved = result.notes;

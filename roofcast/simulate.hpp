@@ -113,14 +113,6 @@ struct SimulatedEngine : EngineUse {
   std::optional<std::int64_t> kv_blocks{};  // set if equal in all pools
 };
 
-/// What a pool's GPUs were used for while a step was in progress, as shares of their datasheet
-/// rates. A step in progress all the time says nothing of either.
-struct PoolUtilisation {
-  std::string pool{};
-  double mfu = 0;  // FLOPs that the model needs, over those of the dense peak
-  double mbu = 0;  // bytes of weights and KV cache, over those of the memory bandwidth
-};
-
 struct SimulationAnswer {
   AnswerHead head{};
   SimulationInputs inputs{};

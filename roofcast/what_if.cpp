@@ -47,6 +47,7 @@ void members(Visitor& visit, VariantAnswer& variant) {
   visit("cost_usd_per_h", variant.cost_per_hour, "null: a price is unknown");
   visit("cost_usd_per_million_output_tokens", variant.dollars_per_million_output_tokens,
         "null: a price is unknown");
+  visit("utilisation", variant.utilisation, "of each pool's GPUs while a step is in progress");
   visit.if_set("limits", variant.limits, "of the first run");
   visit("scenario", variant.scenario, "as in a scenario file");
   variant.settings.clear();
@@ -124,6 +125,23 @@ std::optional<double> value_of(const WhatIfRow& row, const char* name) {
   return std::nullopt;
 }
 
+/// From the metrics `mfu` and `mbu` of the runs.
+std::vector<PoolUtilisation> utilisation_of(const WhatIfRow& row, const Scenario& scenario) {
+  const std::vector<PoolScenario> pools = pools_of(scenario);
+  std::vector<PoolUtilisation> all;
+  for (const PoolScenario& pool : pools) {
+    const std::string statistic = pools.size() == 1 ? "value" : "pool " + pool.name;
+    std::optional<double> mfu, mbu;
+    for (const RunFigure& one : row.all_figures) {
+      if (one.metric.statistic != statistic) continue;
+      if (one.metric.name == "mfu") mfu = one.value;
+      if (one.metric.name == "mbu") mbu = one.value;
+    }
+    if (mfu && mbu) all.push_back({.pool = pool.name, .mfu = *mfu, .mbu = *mbu});
+  }
+  return all;
+}
+
 VariantAnswer variant_of(const WhatIfFindings& found, const WhatIfRow& row) {
   VariantAnswer variant{
       .settings = row.variant.settings,
@@ -136,6 +154,7 @@ VariantAnswer variant_of(const WhatIfFindings& found, const WhatIfRow& row) {
       .binding = row.binding,
       .cost_per_hour = value_of(row, "cost_usd_per_h"),
       .dollars_per_million_output_tokens = value_of(row, "cost_usd_per_million_output_tokens"),
+      .utilisation = utilisation_of(row, row.variant.scenario),
       .scenario = row.variant.scenario,
       .labels = row.labels,
       .all_figures = row.all_figures};
@@ -149,7 +168,8 @@ VariantAnswer variant_of(const WhatIfFindings& found, const WhatIfRow& row) {
 /// A share of the KV cache.
 bool is_cache_share(const MetricName& metric) {
   return metric.name.starts_with("kv_") &&
-         (metric.name.ends_with("_mean") || metric.name.ends_with("_peak"));
+         (metric.name.ends_with("_mean") || metric.name.ends_with("_peak") ||
+          metric.name.ends_with("_share"));
 }
 
 bool is_money(const MetricName& metric) { return metric.name.starts_with("cost_"); }
@@ -221,8 +241,9 @@ std::string title_of(const MetricName& metric) {
       {"running_mean", "running"},
       {"kv_use_mean", "KV use"},
       {"kv_use_peak", "KV use, peak"},
-      {"kv_empty_mean", "KV empty"},
-      {"kv_empty_peak", "KV empty, peak"},
+      {"kv_empty_mean", "KV empty, of all"},
+      {"kv_empty_peak", "KV empty, of all, peak"},
+      {"kv_empty_share", "KV empty, of allocated"},
       {"kv_unused_mean", "KV never filled"},
       {"kv_stranded_mean", "KV stranded"},
       {"kv_blocks", "KV blocks"},

@@ -51,7 +51,8 @@ struct VariantAnswer {
   std::vector<MetricAnswer> metrics{};    // the same for every variant, in the question's order
   std::optional<double> cost_per_hour{};  // dollars; unset: no known price
   std::optional<double> dollars_per_million_output_tokens{};
-  std::optional<LimitsAnswer> limits{};  // of the first run, with `explain`
+  std::vector<PoolUtilisation> utilisation{};  // of every pool, means over seeds
+  std::optional<LimitsAnswer> limits{};        // of the first run, with `explain`
   Scenario scenario{};
 
   // Not in the JSON.

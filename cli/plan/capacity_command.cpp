@@ -76,6 +76,8 @@ int run_capacity(CommandContext& context) {
   tell_version(options.simulate.deployment, context.err);
   const CapacityQuestion question = question_of(options);
   refuse_idle_flags(given, question.scenario);
+  refuse_idle_max_tokens(options.simulate.workload, question.scenario);
+  refuse_idle_router(options.simulate.cluster, question.scenario);
   LoadStudy study = capacity_study(question);
   // Opened before the work: an unwritable file should not cost the simulations.
   std::optional<Store> store;

@@ -9,6 +9,7 @@
 #include "base/io/shown.hpp"
 #include "cli/options/flag_options.hpp"
 #include "cli/program_build.hpp"
+#include "planner/flags/idle_flags.hpp"
 
 namespace roofcast {
 namespace {
@@ -93,6 +94,9 @@ PlanQuestion plan_question(const PlanCommandOptions& options) {
   const bool free_length = has_free_length(simulate);
   PlanQuestion question =
       plan_question(simulate_scenario(simulate), simulate.deployment, options.plan, free_length);
+  if (std::ranges::find(question.search, "engine", &Knob::key) == question.search.end()) {
+    refuse_idle_max_tokens(simulate.workload, question.scenario);
+  }
   question.program = program_build();
   return question;
 }

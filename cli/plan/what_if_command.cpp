@@ -101,6 +101,7 @@ int run_whatif(CommandContext& context) {
       simulate_scenario(options.scenario), options.what_if, has_free_length(options.scenario));
   if (!varies(question.settings, {"model", "engine"})) {
     refuse_idle_flags(options.scenario.deployment.overrides, question.baseline);
+    refuse_idle_max_tokens(options.scenario.workload, question.baseline);
   }
   const WhatIfTask task = what_if_task(question);
   // Opened before the work: an unwritable file should not cost a simulation.

@@ -75,6 +75,7 @@ void add_asked(CapacityFindings& answer, Execution& execution) {
     simulate_sampled(run, step_times_of(run), {});
     return 0;
   });
+  answer.asked_use = utilisation_of(run.pools);
   const DeviatingVerdict verdict = [&](const Deviations& deviations) {
     if (deviations == Deviations{}) return judge(run.result, study.requirement).holds;
     const SimulationResult result = simulate_deviating(run, step_times_of(run), deviations, {});
@@ -101,6 +102,7 @@ void add_limits(CapacityFindings& answer, const CapacityRequest& request, Execut
     return simulate_with_account(run, step_times_of(run), {});
   });
   take_uncertainty(answer.study, run);
+  answer.limit_use = utilisation_of(run.pools);
   auto report = report_limits(run, account.front(), execution.threads, execution.ticks());
   if (!report) throw_interrupted();
   answer.limits = std::move(*report);

@@ -36,15 +36,17 @@ struct LostReplica {
 struct CapacityFindings {
   LoadStudy study{};  // as last searched
   Capacity capacity{};
-  std::optional<LoadPoint> asked{};        // at the asked load
-  std::optional<Confidence> confidence{};  // that it holds there
-  std::optional<double> low{}, high{};     // capacity with steps 1.28 sd slower and faster
-  std::vector<LoadPoint> curve{};          // some loads from low to beyond capacity, sorted
-  double limit_load = 0;                   // load at which the limits are judged
+  std::optional<LoadPoint> asked{};          // at the asked load
+  std::optional<Confidence> confidence{};    // that it holds there
+  std::vector<PoolUtilisation> asked_use{};  // there
+  std::optional<double> low{}, high{};       // capacity with steps 1.28 sd slower and faster
+  std::vector<LoadPoint> curve{};            // some loads from low to beyond capacity, sorted
+  double limit_load = 0;                     // load at which the limits are judged
   LimitReport limits{};
-  std::optional<double> unrelaxed{};       // baseline for `relaxed`
-  std::vector<RelaxedCapacity> relaxed{};  // in the order of gains; with `explain`
-  std::vector<LostReplica> lost{};         // with `lose_one`
+  std::vector<PoolUtilisation> limit_use{};  // there
+  std::optional<double> unrelaxed{};         // baseline for `relaxed`
+  std::vector<RelaxedCapacity> relaxed{};    // in the order of gains; with `explain`
+  std::vector<LostReplica> lost{};           // with `lose_one`
   std::vector<std::string> notes{};
 };
 

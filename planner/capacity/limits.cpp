@@ -268,8 +268,8 @@ LimitAccount simulate_with_account(SimulationRun& run, const PoolStepTimes& step
         {.census = counted[i].census(),
          .prompts = parts_of(counted[i].prompt_sample(), step_times[i], engine).shares(),
          .decodes = parts_of(counted[i].decode_sample(), step_times[i], engine).shares()});
-    run.pools[i].step_uncertainty =
-        use_of(counted[i], step_times[i], run.pools[i].deployment.gpu).steps.relative_uncertainty;
+    take_use(run.pools[i], use_of(counted[i], step_times[i], run.pools[i].deployment.gpu),
+             run.result);
   }
   account.uses = uses_of(run, account.pools);
   return account;

@@ -68,7 +68,8 @@ struct LimitAccount {
   std::vector<LimitUse> uses{};  // one per kind that applies, in the order of LimitKind
 };
 
-/// Simulates the run and fills in its result and each pool's uncertainty, as simulate_sampled does.
+/// Simulates the run and fills in its result, and each pool's uncertainty and utilisation, as
+/// simulate_sampled does.
 LimitAccount simulate_with_account(SimulationRun& run, const PoolStepTimes& step_times,
                                    const Progress& progress);
 

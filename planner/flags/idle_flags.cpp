@@ -1,11 +1,13 @@
 #include "planner/flags/idle_flags.hpp"
 
+#include <array>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "base/error.hpp"
 #include "planner/scenario_run.hpp"
+#include "simulator/engine/batching_policy.hpp"
 
 namespace roofcast {
 namespace {
@@ -51,6 +53,12 @@ void refuse_idle_flags(const EngineOverrides& given, const DeploymentOptions& op
 }
 
 void refuse_idle_flags(const EngineOverrides& given, const Scenario& scenario, Degrees degrees) {
+  if (given.scheduling_policy == QueueOrder::priority &&
+      std::holds_alternative<SyntheticWorkload>(scenario.workload)) {
+    throw UsageError(
+        "`scheduling_policy`: priority would change nothing here, only requests of a trace have "
+        "priorities");
+  }
   std::optional<std::string> idle;
   for (const PoolScenario& pool : pools_of(scenario)) {
     DeploymentOptions options = deployment_options(scenario, pool);
@@ -66,6 +74,33 @@ void refuse_idle_flags(const EngineOverrides& given, const Scenario& scenario, D
     if (!idle) return;
   }
   if (idle) throw UsageError(*idle);
+}
+
+void refuse_idle_max_tokens(const WorkloadOptions& given, const Scenario& scenario) {
+  if (!given.max_tokens) return;
+  for (const PoolScenario& pool : pools_of(scenario)) {
+    DeploymentOptions options = deployment_options(scenario, pool);
+    options.gpu = first_gpu(options.gpu);
+    const auto deployment = resolved_if_possible(options);
+    if (!deployment) return;
+    if (make_policy(deployment->engine)->reserves_output(deployment->engine)) return;
+  }
+  throw UsageError(
+      "`max_tokens`: would change nothing here, the engine reserves nothing for what clients "
+      "declare");
+}
+
+void refuse_idle_router(const ClusterOptions& given, const Scenario& scenario) {
+  if (!given.router) return;
+  std::array<std::int32_t, 3> replicas{};  // by role
+  for (const PoolScenario& pool : pools_of(scenario)) {
+    if (pool.autoscaling) return;
+    replicas.at(static_cast<std::size_t>(pool.role)) += pool.replicas;
+  }
+  for (const std::int32_t of_role : replicas) {
+    if (of_role > 1) return;
+  }
+  throw UsageError("`router`: would change nothing here, there is one replica to choose from");
 }
 
 }  // namespace roofcast

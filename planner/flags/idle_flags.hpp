@@ -3,6 +3,8 @@
 
 #include "model/engines/idle_knobs.hpp"
 #include "planner/deploy.hpp"
+#include "planner/flags/cluster_flags.hpp"
+#include "planner/flags/workload_flags.hpp"
 #include "simulator/scenario.hpp"
 
 namespace roofcast {
@@ -19,5 +21,11 @@ enum class Degrees { known, searched };
 /// "any") the first is taken.
 void refuse_idle_flags(const EngineOverrides& given, const Scenario& scenario,
                        Degrees degrees = Degrees::known);
+
+/// Throws UsageError if --max-tokens is given and no pool's engine reserves anything for it.
+void refuse_idle_max_tokens(const WorkloadOptions& given, const Scenario& scenario);
+
+/// Throws UsageError if --router is given and nowhere are there two replicas to choose from.
+void refuse_idle_router(const ClusterOptions& given, const Scenario& scenario);
 
 }  // namespace roofcast

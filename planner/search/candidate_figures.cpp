@@ -88,6 +88,10 @@ Json figures_json(const FinalistFigures& figures) {
   for (const Cause& cause : figures.confidence.causes) {
     causes.push_back({cause.name, or_null(cause.flips_at)});
   }
+  Json utilisation = Json::array();
+  for (const PoolUtilisation& use : figures.utilisation) {
+    utilisation.push_back({use.pool, use.mfu, use.mbu});
+  }
   return {{"holds", figures.confidence.holds},
           {"probability", figures.confidence.probability},
           {"causes", std::move(causes)},
@@ -96,6 +100,7 @@ Json figures_json(const FinalistFigures& figures) {
           {"capacity_monotone", figures.capacity_monotone},
           {"capacity_rate_per_s", figures.capacity_rate_per_s},
           {"capacity_decided", figures.capacity_decided},
+          {"utilisation", std::move(utilisation)},
           {"simulations", figures.simulations}};
 }
 
@@ -111,6 +116,9 @@ FinalistFigures read_finalist(const Json& json) {
   for (const Json& cause : json.at("causes")) {
     figures.confidence.causes.push_back(
         {.name = cause.at(0), .flips_at = number_or_none(cause.at(1))});
+  }
+  for (const Json& use : json.at("utilisation")) {
+    figures.utilisation.push_back({.pool = use.at(0), .mfu = use.at(1), .mbu = use.at(2)});
   }
   return figures;
 }

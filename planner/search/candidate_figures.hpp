@@ -7,8 +7,10 @@
 #include <optional>
 #include <string>
 #include <variant>
+#include <vector>
 
 #include "planner/capacity/confidence.hpp"
+#include "planner/scenario_run.hpp"
 #include "simulator/results/verdict.hpp"
 
 namespace roofcast {
@@ -53,6 +55,7 @@ struct FinalistFigures {
   bool capacity_monotone = true;  // false: some load beyond a failing one holds
   double capacity_rate_per_s = 0;
   bool capacity_decided = true;  // false: the requests are too few to be sure of the capacity
+  std::vector<PoolUtilisation> utilisation{};  // of every pool, at the load asked about
   std::int64_t simulations = 0;
 };
 

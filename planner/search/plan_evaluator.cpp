@@ -76,6 +76,7 @@ FinalistFigures confidence_figures_of(SimulationRun& run, const PlanCatalogue& c
   };
   FinalistFigures figures{.confidence =
                               least ? confidence_for(holds, *least) : confidence_of(holds)};
+  figures.utilisation = utilisation_of(run.pools);
   figures.simulations = figures.confidence.simulations + 2;
   return figures;
 }

@@ -214,6 +214,7 @@ Section limits_at_capacity(const CapacityAnswer& answer) {
   const CapacityLimits& limits = answer.limits;
   Section section = limits_section(limits);
   section.heading = "Limits at " + as_load(limits.kind, limits.load);
+  if (!limits.utilisation.empty()) section.lines.push_back(utilisation_line(limits.utilisation));
   const bool explained =
       std::any_of(limits.limits.begin(), limits.limits.end(),
                   [](const LimitAnswer& limit) { return limit.relaxed_capacity.has_value(); });

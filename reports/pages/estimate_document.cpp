@@ -98,6 +98,13 @@ Section head_section(const EstimateAnswer& answer) {
     head.lines.push_back(
         fmt::format("{} in memory{} (roofcast memory).", which, fitting == 0 ? "" : " at once"));
   }
+  const std::int64_t at_once = answer.max_num_seqs;
+  if (inputs.batch > at_once) {
+    head.lines.push_back(
+        fmt::format("The engine runs {} at once (--max-num-seqs): these are the times of a step "
+                    "that it does not make.",
+                    counted(at_once, "sequence")));
+  }
   return head;
 }
 

@@ -32,8 +32,8 @@ bool serves_requests(const MeasuredRun& run) {
          !latency_cell(run, "e2e_s").empty() || find_metric(run, "output_tokens_per_s", "value");
 }
 
-std::string run_cell(const ImportedRun& imported, std::size_t place) {
-  return imported.id ? std::to_string(*imported.id) : fmt::format("-{}", place + 1);
+std::string run_cell(const ImportedRun& imported) {
+  return imported.id ? std::to_string(*imported.id) : "not stored";
 }
 
 std::string heading_of(const ImportedRun& imported) {
@@ -59,7 +59,7 @@ Table runs_table(const std::vector<ImportedRun>& runs) {
   for (std::size_t i = 0; i < runs.size(); ++i) {
     const MeasuredRun& run = runs[i].run;
     table.rows.push_back(
-        {run_cell(runs[i], i), run.format, cell_text(run.setting.model), gpu_of(run.setting),
+        {run_cell(runs[i]), run.format, cell_text(run.setting.model), gpu_of(run.setting),
          engine_of(run.setting), load_of(run.setting), latency_cell(run, "ttft_s"),
          latency_cell(run, "tpot_s"), latency_cell(run, "itl_s"), latency_cell(run, "e2e_s"),
          rate_cell(run, "request_rate_per_s", 2), rate_cell(run, "output_tokens_per_s", 0)});

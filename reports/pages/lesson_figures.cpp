@@ -177,12 +177,15 @@ Table load_table(const std::vector<LessonLoad>& loads) {
                           {"TTFT p95"},
                           {"TPOT p95"},
                           {"Busy"},
+                          {"FLOP/s used"},
+                          {"Bandwidth used"},
                           {"Texts at once"}},
               .rows = {}};
   for (const LessonLoad& load : loads) {
     table.rows.push_back({load.share == 1 ? "all wait" : as_percent(load.share, 0),
                           fixed(load.requests_per_s, 2), as_time(load.ttft_p95),
                           as_time(load.tpot_p95), as_percent(load.busy_share),
+                          as_percent(load.flop_share), as_percent(load.bandwidth_share),
                           fixed(load.mean_running, 1)});
   }
   return table;

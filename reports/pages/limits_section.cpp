@@ -63,7 +63,34 @@ std::string binding_line(const LimitsAnswer& limits) {
   return {};
 }
 
+std::string shares_text(const std::vector<PoolUtilisation>& pools, double PoolUtilisation::*share) {
+  std::string text;
+  for (const PoolUtilisation& pool : pools) {
+    text += (text.empty() ? "" : ", ") + as_percent(pool.*share);
+  }
+  return text.empty() ? "-" : text;
+}
+
 }  // namespace
+
+std::string mfu_text(const std::vector<PoolUtilisation>& pools) {
+  return shares_text(pools, &PoolUtilisation::mfu);
+}
+
+std::string mbu_text(const std::vector<PoolUtilisation>& pools) {
+  return shares_text(pools, &PoolUtilisation::mbu);
+}
+
+std::string utilisation_line(const std::vector<PoolUtilisation>& pools) {
+  std::string line = "While a step is in progress, ";
+  for (std::size_t i = 0; i < pools.size(); ++i) {
+    if (i > 0) line += "; ";
+    if (pools.size() > 1) line += fmt::format("in pool {} ", pools[i].pool);
+    line += fmt::format("{} of the FLOP/s are used (MFU) and {} of the memory bandwidth (MBU)",
+                        as_percent(pools[i].mfu), as_percent(pools[i].mbu));
+  }
+  return line + ".";
+}
 
 std::string gain_text(double gain) {
   const std::string digits = fixed(-100 * gain, 1);

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
+#include "planner/scenario_run.hpp"
 #include "reports/document.hpp"
 #include "roofcast/limits.hpp"
 
@@ -13,6 +15,14 @@ std::string title_of(LimitKind kind);
 
 /// Effect of raising a limit: "-3.2 %", a gain being a reduction.
 std::string gain_text(double gain);
+
+/// "14.8 %"; of several pools "14.8 %, 3.1 %", in their order; "-" of none.
+std::string mfu_text(const std::vector<PoolUtilisation>& pools);
+std::string mbu_text(const std::vector<PoolUtilisation>& pools);
+
+/// "While a step is in progress, 14.8 % of the FLOP/s are used (MFU) and 62.0 % of the memory
+/// bandwidth (MBU)." Precondition: `pools` is not empty.
+std::string utilisation_line(const std::vector<PoolUtilisation>& pools);
 
 /// One row per limit; a line above the table names the binding one.
 Section limits_section(const LimitsAnswer& limits);

@@ -189,6 +189,11 @@ Section engines_section(const std::vector<EngineMemory>& engines) {
                                         {"Fits", false},
                                         {"Largest batch"}},
                             .rows = {}}};
+  std::string refusing;
+  for (const EngineMemory& row : engines) {
+    if (row.memory && !row.memory->fits) refusing += (refusing.empty() ? "" : ", ") + row.engine;
+  }
+  if (!refusing.empty()) section.lines.push_back("Does not fit by the rule of " + refusing + ".");
   for (const EngineMemory& row : engines) {
     if (!row.memory) {
       section.lines.push_back(row.engine + ": " + row.refused.value_or(""));
@@ -223,7 +228,8 @@ Document memory_document(const MemoryAnswer& answer) {
   if (answer.max_batch_by_context) {
     document.sections.push_back(batch_section(*answer.max_batch_by_context));
   }
-  if (!is_yes(answer) && !answer.solution) {
+  const bool first_fits = answer.asked && answer.asked->fits;  // but by another engine's rule
+  if (!is_yes(answer) && !answer.solution && !first_fits) {
     document.sections.push_back(remedy_section(answer.remedies));
   }
   return document;

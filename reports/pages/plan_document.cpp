@@ -42,6 +42,8 @@ Table ranked_table(const PlanAnswer& answer) {
                           {"$/h"},
                           {"TTFT p95 (ms)"},
                           {"TPOT p95 (ms)"},
+                          {"MFU"},
+                          {"MBU"},
                           {"Margin"},
                           {"P(SLO met)"},
                           {"Breaks at"},
@@ -53,6 +55,7 @@ Table ranked_table(const PlanAnswer& answer) {
         {one.title, with_separators(one.gpus),
          one.cost_per_hour ? fixed(*one.cost_per_hour, 2) : "-",
          fixed(1e3 * one.result.ttft_p95_s, 0), fixed(1e3 * one.result.tpot_p95_s, 1),
+         mfu_text(one.utilisation), mbu_text(one.utilisation),
          as_margin(one.result.verdict.worst_margin), as_probability(one.probability),
          capacity ? fmt::format("{:.2f}x{}", *capacity, breaks_on_few(one) ? " (few)" : "") : "-",
          one.pareto ? "yes" : ""});

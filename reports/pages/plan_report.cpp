@@ -12,6 +12,7 @@
 #include "base/text.hpp"
 #include "base/wording.hpp"
 #include "reports/pages/figure_units.hpp"
+#include "reports/pages/limits_section.hpp"
 #include "reports/pages/stored_report.hpp"
 #include "reports/store_query.hpp"
 #include "roofcast/plan_words.hpp"
@@ -71,6 +72,8 @@ Table finalist_table(const std::vector<RankedPlan>& ranked) {
                           {"$ per million output tokens"},
                           {"TTFT p95 (ms)"},
                           {"TPOT p95 (ms)"},
+                          {"MFU"},
+                          {"MBU"},
                           {"P(SLO met)"},
                           {"Breaks at (requests/s)"},
                           {"Pareto", false}},
@@ -83,6 +86,7 @@ Table finalist_table(const std::vector<RankedPlan>& ranked) {
                           shown(one.cost_per_hour), shown(one.dollars_per_million_output_tokens),
                           fixed(kMilliseconds.of(one.result.ttft_p95_s), 0),
                           fixed(kMilliseconds.of(one.result.tpot_p95_s), 1),
+                          mfu_text(one.utilisation), mbu_text(one.utilisation),
                           as_probability(one.probability),
                           fixed(one.capacity_rate_per_s, 2) + (breaks_on_few(one) ? " (few)" : ""),
                           one.pareto ? "yes" : ""});

@@ -80,11 +80,12 @@ Section count_section(const StaircaseAnswer& answer) {
 Section model_section(const StaircaseAnswer& answer, const std::string& model) {
   const StaircaseOfModel& all = *answer.of_model;
   return {.heading = "",
-          .lines = {fmt::format("In all {} KV heads of the {} layers of {}: {} K/V computations "
-                                "without a cache, {} with one. The waste factor stays the same.",
-                                with_separators(all.layer_heads), with_separators(all.layers),
-                                model, or_beyond(all.naive_kv_computations),
-                                or_beyond(all.needed_kv_computations))},
+          .lines = {fmt::format(
+              "In all {} KV heads of the {} layers of {}: {} K/V computations without a cache, {} "
+              "with one, of the {} in each that a loop needs. Both factors stay the same.",
+              with_separators(all.layer_heads), with_separators(all.layers), model,
+              or_beyond(all.naive_kv_computations), or_beyond(all.needed_kv_computations),
+              with_separators(answer.counts.needed_kv_computations))},
           .table = {}};
 }
 

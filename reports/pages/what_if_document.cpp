@@ -65,6 +65,8 @@ Table variant_table(const WhatIfAnswer& answer) {
   const bool judged = has_slo(answer.baseline.slo);
   table.columns.push_back({judged ? "SLO" : "Load", false});
   const std::vector<CostColumn> costs = unasked_costs(metrics);
+  table.columns.push_back({"MFU"});
+  table.columns.push_back({"MBU"});
   for (const CostColumn& cost : costs) table.columns.push_back({title_of(cost.metric)});
   for (const VariantAnswer& row : answer.variants) {
     std::vector<std::string> cells = {name_of(row)};
@@ -74,6 +76,8 @@ Table variant_table(const WhatIfAnswer& answer) {
                                          : "-");
     }
     cells.push_back(row.reason.empty() ? verdict_of(row, judged) : "no answer");
+    cells.push_back(mfu_text(row.utilisation));
+    cells.push_back(mbu_text(row.utilisation));
     for (const CostColumn& cost : costs) {
       const std::optional<double>& value = row.*cost.value;
       cells.push_back(value ? fixed(*value, 2) : "-");

@@ -11,6 +11,7 @@
 #include "base/numbers.hpp"
 #include "base/wording.hpp"
 #include "reports/pages/figure_units.hpp"
+#include "reports/pages/limits_section.hpp"
 #include "reports/pages/stored_report.hpp"
 #include "roofcast/store_rows.hpp"
 
@@ -188,6 +189,8 @@ Table variant_table(const Stored& stored) {
     table.columns.push_back({title_of(metric)});
   }
   table.columns.push_back({"SLO", false});
+  table.columns.push_back({"MFU"});
+  table.columns.push_back({"MBU"});
   table.columns.push_back({"Run"});
   auto run = stored.runs.begin();
   for (const VariantAnswer& variant : stored.answer.variants) {
@@ -196,6 +199,8 @@ Table variant_table(const Stored& stored) {
       cells.push_back(metric.value ? metric_text(metric, *metric.value) : "-");
     }
     cells.push_back(held_text(slo_share(variant)));
+    cells.push_back(mfu_text(variant.utilisation));
+    cells.push_back(mbu_text(variant.utilisation));
     cells.push_back(variant.reason.empty() ? std::to_string((run++)->row.id) : "-");
     table.rows.push_back(std::move(cells));
   }

@@ -293,9 +293,13 @@ LessonLoad simulated(const LessonFacts& facts, double share, double rate,
   const SimulationAnswer answer = simulate(question, progress);
   if (answer.stopped) throw Error("cancelled");
   if (!answer.fits) throw Error(answer.reason.value_or("the model does not fit"));
+  const PoolUtilisation use =
+      answer.utilisation.empty() ? PoolUtilisation{} : answer.utilisation[0];
   return {.share = share,
           .requests_per_s = share == 1 ? answer.load.request_rate_per_s : rate,
           .busy_share = answer.engine.busy_share,
+          .flop_share = use.mfu,
+          .bandwidth_share = use.mbu,
           .mean_running = answer.engine.mean_running,
           .ttft_p95 = Seconds{answer.load.ttft.p95},
           .tpot_p95 = Seconds{answer.load.tpot.p95}};

@@ -19,6 +19,7 @@ const NAMES = new Map([
   ["kv_use_mean", "Mean share of the KV cache in use"],
   ["kv_use_peak", "Peak share of the KV cache in use"],
   ["kv_empty_mean", "Mean share of the KV cache allocated but empty"],
+  ["kv_empty_share", "Share of the allocated KV cache that is empty"],
   ["kv_empty_peak", "Peak share of the KV cache allocated but empty"],
   ["running_mean", "Requests running, on average"],
   ["requests_completed", "Requests finished"],

@@ -9,9 +9,7 @@
 
 namespace roofcast {
 
-/// Parses "2023-11-16 18:15:46.6805900", "2024-05-12T00:00:30Z", "2024-05-12 00:00:30+00:00": date,
-/// time, optional fraction (rounded to nanoseconds) and optional offset (default UTC). Returns
-/// nanoseconds since 1970 UTC, or nullopt for other text and for dates outside 1970 to 2200.
+/// As parse_instant (base/dates.hpp).
 std::optional<Nanoseconds> parse_date_time(std::string_view text);
 
 /// Parses a decimal number of `unit`s, "3.25" or "1e3", rounded to nanoseconds; exact if written

@@ -25,6 +25,10 @@ constexpr auto kScalarFigures = std::to_array<ScalarFigure>({
     {"kv_use_peak", [](Result r) { return Value(r.use.peak_kv_use); }},
     {"kv_empty_mean", [](Result r) { return Value(r.use.mean_kv_empty); }},
     {"kv_empty_peak", [](Result r) { return Value(r.use.peak_kv_empty); }},
+    {"kv_empty_share",
+     [](Result r) {
+       return r.use.mean_kv_use > 0 ? Value(r.use.mean_kv_empty / r.use.mean_kv_use) : Value{};
+     }},
     {"kv_unused_mean", [](Result r) { return Value(r.use.mean_kv_unused); }},
     {"kv_stranded_mean", [](Result r) { return Value(r.use.mean_kv_stranded); }},
     {"prefix_query_tokens", [](Result r) { return count(r.use.prefix_queries); }},

@@ -4,6 +4,7 @@
 
 #include "base/dates.hpp"
 #include "base/error.hpp"
+#include "roofcast/simulate.hpp"
 #include "roofcast/store_rows.hpp"
 #include "tests/roofcast/read_back.hpp"
 
@@ -43,6 +44,19 @@ TEST(Capacity, ReadsBackAsItWasWritten) {
   EXPECT_TRUE(read.limits.limits.front().relaxed_capacity);
   EXPECT_EQ(read.limits.load, answer.limits.load);
   EXPECT_EQ(read.inputs.scenario.slo.targets.front().limit.value, 0.5);
+}
+
+// The same requests on the same engine, so the same steps.
+TEST(Capacity, HasTheUtilisationOfTheSimulation) {
+  const CapacityAnswer answer = capacity_read_back(capacity({.scenario = chat_to_size()}));
+  const SimulationAnswer once = simulate({.scenario = chat_to_size()});
+  ASSERT_EQ(answer.asked->utilisation.size(), 1U);
+  EXPECT_DOUBLE_EQ(answer.asked->utilisation[0].mfu, once.utilisation.at(0).mfu);
+  EXPECT_DOUBLE_EQ(answer.asked->utilisation[0].mbu, once.utilisation.at(0).mbu);
+  // Prompts of 1,500 tokens, many at once beyond capacity: far above the ridge of 295 FLOP/byte.
+  ASSERT_EQ(answer.limits.utilisation.size(), 1U);
+  EXPECT_GT(answer.limits.utilisation[0].mfu, once.utilisation[0].mfu);
+  EXPECT_GT(answer.limits.utilisation[0].mfu, answer.limits.utilisation[0].mbu);
 }
 
 TEST(Capacity, OfAClosedLoopIsANumberInFlight) {

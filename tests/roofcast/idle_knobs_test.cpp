@@ -150,5 +150,56 @@ TEST(IdleKnobs, EveryKnobActsOrIsRefused) {
   EXPECT_GT(refused, 200);
 }
 
+/// Whether refuse(...) throws a UsageError.
+template <class Refuse, class... Values>
+bool refuses(Refuse refuse, const Values&... values) {
+  try {
+    refuse(values...);
+  } catch (const UsageError&) {
+    return true;
+  }
+  return false;
+}
+
+// vLLM and the small engine reserve nothing for what clients declare; SGLang and TensorRT-LLM do.
+TEST(IdleFlags, MaxTokensActWhereAnEngineReservesForThem) {
+  const auto refused = [](const char* engine) {
+    WorkloadOptions given;
+    given.max_tokens = 500;
+    return refuses(refuse_idle_max_tokens, given,
+                   Scenario{.model = "llama-3.1-8b", .gpu = "l40s,h100", .engine = engine});
+  };
+  EXPECT_TRUE(refused("vllm"));
+  EXPECT_TRUE(refused("roofcast"));
+  EXPECT_FALSE(refused("sglang"));
+  EXPECT_FALSE(refused("trtllm"));
+  EXPECT_FALSE(refuses(refuse_idle_max_tokens, WorkloadOptions{},
+                       Scenario{.model = "llama-3.1-8b", .gpu = "h100"}));
+}
+
+TEST(IdleFlags, ARouterActsWhereThereAreReplicas) {
+  const auto refused = [](std::int32_t replicas, std::int32_t decode) {
+    Scenario scenario{.model = "llama-3.1-8b", .gpu = "h100"};
+    scenario.cluster = ClusterScenario{};
+    scenario.cluster->pools = {{.name = "a", .role = PoolRole::prefill, .replicas = replicas},
+                               {.name = "b", .role = PoolRole::decode, .replicas = decode}};
+    ClusterOptions given;
+    given.router = RouterPolicy::random;
+    return refuses(refuse_idle_router, given, scenario);
+  };
+  EXPECT_TRUE(refused(1, 1));
+  EXPECT_FALSE(refused(2, 1));
+  EXPECT_FALSE(refused(1, 2));
+}
+
+TEST(IdleFlags, PrioritiesComeFromTraces) {
+  const EngineOverrides given{.scheduling_policy = QueueOrder::priority};
+  Scenario scenario{.model = "llama-3.1-8b", .gpu = "h100"};
+  const auto refuse = [&](const Scenario& in) { refuse_idle_flags(given, in); };
+  EXPECT_TRUE(refuses(refuse, scenario));
+  scenario.workload = TraceWorkload{.path = "requests.csv"};
+  EXPECT_FALSE(refuses(refuse, scenario));
+}
+
 }  // namespace
 }  // namespace roofcast::test

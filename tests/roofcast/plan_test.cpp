@@ -4,6 +4,7 @@
 
 #include "base/error.hpp"
 #include "roofcast/plan_words.hpp"
+#include "roofcast/simulate.hpp"
 #include "roofcast/store_rows.hpp"
 #include "tests/roofcast/read_back.hpp"
 
@@ -48,6 +49,22 @@ TEST(PlanAnswer, ReadsBackAsItWasWritten) {
   EXPECT_EQ(read.ranked.front().title, answer.ranked.front().title);
   EXPECT_EQ(read.ranked.front().result.verdict.margins.size(), 2U);
   EXPECT_EQ(read.shapes, answer.shapes);
+}
+
+// The same requests on the same engine, so the same steps.
+TEST(PlanAnswer, HasTheUtilisationOfTheSimulation) {
+  PlanQuestion question = chat_to_plan();
+  question.gpus = {"h100"};
+  question.search = {parse_dimension("tp=1")};
+  const PlanAnswer answer = plan_read_back(plan(question));
+  ASSERT_FALSE(answer.ranked.empty());
+  ASSERT_EQ(answer.ranked.front().units, 1);
+  Scenario scenario = question.scenario;
+  scenario.gpu = "h100";
+  const SimulationAnswer once = simulate({.scenario = scenario});
+  ASSERT_EQ(answer.ranked.front().utilisation.size(), 1U);
+  EXPECT_DOUBLE_EQ(answer.ranked.front().utilisation[0].mfu, once.utilisation.at(0).mfu);
+  EXPECT_DOUBLE_EQ(answer.ranked.front().utilisation[0].mbu, once.utilisation.at(0).mbu);
 }
 
 TEST(PlanAnswer, IsToldFromItsJsonAlone) {

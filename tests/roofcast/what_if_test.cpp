@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.hpp"
+#include "roofcast/simulate.hpp"
 #include "roofcast/store_rows.hpp"
 #include "tests/roofcast/read_back.hpp"
 
@@ -62,6 +63,21 @@ TEST(WhatIfAnswer, KeepsAVariantThatCannotRunWithItsReason) {
   EXPECT_FALSE(read.variants[2].metrics.front().value);
   EXPECT_EQ(read.variants[2].runs, 0);
   EXPECT_EQ(what_if_runs(answer, "roofcast whatif").size(), 2U);
+}
+
+// The same requests on the same engine, so the same steps.
+TEST(WhatIfAnswer, HasTheUtilisationOfTheSimulation) {
+  WhatIfQuestion question = chat_with("gpu=l40s");
+  question.seeds = 1;
+  const WhatIfAnswer answer = what_if_read_back(what_if(question).value());
+  const SimulationAnswer once = simulate({.scenario = question.baseline});
+  ASSERT_EQ(answer.variants.front().utilisation.size(), 1U);
+  EXPECT_DOUBLE_EQ(answer.variants.front().utilisation[0].mfu, once.utilisation.at(0).mfu);
+  EXPECT_DOUBLE_EQ(answer.variants.front().utilisation[0].mbu, once.utilisation.at(0).mbu);
+  // An L40S has 3.9 times less bandwidth and 2.7 times less peak: steps take longer, and so does
+  // less of each lie idle.
+  ASSERT_EQ(answer.variants[1].utilisation.size(), 1U);
+  EXPECT_GT(answer.variants[1].utilisation[0].mfu, once.utilisation.at(0).mfu);
 }
 
 TEST(WhatIfAnswer, IsTheSameWhateverTheThreads) {

@@ -220,6 +220,10 @@ TEST(EngineKnobs, CanBeVariedAndAskedForByTheWebPage) {
                      {"enable-expert-parallel", true},
                      {"expert-power-law", 1.1}};
     question[std::string(knob.flag)] = text;
+    if (std::string_view(knob.key) == "scheduling_policy") {  // no request here has a priority
+      EXPECT_THROW((void)asked_simulation(question, {}), UsageError);
+      continue;
+    }
     const AskedSimulation asked = asked_simulation(question, {});
     EXPECT_EQ(knob.get(asked.question.scenario.overrides), knob.examples.front());
     EXPECT_THAT(asked.command_line, HasSubstr("--" + std::string(knob.flag) + "=" + text));

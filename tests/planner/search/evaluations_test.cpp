@@ -99,8 +99,11 @@ TEST(Evaluations, FiguresComeBackFromTheirTextsAsTheyWere) {
   FinalistFigures finalist{.capacity_factor = 1.7, .capacity_bounded = false, .simulations = 25};
   finalist.confidence.probability = 0.9;
   finalist.confidence.causes = {{.name = "step time", .flips_at = 2.5}, {.name = "KV capacity"}};
+  finalist.utilisation = {{.pool = "prefill", .mfu = 0.1 + 0.2, .mbu = 1.0 / 3}};
   const std::string other = to_text(finalist);
-  EXPECT_EQ(to_text(parse_figures(FigureKind::finalist, other)), other);
+  const auto kept = std::get<FinalistFigures>(parse_figures(FigureKind::finalist, other));
+  EXPECT_EQ(kept.utilisation.at(0).mbu, 1.0 / 3);
+  EXPECT_EQ(to_text(kept), other);
 }
 
 TEST(Evaluations, QuestionsComeBackFromTheirTextsAsTheyWere) {

@@ -319,6 +319,39 @@ TEST(TokenTimestamps, NeedNoListOfTokens) {
   EXPECT_FALSE(has_metric(run, "itl_s", "mean"));
 }
 
+TEST(TokenTimestamps, MayLieWithinAnObject) {
+  for (const char* key : {"requests", "results", "records", "data"}) {
+    const MeasuredRun run =
+        import_one(std::string("{\"model\":\"m\",\"") + key + "\":" + kTokenTimes + "}");
+    EXPECT_EQ(run.format, "token-timestamps");
+    EXPECT_EQ(run.requests.size(), 2U);
+    EXPECT_NEAR(metric(run, "ttft_s", "mean"), 0.375, 1e-12);
+  }
+  EXPECT_THAT(import_error(R"({"records":[{"first_token_time":1}]})"),
+              HasSubstr("of no known format"));
+}
+
+// The first token 0.25 s after the start, in another zone's time; the second 0.1 s later.
+TEST(TokenTimestamps, MayBeDatesWithTimes) {
+  const MeasuredRun run = import_one(R"({"start_time":"2026-01-02T10:00:00Z",
+"first_token_time":"2026-01-02T12:00:00.25+02:00",
+"token_timestamps":["2026-01-02 10:00:00.250","2026-01-02T10:00:00.35Z"],
+"end_time":"2026-01-02T10:00:00.35Z","prompt_tokens":1})");
+  EXPECT_NEAR(metric(run, "ttft_s", "mean"), 0.25, 1e-6);
+  EXPECT_NEAR(metric(run, "itl_s", "mean"), 0.1, 1e-6);
+  EXPECT_THAT(import_error(R"({"start_time":"noon","token_timestamps":[1],"end_time":1})"),
+              HasSubstr("start_time is 'noon', expected a time"));
+}
+
+TEST(TokenTimestamps, SayWhereFewerAreListedThanStated) {
+  const MeasuredRun run = import_one(R"({"start_time":1,"token_timestamps":[1.5,2],"end_time":3.5,
+"prompt_tokens":1,"output_tokens":5})");
+  EXPECT_THAT(run.warnings,
+              testing::ElementsAre(HasSubstr("1 of 1 requests state more `output_tokens` than")));
+  // 2 s for the 4 tokens after the first.
+  EXPECT_NEAR(metric(run, "tpot_s", "mean"), 0.5, 1e-12);
+}
+
 TEST(TokenTimestamps, OfARequestWithoutAnEndCountItAsFailed) {
   const MeasuredRun run = import_one(kTokenTimes.substr(0, kTokenTimes.size() - 1) +
                                      R"(,{"start_time":12,"token_timestamps":[]}])");
