@@ -60,6 +60,10 @@ struct LinearOperator {
   // these alone, as many pairs over as many experts. 0: there is no such shape.
   OperatorShape alone_shape{};
   double alone_each = 0;
+  // Up to so many tokens it runs within the routed experts' kernels or beside them on a second
+  // stream, and costs the memory and arithmetic that it takes from them, no time of its own. 0:
+  // never.
+  std::int64_t beside_up_to = 0;
   int block = kNoBlock;  // of StepOperators::blocks
   Phase phase = Phase::all;
 };

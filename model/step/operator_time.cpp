@@ -127,6 +127,13 @@ Seconds TimedOperator::time(std::int64_t n, const Gpu& gpu) const {
 }
 
 Seconds TimedOperator::kernel_time(std::int64_t n, const Gpu& gpu) const {
+  const Seconds alone = alone_time(n, gpu);
+  if (n > op_.beside_up_to) return alone;
+  set_work(op_, n, scratch_);
+  return std::min(alone, physical_limit(scratch_, gpu));
+}
+
+Seconds TimedOperator::alone_time(std::int64_t n, const Gpu& gpu) const {
   if (measured_) return measured_time(n, gpu);
   const Seconds own = unbent_time(n, gpu);
   const auto after = std::upper_bound(bend_.begin(), bend_.end(), n);
@@ -143,8 +150,9 @@ OperatorEstimate TimedOperator::explain(std::int64_t n, const Gpu& gpu) const {
   const Seconds total = time(n, gpu);  // also fills in the work
   if (measured_) {
     const Seconds fixed = measured_->fixed() * static_cast<double>(timed_calls());
+    const Seconds own = n > op_.beside_up_to ? fixed : Seconds{};
     OperatorEstimate result =
-        measured_estimate(measured_->explain(size_of(n), 0), total, fixed, scratch_, gpu);
+        measured_estimate(measured_->explain(size_of(n), 0), total, own, scratch_, gpu);
     result.source = measured_->source();
     return result;
   }

@@ -36,6 +36,8 @@ class TimedOperator {
 
  private:
   Seconds kernel_time(std::int64_t n, const Gpu& gpu) const;
+  /// kernel_time() if nothing ran beside it.
+  Seconds alone_time(std::int64_t n, const Gpu& gpu) const;
   Seconds unbent_time(std::int64_t n, const Gpu& gpu) const;
   Seconds measured_time(std::int64_t n, const Gpu& gpu) const;
   /// Even picks are timed on tokens spread over as many experts as they can hit (aiconfigurator
