@@ -29,6 +29,12 @@ double activation_bytes(const Deployment& deployment) {
   return bits_of(deployment.model.activation) / 8.0;
 }
 
+/// Tokens up to which a layer's shared experts run beside the routed ones; 0 on GPUs without kernel
+/// tables, whose experts' shares and host terms were fitted to servers with shared experts in turn.
+std::int64_t beside_routed(const Deployment& deployment, const Layer& layer) {
+  return deployment.gpu.tables ? shared_experts_beside(deployment, layer) : 0;
+}
+
 /// Bytes of one activation as a matrix of this format reads it: quantised for narrow arithmetic.
 double input_bytes(const WeightFormat& format) {
   return std::min(bits_of(format.compute) / 8.0, 2.0);
@@ -39,8 +45,8 @@ bool same_shape(const LinearOperator& a, const LinearOperator& b) {
   return a.work.name == b.work.name && a.work.format == b.work.format &&
          a.flops_each == b.flops_each && a.activation_each == b.activation_each &&
          a.stored_fixed == b.stored_fixed && a.experts == b.experts &&
-         a.expert_bytes == b.expert_bytes && a.wait == b.wait && a.serial == b.serial &&
-         a.shape == b.shape && a.block == b.block && a.phase == b.phase &&
+         a.expert_bytes == b.expert_bytes && a.expert_ranks == b.expert_ranks && a.wait == b.wait &&
+         a.serial == b.serial && a.shape == b.shape && a.block == b.block && a.phase == b.phase &&
          a.beside_up_to == b.beside_up_to;
 }
 
@@ -143,6 +149,7 @@ LinearOperator expert_operator(const Deployment& deployment, const Layer& layer,
   // token-expert pairs (the busiest rank's) with whole experts, or all pairs with its part of their
   // width.
   const Parallelism& parallel = deployment.parallel;
+  op.expert_ranks = parallel.expert_ranks();
   op.group_tokens = parallel.data;
   const MoeFfn& moe = std::get<MoeFfn>(layer.ffn);
   op.busiest = busiest_rank_load(moe, parallel, deployment.engine.expert_power_law,
@@ -317,7 +324,7 @@ void add_matrices(const Deployment& deployment, const LayerGroup& group, int blo
                   StepOperators& out) {
   const Transformer& model = deployment.model;
   const std::vector<Weight> weights = layer_weights(group.layer, model.hidden, model.activation);
-  const std::int64_t beside = shared_experts_beside(deployment, group.layer);
+  const std::int64_t beside = beside_routed(deployment, group.layer);
   for (const Weight& weight : weights) {
     if (!weight.multiplies || weight.split == Split::expert) continue;
     const int own_block = is_of_block(weight) ? block : kNoBlock;
@@ -414,8 +421,7 @@ void add_around(const Deployment& deployment, const LayerGroup& group, StepOpera
   if (const auto* moe = std::get_if<MoeFfn>(&layer.ffn)) {
     add_routing(deployment, *moe, group, out);
     if (moe->shared_intermediate > 0) {
-      add_activation(moe->shared_intermediate, moe->gated,
-                     shared_experts_beside(deployment, layer));
+      add_activation(moe->shared_intermediate, moe->gated, beside_routed(deployment, layer));
     }
   }
   // Row-parallel matrices end in an all-reduce: one after the mixer, one after the FFN

@@ -48,6 +48,7 @@ struct LinearOperator {
   std::int64_t group_tokens = 1;  // tokens of the expert group per token of this rank
   double expert_bytes = 0;        // weights of one expert on this rank
   double busiest = 1;             // its share of the picks over the mean rank's
+  int expert_ranks = 1;           // that hold whole experts, and wait for each other
   // Time in addition to the roofline's or the measured one.
   Seconds wait{};       // per call
   SerialTime serial{};  // per n
