@@ -171,6 +171,27 @@ double at_tokens(const std::map<double, double>& seconds, double tokens) {
 // SGLang 0.5.14 on GB200: 1.60 and 1.68 ms at sizes that differ 64 times).
 constexpr double kLaunchBound = 1.5;
 
+// DeepSeek-V3's router (arXiv 2412.19437, n_group and topk_group of its config), and the one that
+// collector/trtllm/collect_moe.py gives every model's min-latency experts.
+constexpr std::int64_t kGroups = 8;
+constexpr std::int64_t kGroupedPicks = 8;
+constexpr std::int64_t kDeepseekExperts = 256;
+constexpr std::int64_t kDeepseekHidden = 7168;
+// Beyond it all of an expert's tokens take longer to compute than its weights to read.
+constexpr double kReadsHidden = 2048;
+
+/// Whether the point's experts were picked by groups.
+bool picks_by_groups(const TimedPoint& p) {
+  const OperatorShape& shape = p.shape;
+  if (shape.family != OperatorFamily::moe || shape.expert_ranks > 1) return false;
+  if (shape.experts_per_token != kGroupedPicks || shape.experts % kGroups != 0) return false;
+  const std::string_view source = source_of(p.kernel);
+  if (is_of_engine(source, "trtllm")) return p.kernel.starts_with("moe_torch_flow_min_latency");
+  if (!is_of_engine(source, "sglang")) return false;
+  const bool deepseek = shape.experts == kDeepseekExperts && shape.inputs == kDeepseekHidden;
+  return deepseek && !is_older(source.substr(source.find(' ') + 1), "0.5.14");
+}
+
 }  // namespace
 
 void begin_table(ImportedRows& rows, const std::string& path, const std::string& kind) {
@@ -255,6 +276,33 @@ void take_off_scales(ImportedRows& rows) {
   }
   refuse(rows, rows.points, "takes no longer than finding its scales",
          [&](const TimedPoint& p) { return is_meant(p) && p.point.time.value < kShortestCall; });
+}
+
+void undo_group_limit(ImportedRows& rows) {
+  refuse(rows, rows.points, "picked by a power law through a router's groups",
+         [](const TimedPoint& p) { return picks_by_groups(p) && p.shape.power_law > 0; });
+  std::map<KernelKey, std::map<double, Seconds>> times;  // by tokens
+  for (const TimedPoint& p : rows.points) {
+    if (picks_by_groups(p)) times[{p.shape, p.kernel}].emplace(p.point.x, p.point.time);
+  }
+  const auto full = [](const TimedPoint& p) { return to_double(p.shape.experts / kGroups); };
+  const auto is_beyond = [&](const TimedPoint& p) {
+    return picks_by_groups(p) && p.point.x > full(p) && p.point.x <= kReadsHidden;
+  };
+  refuse(rows, rows.points, "read half of the experts, and what reading them takes was not timed",
+         [&](const TimedPoint& p) {
+           if (!is_beyond(p)) return false;
+           const auto& known = times.at({p.shape, p.kernel});
+           return !known.contains(1) || !known.contains(full(p));
+         });
+  for (TimedPoint& p : rows.points) {
+    if (is_beyond(p)) {
+      const auto& known = times.at({p.shape, p.kernel});
+      p.point.time += known.at(full(p)) - known.at(1);
+    } else if (picks_by_groups(p) && p.point.x <= full(p)) {
+      p.point.x = (p.point.x + 1) / 2;
+    }
+  }
 }
 
 void settle_duplicates(ImportedRows& rows) {

@@ -11,6 +11,7 @@
 #include "model/architecture/weights.hpp"
 #include "model/step/efficiency.hpp"
 #include "model/step/measured_time.hpp"
+#include "model/step/shared_experts.hpp"
 #include "model/step/timed_block.hpp"
 
 namespace roofcast {
@@ -28,6 +29,12 @@ double activation_bytes(const Deployment& deployment) {
   return bits_of(deployment.model.activation) / 8.0;
 }
 
+/// Tokens up to which a layer's shared experts run beside the routed ones; 0 on GPUs without kernel
+/// tables, whose experts' shares and host terms were fitted to servers with shared experts in turn.
+std::int64_t beside_routed(const Deployment& deployment, const Layer& layer) {
+  return deployment.gpu.tables ? shared_experts_beside(deployment, layer) : 0;
+}
+
 /// Bytes of one activation as a matrix of this format reads it: quantised for narrow arithmetic.
 double input_bytes(const WeightFormat& format) {
   return std::min(bits_of(format.compute) / 8.0, 2.0);
@@ -38,8 +45,9 @@ bool same_shape(const LinearOperator& a, const LinearOperator& b) {
   return a.work.name == b.work.name && a.work.format == b.work.format &&
          a.flops_each == b.flops_each && a.activation_each == b.activation_each &&
          a.stored_fixed == b.stored_fixed && a.experts == b.experts &&
-         a.expert_bytes == b.expert_bytes && a.wait == b.wait && a.serial == b.serial &&
-         a.shape == b.shape && a.block == b.block && a.phase == b.phase;
+         a.expert_bytes == b.expert_bytes && a.expert_ranks == b.expert_ranks && a.wait == b.wait &&
+         a.serial == b.serial && a.shape == b.shape && a.block == b.block && a.phase == b.phase &&
+         a.beside_up_to == b.beside_up_to;
 }
 
 /// Equal layers, counted once, in order of first appearance.
@@ -141,6 +149,7 @@ LinearOperator expert_operator(const Deployment& deployment, const Layer& layer,
   // token-expert pairs (the busiest rank's) with whole experts, or all pairs with its part of their
   // width.
   const Parallelism& parallel = deployment.parallel;
+  op.expert_ranks = parallel.expert_ranks();
   op.group_tokens = parallel.data;
   const MoeFfn& moe = std::get<MoeFfn>(layer.ffn);
   op.busiest = busiest_rank_load(moe, parallel, deployment.engine.expert_power_law,
@@ -302,6 +311,7 @@ void add_quantisation(const Deployment& deployment, const WeightFormat& format,
     op.shape.inputs = inputs;
     op.block = product.block;
     op.phase = product.phase;
+    op.beside_up_to = product.beside_up_to;
     const bool extra = op.work.name != "quantise_activations";
     if (extra && !is_timed(deployment, op.shape)) return;
     add_operator(out.per_token, std::move(op));
@@ -314,11 +324,13 @@ void add_matrices(const Deployment& deployment, const LayerGroup& group, int blo
                   StepOperators& out) {
   const Transformer& model = deployment.model;
   const std::vector<Weight> weights = layer_weights(group.layer, model.hidden, model.activation);
+  const std::int64_t beside = beside_routed(deployment, group.layer);
   for (const Weight& weight : weights) {
     if (!weight.multiplies || weight.split == Split::expert) continue;
     const int own_block = is_of_block(weight) ? block : kNoBlock;
     LinearOperator product = gemm_operator(deployment, weight, group.count);
     product.block = own_block;
+    if (weight.part == Part::shared_experts) product.beside_up_to = beside;
     if (weight.name == "kv_b_proj") {
       add_absorbed(deployment, group.layer, group.count, own_block, product, out);
     }
@@ -326,17 +338,22 @@ void add_matrices(const Deployment& deployment, const LayerGroup& group, int blo
     if (bits_of(weight.format.compute) > 8) continue;
     add_quantisation(deployment, weight.format, product, out);
   }
-  add_operator(out.per_token, expert_operator(deployment, group.layer, weights, group.count));
+  LinearOperator experts = expert_operator(deployment, group.layer, weights, group.count);
+  if (experts.experts > 0 && !selects_experts(deployment.gpu, experts.shape, experts.alone_shape,
+                                              deployment.engine.version)) {
+    const double scores = 2.0 * to_double(std::get<MoeFfn>(group.layer.ffn).experts);
+    add_operator(out.per_token, memory_bound_operator(deployment, "top_k", group.count,
+                                                      scores * activation_bytes(deployment)));
+  }
+  add_operator(out.per_token, std::move(experts));
 }
 
-/// The operators that a mixture of experts adds to its matrices.
+/// What a mixture of experts sends between ranks.
 void add_routing(const Deployment& deployment, const MoeFfn& moe, const LayerGroup& group,
                  StepOperators& out) {
   const Parallelism& parallel = deployment.parallel;
   const double element = activation_bytes(deployment);
   const double hidden = to_double(deployment.model.hidden);
-  add_operator(out.per_token, memory_bound_operator(deployment, "top_k", group.count,
-                                                    2.0 * to_double(moe.experts) * element));
   if (parallel.data == 1) return;
   const int ranks = parallel.expert_ranks();
   const All2All backend = deployment.engine.all2all;
@@ -387,19 +404,25 @@ void add_around(const Deployment& deployment, const LayerGroup& group, StepOpera
     add_operator(out.per_token, memory_bound_operator(deployment, std::move(name),
                                                       calls * group.count, bytes_each));
   };
-  const auto add_activation = [&](std::int64_t intermediate, bool gated) {
+  const auto add_activation = [&](std::int64_t intermediate, bool gated,
+                                  std::int64_t beside_up_to) {
     const double width = to_double(intermediate) / to_double(deployment.parallel.tensor);
-    add_memory_bound("activation", 1, (gated ? 3.0 : 2.0) * width * element);
+    LinearOperator op = memory_bound_operator(deployment, "activation", group.count,
+                                              (gated ? 3.0 : 2.0) * width * element);
+    op.beside_up_to = beside_up_to;
+    add_operator(out.per_token, std::move(op));
   };
   // A fused norm reads the block's output and the residual and writes both.
   const std::int64_t width = std::max<std::int64_t>(1, deployment.model.hidden);
   add_memory_bound("norms", layer.norm_elements / width, 4.0 * row);
   if (const auto* dense = std::get_if<DenseFfn>(&layer.ffn)) {
-    add_activation(dense->intermediate, dense->gated);
+    add_activation(dense->intermediate, dense->gated, 0);
   }
   if (const auto* moe = std::get_if<MoeFfn>(&layer.ffn)) {
     add_routing(deployment, *moe, group, out);
-    if (moe->shared_intermediate > 0) add_activation(moe->shared_intermediate, moe->gated);
+    if (moe->shared_intermediate > 0) {
+      add_activation(moe->shared_intermediate, moe->gated, beside_routed(deployment, layer));
+    }
   }
   // Row-parallel matrices end in an all-reduce: one after the mixer, one after the FFN
   // (Megatron-LM, arXiv 1909.08053 section 3).

@@ -48,6 +48,7 @@ struct LinearOperator {
   std::int64_t group_tokens = 1;  // tokens of the expert group per token of this rank
   double expert_bytes = 0;        // weights of one expert on this rank
   double busiest = 1;             // its share of the picks over the mean rank's
+  int expert_ranks = 1;           // that hold whole experts, and wait for each other
   // Time in addition to the roofline's or the measured one.
   Seconds wait{};       // per call
   SerialTime serial{};  // per n
@@ -60,6 +61,10 @@ struct LinearOperator {
   // these alone, as many pairs over as many experts. 0: there is no such shape.
   OperatorShape alone_shape{};
   double alone_each = 0;
+  // Up to so many tokens it runs within the routed experts' kernels or beside them on a second
+  // stream, and costs the memory and arithmetic that it takes from them, no time of its own. 0:
+  // never.
+  std::int64_t beside_up_to = 0;
   int block = kNoBlock;  // of StepOperators::blocks
   Phase phase = Phase::all;
 };

@@ -196,4 +196,11 @@ bool quantises_input(const Gpu& gpu, const OperatorShape& product, std::string_v
   return !blend.parts.empty() && is_engine(source_of(blend.parts.front().curve.kernel));
 }
 
+bool selects_experts(const Gpu& gpu, const OperatorShape& experts, const OperatorShape& alone,
+                     std::string_view engine) {
+  CurveBlend blend = blend_for(gpu, experts, engine);
+  if (blend.parts.empty() && alone.experts > 0) blend = blend_for(gpu, alone, engine);
+  return !blend.parts.empty() && is_engine(source_of(blend.parts.front().curve.kernel));
+}
+
 }  // namespace roofcast

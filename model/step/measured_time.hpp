@@ -92,4 +92,12 @@ std::optional<MeasuredTimes> measured_times(const Gpu& gpu, const OperatorShape&
 /// product alone. False where nothing was measured.
 bool quantises_input(const Gpu& gpu, const OperatorShape& product, std::string_view engine);
 
+/// Whether the time that answers for experts includes that of choosing them for each token: kernel
+/// tables time an engine's layer from the router's scores on (aiconfigurator 095f58a,
+/// collector/vllm, sglang and trtllm, collect_moe.py; SGLang's rows before 0.5.14 over expert ranks
+/// are without, 2 us), libraries and `calibrate` the experts alone. `alone` answers where `experts`
+/// has no curve, if it has experts. False where nothing was measured.
+bool selects_experts(const Gpu& gpu, const OperatorShape& experts, const OperatorShape& alone,
+                     std::string_view engine);
+
 }  // namespace roofcast

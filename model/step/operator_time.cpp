@@ -63,6 +63,20 @@ std::vector<std::int64_t> bend_counts(const LinearOperator& op, const Gpu& gpu,
   return counts;
 }
 
+/// Expected largest of so many standard normal numbers: the integral of 1 - F(x)^n above 0 less
+/// that of F(x)^n below.
+double largest_of_normals(int count) {
+  if (count <= 1) return 0;
+  constexpr double kStep = 1.0 / 64;
+  constexpr double kEnd = 8;
+  double sum = 0;
+  for (double x = kStep / 2; x < kEnd; x += kStep) {
+    const double above = std::erfc(x / std::sqrt(2.0)) / 2;
+    sum += 1 - std::pow(1 - above, count) - std::pow(above, count);
+  }
+  return sum * kStep;
+}
+
 bool may_fall(OperatorFamily family) {
   return family == OperatorFamily::gemm || family == OperatorFamily::moe;
 }
@@ -87,6 +101,7 @@ TimedOperator::TimedOperator(LinearOperator op, const Gpu& gpu, std::string_view
   if (measured_ && over_ranks && !measured_->of_power_law()) op_.shape_each *= op_.busiest;
   spread_picks_ = measured_ && op_.shape.family == OperatorFamily::moe &&
                   !measured_->of_power_law() && is_engine(measured_->source());
+  busiest_by_chance_ = largest_of_normals(op_.expert_ranks);
   if (measured_) return;
   // The other families' efficiency is over bytes, where EfficiencyCurve keeps it from rising too
   // fast.
@@ -109,9 +124,13 @@ Seconds TimedOperator::time_of_call(double size) const {
   if (!spread_picks_) return at(size);
   const double experts = to_double(op_.shape.experts);
   const double picked = to_double(op_.shape.experts_per_token);
-  const double hit = experts * (1 - std::pow(1 - picked / experts, size));
+  const double missed = std::pow(1 - picked / experts, size);
+  const double ranks = op_.shape.expert_ranks;
+  const double of_rank = experts / ranks;
+  const double mean = of_rank * (1 - missed);
+  const double hit = std::min(of_rank, mean + busiest_by_chance_ * std::sqrt(mean * missed));
   const double all = experts / picked;  // tokens that hit every expert when spread
-  const double spread = std::min(size, hit / picked);
+  const double spread = hit * ranks / picked;
   if (size <= all) return at(spread);
   return at(size) - (at(all) - at(spread));
 }
@@ -127,6 +146,13 @@ Seconds TimedOperator::time(std::int64_t n, const Gpu& gpu) const {
 }
 
 Seconds TimedOperator::kernel_time(std::int64_t n, const Gpu& gpu) const {
+  const Seconds alone = alone_time(n, gpu);
+  if (n > op_.beside_up_to) return alone;
+  set_work(op_, n, scratch_);
+  return std::min(alone, physical_limit(scratch_, gpu));
+}
+
+Seconds TimedOperator::alone_time(std::int64_t n, const Gpu& gpu) const {
   if (measured_) return measured_time(n, gpu);
   const Seconds own = unbent_time(n, gpu);
   const auto after = std::upper_bound(bend_.begin(), bend_.end(), n);
@@ -143,8 +169,9 @@ OperatorEstimate TimedOperator::explain(std::int64_t n, const Gpu& gpu) const {
   const Seconds total = time(n, gpu);  // also fills in the work
   if (measured_) {
     const Seconds fixed = measured_->fixed() * static_cast<double>(timed_calls());
+    const Seconds own = n > op_.beside_up_to ? fixed : Seconds{};
     OperatorEstimate result =
-        measured_estimate(measured_->explain(size_of(n), 0), total, fixed, scratch_, gpu);
+        measured_estimate(measured_->explain(size_of(n), 0), total, own, scratch_, gpu);
     result.source = measured_->source();
     return result;
   }

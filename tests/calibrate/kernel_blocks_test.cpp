@@ -5,6 +5,8 @@
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "calibrate/tables/aiconfigurator.hpp"
 #include "calibrate/tables/import_profile.hpp"
@@ -219,6 +221,43 @@ TEST(ImportedProducts, CheckpointsOfTensorrtLlmBringTheirScales) {
   EXPECT_EQ(rows.points[2].point.time.value, 20e-6);
   ASSERT_EQ(rows.refused.size(), 1u);
   EXPECT_EQ(rows.refused.begin()->second.first.front(), "torch_flow, TRTLLM 1.0.0");
+}
+
+// 256 experts in 8 groups of 32, 4 of which are kept: 1 token hits 8 experts, 32 tokens 132, as
+// 16.5 that pick one of each group do. The other 124 take what the 124 between 1 and 32 tokens
+// took.
+TEST(ImportedExperts, RoutersWithGroupsHitHalfOfThem) {
+  const auto experts = [](const char* kernel, double tokens, double microseconds) {
+    return TimedPoint{.shape = {.family = OperatorFamily::moe,
+                                .format = "fp8_block",
+                                .outputs = 256,
+                                .inputs = 7168,
+                                .experts = 256,
+                                .experts_per_token = 8,
+                                .gated = true},
+                      .kernel = kernel,
+                      .point = {.x = tokens, .time = Seconds{microseconds * 1e-6}},
+                      .name = kernel};
+  };
+  const char* grouped = "sglang_fused_moe_triton, SGLang 0.5.14";
+  const char* whole = "sglang_fused_moe_triton, SGLang 0.5.9";
+  ImportedRows rows;
+  rows.points = {experts(grouped, 1, 36),   experts(grouped, 4, 62),     experts(grouped, 32, 250),
+                 experts(grouped, 64, 249), experts(grouped, 4096, 974), experts(whole, 32, 458)};
+  TimedPoint uneven = experts(grouped, 64, 326);
+  uneven.shape.power_law = 101;
+  rows.points.push_back(uneven);
+  // Without the rows of one token and of all groups nothing can be completed.
+  rows.points.push_back(experts("moe_torch_flow_min_latency, TRTLLM 1.3.0", 64, 95));
+  undo_group_limit(rows);
+  ASSERT_EQ(rows.points.size(), 6u);
+  const std::vector<std::pair<double, double>> expected{{1, 36},   {2.5, 62},   {16.5, 250},
+                                                        {64, 463}, {4096, 974}, {32, 458}};
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    EXPECT_EQ(rows.points[i].point.x, expected[i].first) << i;
+    EXPECT_NEAR(rows.points[i].point.time.value, expected[i].second * 1e-6, 1e-12) << i;
+  }
+  EXPECT_EQ(rows.refused.size(), 2u);
 }
 
 TEST_F(KernelBlocks, ScalesAreWhatFindingThemAdds) {

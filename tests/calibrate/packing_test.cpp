@@ -217,6 +217,21 @@ TEST(Packing, ProductsOfWeightsLeftUnsetAreLeftOut) {
   EXPECT_THAT(tables->record().left_out[0], HasSubstr("vLLM 0.24.0, bf16 gemm: 1 curves"));
 }
 
+// On an A100 what is left unset shows from 2,048 rows on.
+TEST(Packing, ProductsOfWeightsLeftUnsetAreKeptWhereTheyTakeAsLong) {
+  OperatorShape shape = product();
+  shape.format = "bf16";
+  Gpu gpu = load_gpu("a100").gpu;
+  gpu.measured.emplace();
+  gpu.measured->curves = {constant_base(shape, "linear, vLLM 0.14.0")};
+  for (double x = 1; x <= 4096; x *= 2) add(gpu.measured->curves[0], x, 0, 100);
+  const PackedTables packed = pack_tables(gpu, {});
+  ASSERT_EQ(packed.groups.size(), 1u);
+  ASSERT_EQ(packed.groups[0].curves.size(), 1u);
+  EXPECT_EQ(packed.groups[0].curves[0].points.back().x, 1024);
+  EXPECT_EQ(read_kernel_tables("a100", packed.bytes)->record().left_out.size(), 1u);
+}
+
 TEST(Packing, SourcesArePartedAndNcclIsItsOwn) {
   Gpu gpu = timed({{"TRTLLM 1.2.0", 1}});
   MeasuredCurve joined = gpu.measured->curves[0];

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <random>
 #include <string>
 
@@ -223,6 +224,35 @@ TEST(MeasuredStep, TokensThatPickForThemselvesHitFewerExpertsThanSpreadOnes) {
   EXPECT_GT(timed_by("triton, vLLM 0.24.0", 16), 800e-6);
   EXPECT_LT(timed_by("triton, vLLM 0.24.0", 16), 1200e-6);
   EXPECT_NEAR(timed_by("moe_2stages, AITER", 16), 1600e-6, 1e-9);
+}
+
+// One token's 8 picks over 8 ranks of 16 experts: 1 each in the mean, 1 + 1.42 sqrt(15/16) = 2.38
+// on the busiest rank, if hits are normal. 64 tokens hit 15.74 of 16, the busiest rank's all.
+TEST(MeasuredStep, RanksWaitForTheOneThatMostExpertsAreHitOn) {
+  const auto experts_of = [](Parallelism parallel, std::int64_t tokens) {
+    Deployment deployment = calibrated(test::qwen3_30b_a3b(), parallel);
+    MeasuredCurve curve{.shape = {.family = OperatorFamily::moe,
+                                  .format = "bf16",
+                                  .outputs = 768,
+                                  .inputs = 2048,
+                                  .experts = 128,
+                                  .experts_per_token = 8,
+                                  .gated = true,
+                                  .expert_ranks = 8},
+                        .kernel = "triton, vLLM 0.24.0",
+                        .terms = {.floor = Seconds{1e-6}}};
+    for (double x = 1; x <= 64; x += 0.125) {
+      curve.points.push_back({.x = x, .time = Seconds{1e-4 * std::min(x, 16.0)}, .samples = 1});
+    }
+    deployment.gpu.measured->curves = {curve};
+    const RooflineStepTime times(deployment);
+    return named(times.explain(decode_batch(deployment.model, tokens, 100)), "experts").time.value /
+           48;
+  };
+  const Parallelism ranks{.tensor = 8, .expert_parallel = true};
+  const double busiest = 1 + 1.4236 * std::sqrt(15.0 / 16);
+  EXPECT_NEAR(experts_of(ranks, 1), busiest * 1e-4, 0.01e-4 * busiest);
+  EXPECT_NEAR(experts_of(ranks, 64), 16e-4, 1e-9);
 }
 
 TEST(MeasuredStep, AnExpertParallelRankIsTimedAsAMixtureOfItsOwnExperts) {

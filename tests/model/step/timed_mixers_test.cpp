@@ -8,6 +8,7 @@
 
 #include "model/io/model_reader.hpp"
 #include "model/step/measured_time.hpp"
+#include "model/step/shared_experts.hpp"
 #include "model/step/step_estimate.hpp"
 #include "tests/model/step/step_time_cases.hpp"
 
@@ -140,6 +141,52 @@ TEST(TimedMixers, FindingScalesAddsToQuantising) {
   timed.engine.name = "trtllm";
   EXPECT_EQ(time_of(decode(timed, 8), "activation_scales"), 0);
   EXPECT_NEAR(time_of(decode(timed, 8), "quantise_activations"), both, 1e-12);
+}
+
+// DeepSeek-V3 on 8 ranks, by engine and layout, as each engine's source has it.
+TEST(TimedMixers, SharedExpertsRunBesideRoutedOnesAsTheEngineDoes) {
+  Deployment d = deployment_of(load_model("deepseek-v3"), round_gpu(), {.tensor = 8});
+  d.gpu.vendor = "NVIDIA";
+  d.engine.graph_batch_sizes = {1, 2, 512};
+  const Layer layer = d.model.layers.back();
+  const auto beside = [&](const char* name, const char* version, bool over_ranks) {
+    d.engine.name = name;
+    d.engine.version = version;
+    d.parallel.expert_parallel = over_ranks;
+    return shared_experts_beside(d, layer);
+  };
+  EXPECT_EQ(beside("vllm-0.11", "vllm-0.11", false), 0);
+  EXPECT_EQ(beside("vllm-0.19", "vllm-0.19", false), 256);
+  EXPECT_EQ(beside("sglang", "sglang-0.5.9", false), 1024);  // the 257th routed expert
+  EXPECT_EQ(beside("sglang", "sglang-0.5.9", true), 512);    // captured
+  EXPECT_EQ(beside("trtllm", "trtllm-1.3", true), 512);
+  EXPECT_EQ(beside("trtllm-0.18", "trtllm-0.18", false), 0);
+  EXPECT_EQ(beside("textbook", "textbook", false), 0);
+  EXPECT_EQ(shared_experts_beside(d, d.model.layers.front()), 0);  // dense
+  d.gpu.vendor = "AMD";
+  EXPECT_EQ(beside("vllm-0.19", "vllm-0.19", false), 0);
+  EXPECT_EQ(beside("sglang", "sglang-0.5.9", false), 1024);
+  EXPECT_EQ(beside("sglang", "sglang-0.5.9", true), 0);
+}
+
+// Tables of engines time a layer from the router's scores on, libraries the experts alone.
+TEST(TimedMixers, ExpertsOfEnginesIncludeChoosingThem) {
+  const Deployment plain = deployment_of(load_model("deepseek-v3"), round_gpu(), {.tensor = 8});
+  const auto choosing = [&](const char* kernel) {
+    MeasuredCurve curve = level_curve({.family = OperatorFamily::moe,
+                                       .format = "fp8_block",
+                                       .outputs = 256,
+                                       .inputs = 7168,
+                                       .experts = 256,
+                                       .experts_per_token = 8,
+                                       .gated = true},
+                                      900);
+    curve.kernel = kernel;
+    return time_of(decode(with_curves(plain, {curve}), 8), "top_k");
+  };
+  EXPECT_GT(time_of(decode(plain, 8), "top_k"), 0);
+  EXPECT_EQ(choosing("triton, SGLang 0.5.14"), 0);
+  EXPECT_GT(choosing("moe_2stages, AITER"), 0);
 }
 
 // An engine's linear layer quantises its input itself; a library's product does not.
