@@ -104,7 +104,7 @@ int run_trace(CommandContext& context) {
   if (!path.empty()) check_not_among(path, "--out", input_files(scenario));
   Workload workload = load_workload(scenario);
   if (!path.empty()) write_file(workload, path);
-  print(trace_document(workload, path.empty() ? "trace" : path), common->output, context.out);
+  print(trace_document(workload, path.empty() ? "trace" : path), common->output, context);
   return kExitDone;
 }
 
