@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "cli/terminal.hpp"
+
 namespace roofcast {
 
 struct Usage;  // cli/options/arguments.hpp
@@ -17,6 +19,7 @@ struct CommandContext {
   std::string command_line;            // as it could be typed again, for provenance
   std::ostream& out;
   std::ostream& err;
+  Terminal terminal{};  // of `out`
   /// If set, parse() passes it the command's description and the command ends.
   std::function<void(const Usage&)> describe{};
 };
@@ -61,6 +64,8 @@ int run_completion(CommandContext&);
 int run_man(CommandContext&);
 
 /// Finds and runs the command; the only place where errors become messages and exit codes.
-int run_program(int argc, const char* const* argv, std::ostream& out, std::ostream& err);
+/// `terminal` describes `out`.
+int run_program(int argc, const char* const* argv, std::ostream& out, std::ostream& err,
+                const Terminal& terminal = {});
 
 }  // namespace roofcast

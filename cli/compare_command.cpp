@@ -28,7 +28,7 @@ int run_compare(CommandContext& context) {
   const Store store(path, Store::Mode::read);
   CompareQuestion question{.store = path};
   for (const std::int64_t id : ids) question.runs.push_back(stored_run(store, path, id));
-  print(compare_document(compare(question)), common->output, context.out);
+  print(compare_document(compare(question)), common->output, context);
   return kExitDone;
 }
 

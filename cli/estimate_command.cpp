@@ -24,12 +24,12 @@ struct EstimateOptions {
 };
 
 int answer_one(const EstimateQuestion& question, const EstimateOptions& options,
-               OutputFormat format, std::ostream& out) {
+               OutputFormat format, const CommandContext& context) {
   if (!options.html.empty()) {
     throw UsageError("--html: needs several batches or prompt lengths (--batch 1-256*2)");
   }
   const EstimateAnswer answer = estimate(question);
-  print(estimate_document(answer, options.operators), format, out);
+  print(estimate_document(answer, options.operators), format, context);
   return answer.fits ? kExitDone : kExitNo;
 }
 
@@ -41,7 +41,7 @@ int answer_several(const EstimateOptions& options, OutputFormat format, CommandC
     write_whole(options.html, html_page(estimate_report(answer)));
     context.err << "written to " << options.html << "\n";
   }
-  print(batches_document(answer), format, context.out);
+  print(batches_document(answer), format, context);
   return is_yes(answer) ? kExitDone : kExitNo;
 }
 
@@ -73,7 +73,7 @@ int run_estimate(CommandContext& context) {
   tell_version(options, context.err);
 
   if (const auto one = single_estimate(asked.question)) {
-    return answer_one(*one, asked, common->output, context.out);
+    return answer_one(*one, asked, common->output, context);
   }
   return answer_several(asked, common->output, context);
 }

@@ -2,6 +2,7 @@
 #include <string>
 
 #include "cli/options/arguments.hpp"
+#include "cli/spelling.hpp"
 #include "reports/pages/answer_documents.hpp"
 #include "roofcast/gpus.hpp"
 
@@ -19,8 +20,8 @@ int run_gpus(CommandContext& context) {
   usage.positional.add("gpu", 1);
   const auto common = parse(context, usage);
   if (!common) return kExitDone;
-  write(gpu.empty() ? gpus_document(list_gpus()) : gpu_document(describe_gpu(gpu)), common->output,
-        context.out);
+  print(gpu.empty() ? gpus_document(list_gpus()) : gpu_document(describe_gpu(gpu)), common->output,
+        context);
   return kExitDone;
 }
 

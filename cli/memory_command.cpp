@@ -34,7 +34,7 @@ int run_memory(CommandContext& context) {
   tell_version(options, context.err);
 
   const MemoryAnswer answer = memory(question);
-  print(memory_document(answer), common->output, context.out);
+  print(memory_document(answer), common->output, context);
   return is_yes(answer) ? kExitDone : kExitNo;
 }
 

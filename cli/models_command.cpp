@@ -25,12 +25,12 @@ int run_models(CommandContext& context) {
   if (!common) return kExitDone;
 
   if (model.empty()) {
-    print(models_document(list_models()), common->output, context.out);
+    print(models_document(list_models()), common->output, context);
     return kExitDone;
   }
   ModelQuestion question{.model = model};
   if (!weight_format.empty()) question.weight_format = weight_format;
-  print(model_document(describe_model(question)), common->output, context.out);
+  print(model_document(describe_model(question)), common->output, context);
   return kExitDone;
 }
 

@@ -49,17 +49,43 @@ constexpr Command kCommands[] = {
     {"man", "the manual page: every command and flag", run_man},
 };
 
+/// What a newcomer asks, with a line that runs as it stands.
+struct Question {
+  const char* asked;
+  const char* command;
+};
+
+constexpr Question kQuestions[] = {
+    {"Does my model fit?", "roofcast memory --model llama-3.1-70b --gpu h200 --tp 2"},
+    {"How fast is a token, and what limits it?",
+     "roofcast estimate --model llama-3.1-8b --gpu h100 --batch 32"},
+    {"Does it hold my load?",
+     "roofcast simulate --model llama-3.1-8b --gpu h100 --request-rate 10 --slo p95:ttft:500ms"},
+    {"How much load does it carry?",
+     "roofcast capacity --model llama-3.1-8b --gpu h100 --slo p95:ttft:500ms"},
+    {"What should I rent for this load?",
+     "roofcast plan --model llama-3.1-8b --gpu h100,l40s --request-rate 10 --slo p95:ttft:1s"},
+    {"What if I change something?",
+     "roofcast whatif --model llama-3.1-8b --gpu h100 --request-rate 5 --vary gpu=l40s,a100"},
+    {"Why is it so?", "roofcast learn"},
+    {"All of it in the browser, with sliders", "roofcast serve"},
+};
+
 void print_help(std::ostream& out) {
   out << "roofcast " << kVersion
       << ": whether a model fits on a GPU, what a token costs, whether the SLO is met\n\n"
          "usage: roofcast COMMAND [options]      roofcast COMMAND --help      roofcast "
          "--licenses\n\n";
+  out << "Begin with a question:\n";
+  for (const Question& question : kQuestions) {
+    out << "  " << question.asked << "\n    " << question.command << "\n";
+  }
+  out << "\nCommands:\n";
   for (const Command& command : kCommands) {
     out << "  " << command.name << std::string(12 - std::string(command.name).size(), ' ')
         << command.help << "\n";
   }
-  out << "\nexample: roofcast memory --model llama-3.1-70b --gpu h200 --tp 2\n"
-         "exit codes: 0 success, 1 failure, 2 usage error, 3 the answer is \"no\" (does not fit, "
+  out << "\nexit codes: 0 success, 1 failure, 2 usage error, 3 the answer is \"no\" (does not fit, "
          "SLO not met)\n";
 }
 
@@ -91,7 +117,8 @@ std::string joined(int argc, const char* const* argv) {
   return line;
 }
 
-int dispatch(int argc, const char* const* argv, std::ostream& out, std::ostream& err) {
+int dispatch(int argc, const char* const* argv, std::ostream& out, std::ostream& err,
+             const Terminal& terminal) {
   const std::string first = argc > 1 ? argv[1] : "--help";
   if (first == "--help" || first == "-h" || first == "help") {
     print_help(argc > 1 ? out : err);
@@ -106,7 +133,7 @@ int dispatch(int argc, const char* const* argv, std::ostream& out, std::ostream&
     return kExitDone;
   }
   const Command& command = find_command(first);
-  CommandContext context{{argv + 2, argv + argc}, joined(argc, argv), out, err};
+  CommandContext context{{argv + 2, argv + argc}, joined(argc, argv), out, err, terminal};
   return command.run(context);
 }
 
@@ -114,9 +141,10 @@ int dispatch(int argc, const char* const* argv, std::ostream& out, std::ostream&
 
 std::span<const Command> commands() { return kCommands; }
 
-int run_program(int argc, const char* const* argv, std::ostream& out, std::ostream& err) {
+int run_program(int argc, const char* const* argv, std::ostream& out, std::ostream& err,
+                const Terminal& terminal) {
   try {
-    const int code = dispatch(argc, argv, out, err);
+    const int code = dispatch(argc, argv, out, err, terminal);
     out.flush();
     if (!out) throw Error("cannot write to standard output");
     return code;

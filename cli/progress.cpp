@@ -1,8 +1,10 @@
 #include "cli/progress.hpp"
 
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 #include <csignal>
 #include <ostream>
 #include <utility>
@@ -22,24 +24,46 @@ void on_interrupt(int) {
   std::signal(SIGINT, SIG_DFL);  // a second Ctrl-C ends the program at once
 }
 
+/// As exact as a guess may be: "under 1 s", "5 s", "2 min 10 s".
+std::string whole_seconds(double seconds) {
+  if (seconds > 0 && seconds < 1) return "under 1 s";
+  const auto whole = static_cast<std::int64_t>(std::round(seconds));
+  if (whole < 60) return fmt::format("{} s", whole);
+  if (whole < 3600) return fmt::format("{} min {:02} s", whole / 60, whole % 60);
+  return fmt::format("{} h {:02} min", whole / 3600, whole % 3600 / 60);
+}
+
 }  // namespace
 
-std::string progress_line(std::int64_t done, std::int64_t total, const std::string& what,
-                          double elapsed_s) {
-  constexpr int kWidth = 30;
+std::string progress_line(const ProgressState& progress) {
+  constexpr std::size_t kWidest = 30;
   const double share =
-      total > 0 ? std::min(1.0, static_cast<double>(done) / static_cast<double>(total)) : 0.0;
-  const int filled = static_cast<int>(share * kWidth);
-  std::string line = fmt::format("[{:=<{}}{: <{}}] {} of {} {}", "", filled, "", kWidth - filled,
-                                 with_separators(done), with_separators(total), what);
-  if (done == 0 || elapsed_s <= 0) return line;  // no rate yet
-  return line + fmt::format(" ({} /s), {} left", fixed(static_cast<double>(done) / elapsed_s, 0),
-                            as_time(Seconds{elapsed_s * (1 - share) / share}));
+      progress.total > 0
+          ? std::min(1.0, static_cast<double>(progress.done) / static_cast<double>(progress.total))
+          : 0.0;
+  std::string text = fmt::format("{} of {}{} {}", with_separators(progress.done),
+                                 progress.total_grew ? "at least " : "",
+                                 with_separators(progress.total), progress.what);
+  if (progress.done > 0 && progress.elapsed_s > 0) {
+    text += fmt::format(" ({} /s), ",
+                        fixed(static_cast<double>(progress.done) / progress.elapsed_s, 0));
+    text += progress.total_grew ? whole_seconds(progress.elapsed_s) + " so far"
+                                : whole_seconds(progress.elapsed_s * (1 - share) / share) + " left";
+  }
+  constexpr std::size_t kAround = 4;  // "[", "] " and the last column, which some terminals wrap at
+  if (progress.width < text.size() + kAround + 3) return text.substr(0, progress.width - 1);
+  const std::size_t columns = std::min(kWidest, progress.width - text.size() - kAround);
+  const auto filled = static_cast<std::size_t>(share * static_cast<double>(columns));
+  return fmt::format("[{:=<{}}{: <{}}] {}", "", filled, "", columns - filled, text);
 }
 
 ProgressBar::ProgressBar(std::ostream& err, std::string what) : err_(err), what_(std::move(what)) {
   start_ = last_ = std::chrono::steady_clock::now();
   terminal_ = isatty(STDERR_FILENO) == 1;
+  winsize size{};
+  if (terminal_ && ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col >= 20) {
+    width_ = size.ws_col;
+  }
   interrupt_seen = 0;
   std::signal(SIGINT, on_interrupt);
 }
@@ -54,11 +78,20 @@ bool ProgressBar::interrupted() const { return interrupt_seen != 0; }
 bool ProgressBar::show(std::int64_t done, std::int64_t total) {
   using namespace std::chrono_literals;
   const auto now = std::chrono::steady_clock::now();
+  if (first_total_ == 0) first_total_ = total;
+  total_grew_ = total_grew_ || total != first_total_;
   if (terminal_ && now - start_ > 1s && now - last_ > 100ms) {
     last_ = now;
     drawn_ = true;
     const double elapsed_s = std::chrono::duration<double>(now - start_).count();
-    err_ << "\r" << progress_line(done, total, what_, elapsed_s) << "\033[K" << std::flush;
+    err_ << "\r"
+         << progress_line({.done = done,
+                           .total = total,
+                           .what = what_,
+                           .elapsed_s = elapsed_s,
+                           .total_grew = total_grew_,
+                           .width = width_})
+         << "\033[K" << std::flush;
   }
   return !interrupted();
 }

@@ -3,16 +3,26 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <iosfwd>
 #include <string>
 
 namespace roofcast {
 
-/// "[======    ] 1,200 of 3,000 requests (400 /s), 4.50 s left": `done` of `total`, at the mean
-/// rate over `elapsed_s` seconds.
-std::string progress_line(std::int64_t done, std::int64_t total, const std::string& what,
-                          double elapsed_s);
+struct ProgressState {
+  std::int64_t done = 0;
+  std::int64_t total = 0;
+  std::string what{};       // the unit counted: "requests"
+  double elapsed_s = 0;     // since the start; 0: no rate yet
+  bool total_grew = false;  // a search that finds more to do: its end is not known
+  std::size_t width = 80;   // columns of the terminal; the line is always narrower
+};
+
+/// "[======    ] 1,200 of 3,000 requests (400 /s), 5 s left" at the mean rate, or, where the total
+/// grows, "[======    ] 22 of at least 27 simulations (6 /s), 4 s so far". The bar takes what the
+/// width leaves, at most 30 columns.
+std::string progress_line(const ProgressState& progress);
 
 class ProgressBar {
  public:
@@ -31,6 +41,9 @@ class ProgressBar {
   std::ostream& err_;
   std::string what_;
   bool terminal_ = false;
+  std::size_t width_ = 80;
+  std::int64_t first_total_ = 0;
+  bool total_grew_ = false;
   bool drawn_ = false;
   std::chrono::steady_clock::time_point start_;
   std::chrono::steady_clock::time_point last_;

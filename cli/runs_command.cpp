@@ -155,7 +155,7 @@ int answer_in_sql(CommandContext& context, const std::string& path, const std::s
                   const QueryLimits& limits, OutputFormat output) {
   const std::string sql = sql_text(given);
   const QueryAnswer answer = query_store(path, sql, limits);
-  write(sql_document(answer, path, sql), output, context.out);
+  print(sql_document(answer, path, sql), output, context);
   if (answer.more) {
     context.err << fmt::format(
         "only the first {} rows: there are more (--max-rows, or LIMIT and OFFSET in the SQL)\n",
@@ -204,10 +204,10 @@ int run_runs(CommandContext& context) {
 
   const Store store(path, Store::Mode::read);
   if (id == 0) {
-    print(list_document(store, path), common->output, context.out);
+    print(list_document(store, path), common->output, context);
     return kExitDone;
   }
-  print(run_document(stored_run(store, path, id), path), common->output, context.out);
+  print(run_document(stored_run(store, path, id), path), common->output, context);
   return kExitDone;
 }
 

@@ -12,6 +12,7 @@
 #include "base/io/output_file.hpp"
 #include "base/numbers.hpp"
 #include "base/wording.hpp"
+#include "cli/default_store.hpp"
 #include "cli/options/from_command.hpp"
 #include "cli/options/simulate_command_options.hpp"
 #include "cli/progress.hpp"
@@ -89,25 +90,24 @@ int run_simulate(CommandContext& context) {
   std::optional<Store> store;
   std::optional<ProgressBar> bar;
   const auto show = [&](std::int64_t done, std::int64_t total) { return bar->show(done, total); };
-  const SimulationOutcome outcome =
-      simulate_in_steps(question, {.ready =
-                                       [&](const SimulationRun&) {
-                                         if (!options.requests_out.empty())
-                                           check_writable(options.requests_out);
-                                         if (options.store)
-                                           store.emplace(options.store_path, Store::Mode::write);
-                                         bar.emplace(context.err, "requests");
-                                       },
-                                   .simulated =
-                                       [&](const SimulationOutcome& simulated) {
-                                         bar.reset();
-                                         keep(simulated, options, store, context);
-                                         bar.emplace(context.err, "simulations");
-                                       },
-                                   .requests = show,
-                                   .simulations = show});
+  const SimulationOutcome outcome = simulate_in_steps(
+      question, {.ready =
+                     [&](const SimulationRun&) {
+                       if (!options.requests_out.empty()) check_writable(options.requests_out);
+                       if (options.store && can_be_kept_in(options.store_path, context.err))
+                         store.emplace(options.store_path, Store::Mode::write);
+                       bar.emplace(context.err, "requests");
+                     },
+                 .simulated =
+                     [&](const SimulationOutcome& simulated) {
+                       bar.reset();
+                       keep(simulated, options, store, context);
+                       bar.emplace(context.err, "simulations");
+                     },
+                 .requests = show,
+                 .simulations = show});
   bar.reset();
-  print(simulation_document(outcome.answer), common->output, context.out);
+  print(simulation_document(outcome.answer), common->output, context);
   if (outcome.answer.stopped) return kExitFailed;
   return is_yes(outcome.answer) ? kExitDone : kExitNo;
 }

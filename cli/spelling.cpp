@@ -1,8 +1,13 @@
 #include "cli/spelling.hpp"
 
 #include <algorithm>
+#include <ostream>
+#include <sstream>
+#include <utility>
+#include <vector>
 
 #include "base/keys.hpp"
+#include "cli/terminal.hpp"
 
 namespace roofcast {
 
@@ -14,7 +19,7 @@ std::string with_flags(std::string_view message) {
   });
 }
 
-void print(Document document, OutputFormat format, std::ostream& out) {
+void print(Document document, OutputFormat format, const CommandContext& context) {
   for (Section& section : document.sections) {
     section.heading = with_flags(section.heading);
     for (std::string& line : section.lines) line = with_flags(line);
@@ -22,7 +27,18 @@ void print(Document document, OutputFormat format, std::ostream& out) {
       for (std::string& cell : row) cell = with_flags(cell);
     }
   }
-  write(document, format, out);
+  if (format != OutputFormat::table) return write(document, format, context.out);
+  document = fitted(std::move(document), context.terminal.width);
+  if (!context.terminal.colour) return write(document, format, context.out);
+  std::vector<std::string> headings;
+  for (const Section& section : document.sections) {
+    headings.push_back(section.heading);
+    headings.push_back("  " + section.table.title);
+    headings.push_back(section.table.title);
+  }
+  std::ostringstream text;
+  write(document, format, text);
+  context.out << coloured(text.str(), headings);
 }
 
 }  // namespace roofcast

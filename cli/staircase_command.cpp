@@ -23,7 +23,7 @@ int run_staircase(CommandContext& context) {
   if (!common) return kExitDone;
 
   const StaircaseAnswer answer = staircase(staircase_question(question, deployment));
-  print(staircase_document(answer), common->output, context.out);
+  print(staircase_document(answer), common->output, context);
   return answer.times && answer.times->max_batch == 0 ? kExitNo : kExitDone;
 }
 

@@ -158,7 +158,7 @@ int run_trace(CommandContext& context) {
     document.machine["measured"] = measured_json(observed->measured);
     document.sections.push_back(measured_section(observed->measured));
   }
-  print(document, common->output, context.out);
+  print(document, common->output, context);
   return kExitDone;
 }
 

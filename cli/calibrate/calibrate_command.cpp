@@ -52,7 +52,7 @@ int run_calibrate(CommandContext& context) {
     context.err << "no datasheet of this device is known: the profile's peaks and bandwidth are "
                    "the measured ones\n";
   }
-  print(calibration_document(answer), common->output, context.out);
+  print(calibration_document(answer), common->output, context);
   const std::optional<std::string> failure = failure_of(answer);
   if (!failure) return kExitDone;
   context.err << "roofcast: " << with_flags(*failure) << "\n";

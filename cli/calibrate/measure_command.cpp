@@ -161,7 +161,7 @@ int run_measure(CommandContext& context) {
     context.err << "run " << id << " stored in " << options.store_path << " (roofcast runs " << id
                 << " --store " << options.store_path << ")\n";
   }
-  print(measure_document(outcome->answer), common->output, context.out);
+  print(measure_document(outcome->answer), common->output, context);
   return kExitDone;
 }
 

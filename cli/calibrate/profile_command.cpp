@@ -59,7 +59,7 @@ int run_profile(CommandContext& context) {
       import_tables({.paths = paths_of(flags), .gpu = flags.gpu, .out = flags.out});
   for (const std::string& warning : answer.warnings)
     context.err << "roofcast: " << with_flags(warning) << "\n";
-  print(tables_document(answer), common->output, context.out);
+  print(tables_document(answer), common->output, context);
   return kExitDone;
 }
 

@@ -103,6 +103,24 @@ std::string ours_for(const std::string& option, const po::options_description& o
   throw UsageError(message + " (" + command + " --help lists them)");
 }
 
+/// The library's "the argument ('abc') for option '--id' is invalid" in our words, and by the
+/// command for an argument that has no flag as it was typed.
+[[noreturn]] void refuse_value(const po::invalid_option_value& error, const Usage& usage,
+                               const po::options_description& options, const std::string& command) {
+  const std::string option = error.get_option_name();
+  const std::string text = error.what();
+  const std::size_t start = text.find("('");
+  const std::size_t end = text.find("')");
+  if (!option.starts_with("--") || start == std::string::npos || end == std::string::npos) throw;
+  const auto* description = options.find_nothrow(option.substr(2), false);
+  if (description == nullptr) throw;
+  const bool named = usage.positional.max_total_count() == 0 ||
+                     usage.positional.name_for_position(0) != option.substr(2);
+  throw UsageError(fmt::format("{}: '{}' is not a valid {}", named ? option : command,
+                               text.substr(start + 2, end - start - 2),
+                               description->format_parameter()));
+}
+
 }  // namespace
 
 po::options_description option_group(const std::string& heading) {
@@ -146,16 +164,25 @@ std::optional<CommonOptions> parse(CommandContext& context, const Usage& usage) 
                             ->value_name("FORMAT"),
                         "table, json, jsonl, csv or md (default table)")(
       "help,h", "show this help")("help-all", "show every option");
+  ColourChoice colour = ColourChoice::automatic;
+  po::options_description seldom = option_group("Terminal");
+  seldom.add_options()(
+      "color",
+      converted(
+          colour, "--color",
+          [](const std::string& text, const std::string&) { return parse_colour_choice(text); })
+          ->value_name("WHEN"),
+      "auto, always or never (default auto: on a terminal, unless NO_COLOR is set)");
   if (context.describe) {
     Usage described = usage;
-    described.options.add(general);
+    described.options.add(general).add(seldom);
     context.describe(described);
     return std::nullopt;
   }
   po::options_description listed = option_group("");
   listed.add(usage.options).add(general);
   po::options_description all = option_group("");
-  all.add(usage.options).add(usage.unlisted).add(general);
+  all.add(usage.options).add(usage.unlisted).add(general).add(seldom);
 
   const std::vector<std::string> arguments = normalise(context.arguments, all);
   po::variables_map values;
@@ -170,6 +197,11 @@ std::optional<CommonOptions> parse(CommandContext& context, const Usage& usage) 
               values);
   } catch (const po::unknown_option& error) {
     refuse_unknown(error.get_option_name(), all, command);
+  } catch (const po::invalid_command_line_syntax& error) {
+    if (error.kind() != po::invalid_syntax::empty_adjacent_parameter) throw;
+    throw UsageError(error.get_option_name() + ": a value is missing after '='");
+  } catch (const po::invalid_option_value& error) {
+    refuse_value(error, usage, all, command);
   } catch (const po::too_many_positional_options_error&) {
     throw UsageError("too many arguments (" + command + " --help shows its arguments)");
   }
@@ -183,6 +215,9 @@ std::optional<CommonOptions> parse(CommandContext& context, const Usage& usage) 
     return std::nullopt;
   }
   po::notify(values);
+  if (colour != ColourChoice::automatic) {
+    context.terminal.colour = colour == ColourChoice::always;
+  }
   return common;
 }
 

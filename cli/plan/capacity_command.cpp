@@ -3,6 +3,7 @@
 #include <ostream>
 #include <utility>
 
+#include "cli/default_store.hpp"
 #include "cli/options/flag_options.hpp"
 #include "cli/options/from_command.hpp"
 #include "cli/options/simulate_command_options.hpp"
@@ -81,7 +82,8 @@ int run_capacity(CommandContext& context) {
   LoadStudy study = capacity_study(question);
   // Opened before the work: an unwritable file should not cost the simulations.
   std::optional<Store> store;
-  if (options.simulate.store && study.run.refusal.empty()) {
+  if (options.simulate.store && study.run.refusal.empty() &&
+      can_be_kept_in(options.simulate.store_path, context.err)) {
     store.emplace(options.simulate.store_path, Store::Mode::write);
   }
   const CapacityAnswer answer = [&] {
@@ -96,7 +98,7 @@ int run_capacity(CommandContext& context) {
     const auto ids = store->add_answer({&run, 1}, to_json(answer).dump());
     context.err << "run " << ids.front() << " stored in " << options.simulate.store_path << "\n";
   }
-  print(capacity_document(answer), common->output, context.out);
+  print(capacity_document(answer), common->output, context);
   return answer.holds ? kExitDone : kExitNo;
 }
 

@@ -12,6 +12,7 @@
 #include "base/error.hpp"
 #include "base/io/output_file.hpp"
 #include "base/version.hpp"
+#include "cli/default_store.hpp"
 #include "cli/plan/plan_options.hpp"
 #include "cli/progress.hpp"
 #include "cli/spelling.hpp"
@@ -119,8 +120,8 @@ int threads_of(const PlanCommandOptions& options, const Ranks& ranks) {
   return static_cast<int>(std::min<std::int64_t>(given, available_threads()));
 }
 
-/// For a rank that does not lead: reads the same inputs, answers questions and prints nothing. The
-/// leader reports errors in the inputs; errors on this rank alone are sent to it.
+/// For a rank that does not lead: reads the same inputs, answers questions and prints nothing.
+/// The leader reports errors in the inputs; errors on this rank alone are sent to it.
 int serve_plan(const CommandContext& context, Ranks& ranks) {
   std::ostream nowhere(nullptr);
   CommandContext quiet{context.arguments, context.command_line, nowhere, nowhere};
@@ -152,7 +153,7 @@ int lead_plan(CommandContext& context, Ranks& ranks) {
     check_target_possible(file.target, prepared.catalogue, prepared.task.space, file.flag);
   }
   std::optional<PlanStore> kept;
-  if (options.simulate.store) {
+  if (options.simulate.store && can_be_kept_in(options.simulate.store_path, context.err)) {
     kept.emplace(PlanStore{.store = Store(options.simulate.store_path, Store::Mode::write)});
   }
   PlanExecution execution{
@@ -169,7 +170,7 @@ int lead_plan(CommandContext& context, Ranks& ranks) {
   }
   for (const std::string& absent : ranks.absent()) context.err << absent << "\n";
   const Document document = plan_document(answer);
-  print(document, common->output, context.out);
+  print(document, common->output, context);
   if (answer.stopped) {
     context.err << "interrupted" << (kept ? "; run the same command to resume" : "") << "\n";
     return kExitFailed;

@@ -8,6 +8,7 @@
 #include "base/error.hpp"
 #include "base/io/output_file.hpp"
 #include "base/wording.hpp"
+#include "cli/default_store.hpp"
 #include "cli/options/flag_options.hpp"
 #include "cli/options/simulate_command_options.hpp"
 #include "cli/progress.hpp"
@@ -107,7 +108,9 @@ int run_whatif(CommandContext& context) {
   // Opened before the work: an unwritable file should not cost a simulation.
   if (!options.plot_path.empty()) check_plot_path(options, question.baseline);
   std::optional<Store> store;
-  if (options.scenario.store) store.emplace(options.scenario.store_path, Store::Mode::write);
+  if (options.scenario.store && can_be_kept_in(options.scenario.store_path, context.err)) {
+    store.emplace(options.scenario.store_path, Store::Mode::write);
+  }
   const auto answer = run_with_progress(task, context.err);
   if (!answer) {
     context.err << "interrupted; nothing was stored\n";
@@ -117,7 +120,7 @@ int run_whatif(CommandContext& context) {
   if (!options.plot_path.empty()) {
     draw(options.plot_path, *answer);
   }
-  print(what_if_document(*answer), common->output, context.out);
+  print(what_if_document(*answer), common->output, context);
   return any_answered(*answer) ? kExitDone : kExitNo;
 }
 

@@ -26,6 +26,7 @@ constexpr std::array kFixed = {
     FixedValues{"solve", {"batch", "context", "tp", "utilization", "max_num_seqs"}},
     FixedValues{"objective", {"cost", "gpus", "power"}},
     FixedValues{"output", {"table", "json", "jsonl", "csv", "md"}},
+    FixedValues{"color", {"auto", "always", "never"}},
     FixedValues{"device", {"cpu", "cuda"}},
     FixedValues{"ramp-up-strategy", {"linear", "exponential"}},
     FixedValues{"range-ratio-style", {"vllm", "sglang"}},

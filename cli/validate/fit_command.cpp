@@ -95,7 +95,7 @@ int run_fit(CommandContext& context) {
     context.err << "interrupted\n";
     return kExitFailed;
   }
-  print(fit_document(*answer), common->output, context.out);
+  print(fit_document(*answer), common->output, context);
   return kExitDone;
 }
 

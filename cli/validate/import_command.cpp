@@ -84,7 +84,7 @@ int run_import(CommandContext& context) {
   for (const std::string& note : answer.notes) context.err << note << "\n";
   if (answer.runs.empty()) return kExitFailed;
   if (options.store) keep(answer, options, context);
-  print(import_document(answer), common->output, context.out);
+  print(import_document(answer), common->output, context);
   return answer.problems.empty() ? kExitDone : kExitFailed;
 }
 

@@ -150,7 +150,7 @@ int run_validate(CommandContext& context) {
   const ValidationParts parts{.ledger = options.ledger || !question.by.empty(),
                               .decisions = options.decisions,
                               .versions = options.versions};
-  print(validation_document(answer, parts), common->output, context.out);
+  print(validation_document(answer, parts), common->output, context);
   if (is_yes(answer)) return kExitDone;
   return is_judged(answer) ? kExitNo : kExitFailed;
 }

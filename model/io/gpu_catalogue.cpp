@@ -150,7 +150,7 @@ GpuProfile load_gpu(const std::string& gpu) {
     if (answers_to(profile.gpu, key)) return profile;
   }
   if (const std::string counted = without_count(gpu); !counted.empty()) {
-    throw Error(
+    throw UsageError(
         fmt::format("unknown GPU '{}': `gpu` names one GPU, here {}; their number is "
                     "`tensor_parallel_size` times `replicas`",
                     gpu, counted));

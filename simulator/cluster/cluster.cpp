@@ -86,7 +86,9 @@ void check_cluster(const Cluster& cluster) {
   if (cluster.pools.empty()) throw Error("cluster: no pools, expected at least one");
   for (const Pool& pool : cluster.pools) check_pool(pool);
   if (has_role(cluster, PoolRole::prefill) != has_role(cluster, PoolRole::decode)) {
-    throw Error("cluster: pools with role prefill and with role decode require each other");
+    throw UsageError(
+        "cluster: pools with role prefill and with role decode require each other "
+        "(`prefill_replicas` and `decode_replicas`)");
   }
   if (has_role(cluster, PoolRole::decode) && !(cluster.link.bandwidth.value > 0)) {
     throw Error("cluster: the KV link has no bandwidth, expected bytes per second");

@@ -14,7 +14,7 @@ namespace {
 
 void check(const SyntheticWorkload& spec) {
   if (spec.num_prompts < 1 || spec.num_prompts > kMaxRequests) {
-    throw Error(
+    throw UsageError(
         fmt::format("`num_prompts` is {}, expected 1 to {}", spec.num_prompts, kMaxRequests));
   }
   if (!(spec.burstiness >= kMinBurstiness)) {

@@ -18,18 +18,34 @@ using testing::StartsWith;
 
 TEST(ProgressLine, SaysHowFarHowFastAndHowLong) {
   // 1,500 of 3,000 in 3 s: half of 30 marks, 500 a second, the other half in 3 s.
-  EXPECT_EQ(progress_line(1500, 3000, "requests", 3),
-            "[===============               ] 1,500 of 3,000 requests (500 /s), 3.00 s left");
+  EXPECT_EQ(progress_line({.done = 1500, .total = 3000, .what = "requests", .elapsed_s = 3}),
+            "[===============               ] 1,500 of 3,000 requests (500 /s), 3 s left");
 }
 
 TEST(ProgressLine, HasNoRateBeforeTheFirst) {
-  EXPECT_EQ(progress_line(0, 10, "requests", 2),
+  EXPECT_EQ(progress_line({.done = 0, .total = 10, .what = "requests", .elapsed_s = 2}),
             "[                              ] 0 of 10 requests");
 }
 
 TEST(ProgressLine, AtTheEndNothingIsLeft) {
-  EXPECT_EQ(progress_line(10, 10, "runs", 5),
+  EXPECT_EQ(progress_line({.done = 10, .total = 10, .what = "runs", .elapsed_s = 5}),
             "[==============================] 10 of 10 runs (2 /s), 0 s left");
+}
+
+TEST(ProgressLine, SaysNoEndWhereTheTotalGrows) {
+  // 20 in 4 s: 5 a second; what is left is not known.
+  const std::string line = progress_line(
+      {.done = 20, .total = 25, .what = "simulations", .elapsed_s = 4, .total_grew = true});
+  EXPECT_THAT(line, testing::EndsWith("] 20 of at least 25 simulations (5 /s), 4 s so far"));
+}
+
+TEST(ProgressLine, IsNarrowerThanTheTerminal) {
+  for (const std::size_t width : {40, 60, 79, 80, 120}) {
+    const std::string line = progress_line(
+        {.done = 203'514, .total = 2'000'000, .what = "requests", .elapsed_s = 1, .width = width});
+    EXPECT_LT(line.size(), width) << line;
+    EXPECT_THAT(line, HasSubstr("203,514 of 2,000,000")) << line;
+  }
 }
 
 TEST(ProgressBar, DrawsNothingWhereThereIsNoTerminal) {

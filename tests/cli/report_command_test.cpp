@@ -278,7 +278,8 @@ TEST_F(Report, OfACapacityAnswersWhatWasAsked) {
 
 TEST_F(Report, OfACapacityDrawsTheCurveThatWasAnswered) {
   const CommandResult found = run_command(
-      "capacity --model llama-3.1-8b --gpu h100 --input-len 1024 --output-len 256 --num-prompts 200 "
+      "capacity --model llama-3.1-8b --gpu h100 --input-len 1024 --output-len 256 --num-prompts "
+      "200 "
       "--slo p95:ttft:300ms --store r.db -o json");
   ASSERT_EQ(found.exit_code, 0) << found.err;
   const json capacity = json::parse(found.out);

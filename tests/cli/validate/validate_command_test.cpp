@@ -261,7 +261,7 @@ TEST_F(Validate, FlagsThatAManifestSaysAreMisuse) {
   std::ofstream("m.json") << manifest_;
   const std::vector<std::string> own = {"file",     "ledger", "by",        "decisions", "price",
                                         "versions", "plot",   "threshold", "store",     "no-store",
-                                        "output",   "help",   "help-all",  "format"};
+                                        "output",   "color",  "help",      "help-all",  "format"};
   std::size_t tried = 0;
   for (const CommandFacts& command : program_facts()) {
     if (command.name != "validate") continue;

@@ -1,0 +1,166 @@
+#include "cli/terminal.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <set>
+#include <sstream>
+
+#include "base/error.hpp"
+#include "tests/support/run_command.hpp"
+
+namespace roofcast::test {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+/// What a command prints on a terminal.
+std::string on_terminal(const std::string& line, const Terminal& terminal) {
+  std::vector<std::string> words = split_words(line);
+  words.insert(words.begin(), "roofcast");
+  std::vector<const char*> argv;
+  for (const std::string& word : words) argv.push_back(word.c_str());
+  std::ostringstream out;
+  std::ostringstream err;
+  run_program(static_cast<int>(argv.size()), argv.data(), out, err, terminal);
+  return out.str();
+}
+
+std::set<std::string> words_of(const std::string& text) {
+  std::istringstream stream(text);
+  std::set<std::string> words;
+  for (std::string word; stream >> word;) {
+    if (word.find_first_not_of('-') != std::string::npos) words.insert(word);
+  }
+  return words;
+}
+
+constexpr const char* kAnswers[] = {
+    "memory --model llama-3.1-70b --gpu h200",
+    "models",
+    "gpus",
+    "gpus h100",
+    "estimate --model llama-3.1-8b --gpu h100 --batch 1-64*4",
+    "simulate --model llama-3.1-8b --gpu h100 --num-prompts 50 --slo p95:ttft:1s --no-store",
+    "capacity --model llama-3.1-8b --gpu h100 --num-prompts 200 --slo p95:ttft:1s --no-store",
+};
+
+TEST(Terminal, EveryLineFitsFrom80ColumnsOn) {
+  for (const char* line : kAnswers) {
+    for (const std::size_t width : {80, 100, 132}) {
+      std::istringstream text(on_terminal(line, {.width = width, .is_terminal = true}));
+      for (std::string row; std::getline(text, row);) {
+        if (row.find(" --") != row.rfind(" --")) continue;  // commands are left whole
+        const std::size_t last_word = row.size() - (row.rfind(' ') + 1);
+        if (last_word > 24) continue;  // paths and links are left whole
+        EXPECT_LE(display_width(row), width) << line << "\n" << row;
+      }
+    }
+  }
+}
+
+TEST(Terminal, NoWordIsLostByFitting) {
+  for (const char* line : kAnswers) {
+    const std::string narrow = on_terminal(line, {.width = 80, .is_terminal = true});
+    for (const std::string& word : words_of(run_command(line).out)) {
+      EXPECT_THAT(narrow, HasSubstr(word)) << line;
+    }
+  }
+}
+
+TEST(Terminal, APipeGetsLinesAsTheyAre) {
+  const std::string line = "memory --model llama-3.1-70b --gpu h200";
+  EXPECT_EQ(on_terminal(line, {}), run_command(line).out);
+  EXPECT_THAT(on_terminal(line, {}), Not(HasSubstr("\033")));
+}
+
+TEST(Terminal, VerdictsAreColouredAndNothingElseChanges) {
+  const Terminal terminal{.is_terminal = true, .colour = true};
+  std::string text = on_terminal(kAnswers[0], terminal);
+  EXPECT_THAT(text, HasSubstr("\033[31mDoes not fit\033[0m"));
+  for (std::size_t at = 0; (at = text.find('\033', at)) != std::string::npos;) {
+    text.erase(at, text.find('m', at) - at + 1);
+  }
+  EXPECT_EQ(text, run_command(kAnswers[0]).out);
+}
+
+TEST(Terminal, ColorSaysWhen) {
+  const std::string line = "memory --model llama-3.1-8b --gpu h100";
+  const Terminal coloured{.is_terminal = true, .colour = true};
+  EXPECT_THAT(on_terminal(line + " --color never", coloured), Not(HasSubstr("\033")));
+  EXPECT_THAT(on_terminal(line + " --color always", {}), HasSubstr("\033[32mFits\033[0m"));
+  EXPECT_THAT(on_terminal(line + " --color always -o json", {}), Not(HasSubstr("\033")));
+  EXPECT_EQ(run_command(line + " --color maybe").exit_code, 2);
+}
+
+TEST(Terminal, ATableTooWideIsContinuedWithItsFirstColumn) {
+  Table table{.title = "Load", .columns = {}, .rows = {{}}};
+  table.columns.push_back({.title = "Name", .right = false});
+  table.rows[0].emplace_back("first");
+  for (int i = 0; i < 10; ++i) {
+    table.columns.push_back({.title = "Figure", .right = true});
+    table.rows[0].emplace_back("1234567890");
+  }
+  Document document{.machine = {}, .sections = {}};
+  document.sections.push_back({.heading = "", .lines = {}, .table = table});
+  const Document narrow = fitted(document, 80);
+  // 5 and six times 2 + 10 are 77 columns: six figures, then four.
+  ASSERT_EQ(narrow.sections.size(), 2u);
+  EXPECT_EQ(narrow.sections[0].table.columns.size(), 7u);
+  EXPECT_EQ(narrow.sections[1].table.columns.size(), 5u);
+  EXPECT_EQ(narrow.sections[1].table.title, "Load (continued)");
+  EXPECT_EQ(narrow.sections[1].table.rows.back().front(), "first");
+}
+
+TEST(Terminal, HelpBeginsWithQuestionsWhoseLinesRun) {
+  const TemporaryFolder folder;
+  std::istringstream help(run_command("--help").out);
+  int tried = 0;
+  for (std::string row; std::getline(help, row);) {
+    if (!row.starts_with("    roofcast ")) continue;
+    const std::string line = row.substr(13);
+    if (line == "serve") continue;  // does not end
+    EXPECT_THAT(run_command(line).exit_code, testing::AnyOf(0, 3)) << line;
+    ++tried;
+  }
+  EXPECT_EQ(tried, 7);
+}
+
+TEST(Mistakes, OfOneKindExitWith2AndSpeakOfWhatWasTyped) {
+  struct Case {
+    const char* line;
+    const char* says;
+  };
+  for (const Case& mistake :
+       {Case{"memory --model llama-3.1-8b --gpu 2xH100", "--gpu names one GPU"},
+        Case{"simulate --model llama-3.1-8b --gpu h100 --prefill-replicas 2 --no-store",
+             "--decode-replicas"},
+        Case{"simulate --model llama-3.1-8b --gpu h100 --num-prompts 200000000 --no-store",
+             "--num-prompts"},
+        Case{"memory --model llama-3.1-8b --gpu h100 --max-model-len=",
+             "--max-model-len: a value is missing"},
+        Case{"runs abc", "roofcast runs: 'abc' is not a valid ID"}}) {
+    const CommandResult result = run_command(mistake.line);
+    EXPECT_EQ(result.exit_code, 2) << mistake.line;
+    EXPECT_THAT(result.err, HasSubstr(mistake.says));
+  }
+}
+
+TEST(Store, AnAnswerIsGivenWhereItCannotBeKept) {
+  const TemporaryFolder folder;
+  std::ofstream("roofcast.db").close();
+  std::filesystem::permissions("roofcast.db", std::filesystem::perms::none);
+  if (std::ifstream("roofcast.db").good()) GTEST_SKIP() << "this user may write everything";
+  const CommandResult result =
+      run_command("simulate --model llama-3.1-8b --gpu h100 --num-prompts 20");
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_THAT(result.out, HasSubstr("Latency"));
+  EXPECT_THAT(result.err, HasSubstr("nothing is kept: roofcast.db"));
+}
+
+}  // namespace
+}  // namespace roofcast::test
