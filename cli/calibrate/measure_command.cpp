@@ -12,6 +12,8 @@
 #include "cli/spelling.hpp"
 #include "planner/flags/flag_values.hpp"
 #include "reports/pages/answer_documents.hpp"
+#include "reports/store.hpp"
+#include "roofcast/measure.hpp"
 
 namespace roofcast {
 namespace {

@@ -8,6 +8,7 @@
 #include "cli/spelling.hpp"
 #include "model/io/gpu_reader.hpp"
 #include "reports/pages/answer_documents.hpp"
+#include "roofcast/import.hpp"
 
 namespace roofcast {
 namespace {

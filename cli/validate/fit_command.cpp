@@ -12,6 +12,7 @@
 #include "cli/progress.hpp"
 #include "cli/spelling.hpp"
 #include "reports/pages/answer_documents.hpp"
+#include "roofcast/fit.hpp"
 
 namespace roofcast {
 namespace {

@@ -12,6 +12,7 @@
 #include "reports/pages/answer_documents.hpp"
 #include "reports/store.hpp"
 #include "roofcast/accuracy_flags.hpp"
+#include "roofcast/import.hpp"
 
 namespace roofcast {
 namespace {

@@ -129,6 +129,13 @@ bool has_engine(const Scrape& scrape, const std::string& engine) {
 
 }  // namespace
 
+std::string engine_of(const Scrape& scrape) {
+  for (const char* engine : {"vllm", "sglang"}) {
+    if (has_engine(scrape, engine)) return engine;
+  }
+  return {};
+}
+
 MeasuredRun measured_by(const Scrape& scrape, const std::string& engine) {
   MeasuredRun run{.origin = "", .format = "prometheus"};
   const std::string prefix = engine + ":";

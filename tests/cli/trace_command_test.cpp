@@ -47,11 +47,11 @@ TEST(TraceCommand, WritesTheLoadThatAServerCounted) {
   const CommandResult result =
       run_command("trace --from-prometheus range.json --out load.csv -o json");
   ASSERT_EQ(result.exit_code, 0) << result.err;
-  const auto json = nlohmann::json::parse(result.out);
-  EXPECT_EQ(json["requests"], 9);
-  EXPECT_EQ(json["output_tokens_total"], 9);
-  EXPECT_EQ(json["measured"][0]["metric"], "ttft_s");
-  EXPECT_DOUBLE_EQ(json["measured"][0]["value"].get<double>(), 0.2);
+  const auto answer = nlohmann::json::parse(result.out);
+  EXPECT_EQ(answer["requests"], 9);
+  EXPECT_EQ(answer["output_tokens_total"], 9);
+  EXPECT_EQ(answer["measured"][0]["metric"], "ttft_s");
+  EXPECT_DOUBLE_EQ(answer["measured"][0]["value"].get<double>(), 0.2);
   EXPECT_THAT(run_command("trace --trace load.csv").out, HasSubstr("9 requests"));
   EXPECT_THAT(run_command("trace --from-prometheus range.json").out, HasSubstr("200.0 ms"));
   for (const char* other : {"--trace load.csv", "--request-rate 4", "--input-len 9"}) {
