@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cctype>
 #include <numeric>
+#include <set>
 #include <string_view>
 #include <utility>
 
@@ -35,15 +36,30 @@ std::size_t longest_word(const std::string& text) {
   return longest;
 }
 
+/// The words of `text`; a percent sign stays with its number.
+std::vector<std::string> words_with_units(const std::string& text) {
+  std::vector<std::string> words;
+  for (const std::string_view word : split(text, ' ')) {
+    if (word.empty()) continue;
+    if (word.starts_with('%') && !words.empty()) {
+      words.back().append(" ").append(word);
+    } else {
+      words.emplace_back(word);
+    }
+  }
+  return words;
+}
+
 /// `text` in lines of at most `width` columns, broken at spaces; a longer word keeps a line of its
 /// own, and so does a command to copy.
 std::vector<std::string> lines_within(const std::string& text, std::size_t width) {
   if (display_width(text) <= width || is_command(text)) return {text};
+  const std::size_t indent = text.find_first_not_of(' ');
+  if (indent == std::string::npos) return {""};
   std::vector<std::string> lines;
-  std::string line(text.find_first_not_of(' '), ' ');  // keeps the indent of the first line
+  std::string line(indent, ' ');  // keeps the indent of the first line
   bool empty = true;
-  for (const std::string_view word : split(text, ' ')) {
-    if (word.empty()) continue;
+  for (const std::string& word : words_with_units(text)) {
     if (!empty && display_width(line) + 1 + display_width(word) > width) {
       lines.push_back(std::exchange(line, ""));
       empty = true;
@@ -116,17 +132,35 @@ std::vector<std::size_t> narrowed(const std::vector<Widths>& columns, std::size_
   return widths;
 }
 
+/// How many of the first columns tell every row from the others: the first, and texts after it.
+std::size_t key_columns(const Table& table) {
+  constexpr std::size_t kMaxKeys = 3;
+  std::size_t keys = 1;
+  for (; keys < kMaxKeys && keys + 1 < table.columns.size() && !table.columns[keys].right; ++keys) {
+    std::set<Row> seen;
+    const bool distinct = std::ranges::all_of(table.rows, [&](const Row& row) {
+      return seen.emplace(row.begin(), row.begin() + static_cast<std::ptrdiff_t>(keys)).second;
+    });
+    if (distinct) break;
+  }
+  return keys;
+}
+
 /// The columns of each part of a table: all in one if they fit, else as many as do, the first
-/// column in every part.
-std::vector<std::vector<std::size_t>> parts_of(const std::vector<Widths>& columns,
+/// `keys` columns in every part.
+std::vector<std::vector<std::size_t>> parts_of(const std::vector<Widths>& columns, std::size_t keys,
                                                std::size_t available) {
-  std::vector<std::vector<std::size_t>> parts{{0}};
-  std::size_t used = columns[0].least;
-  for (std::size_t i = 1; i < columns.size(); ++i) {
+  std::vector<std::size_t> first(keys);
+  std::iota(first.begin(), first.end(), std::size_t{0});
+  std::size_t first_width = kBetween * (keys - 1);
+  for (std::size_t i = 0; i < keys; ++i) first_width += columns[i].least;
+  std::vector<std::vector<std::size_t>> parts{first};
+  std::size_t used = first_width;
+  for (std::size_t i = keys; i < columns.size(); ++i) {
     const std::size_t more = kBetween + columns[i].least;
-    if (used + more > available && parts.back().size() > 1) {
-      parts.push_back({0});
-      used = columns[0].least;
+    if (used + more > available && parts.back().size() > keys) {
+      parts.push_back(first);
+      used = first_width;
     }
     parts.back().push_back(i);
     used += more;
@@ -191,7 +225,7 @@ std::vector<Table> fitted_tables(const Table& table, std::size_t available) {
   }
   if (table.columns.empty() || total(natural) <= available) return {table};
   std::vector<Table> parts;
-  for (const auto& columns : parts_of(widths, available)) {
+  for (const auto& columns : parts_of(widths, key_columns(table), available)) {
     parts.push_back(part(table, columns, widths, available));
   }
   for (std::size_t i = 0; i < parts.size() && !table.title.empty(); ++i) {
@@ -237,7 +271,8 @@ const Phrase* phrase_at(std::string_view line, std::size_t at) {
 /// before two spaces, and after two.
 bool is_verdict(std::string_view line, std::size_t at, const Phrase& phrase) {
   const bool lower = std::islower(static_cast<unsigned char>(phrase.text.front())) != 0;
-  if (!lower) return true;
+  // A capital begins a sentence, or the title of a column ("Fits").
+  if (!lower) return phrase.text == "MISSED" || line.find_first_not_of(' ') == at;
   const std::size_t end = at + phrase.text.size();
   const std::string_view rest = line.substr(end);
   const bool last = rest.empty() || rest.starts_with("  ") || rest.starts_with(" in ");
@@ -284,7 +319,7 @@ ColourChoice parse_colour_choice(const std::string& text) {
 
 Terminal terminal_of_output(const char* columns, const char* no_color, const char* term) {
   if (isatty(STDOUT_FILENO) != 1) return {};
-  Terminal terminal{.is_terminal = true};
+  Terminal terminal;
   winsize size{};
   if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0) terminal.width = size.ws_col;
   const std::string_view given = columns == nullptr ? "" : columns;

@@ -12,7 +12,6 @@ namespace roofcast {
 
 struct Terminal {
   std::size_t width = 0;  // columns; 0: lines are as long as they are
-  bool is_terminal = false;
   bool colour = false;
 };
 
@@ -29,8 +28,8 @@ Terminal terminal_of_output(const char* columns, const char* no_color, const cha
 
 /// `document` with tables and sentences that fit `width` columns: titles and texts of cells are
 /// wrapped, and where that is not enough the columns that are left follow below, each part with the
-/// first column. A line with two or more flags, which is a command to copy, is left whole.
-/// Unchanged if `width` is 0; less than 40 counts as 40.
+/// first columns, as many as tell the rows apart. A line with two or more flags, which is a command
+/// to copy, is left whole. Unchanged if `width` is 0; less than 40 counts as 40.
 Document fitted(Document document, std::size_t width);
 
 /// Text output of a document with ANSI colours: lines equal to one of `headings` bold, verdicts

@@ -77,7 +77,7 @@ void note_max_tokens(std::vector<std::string>& notes, const SimulationRun& run) 
         "clients are taken to declare as max_tokens exactly what is generated: the engine reserves "
         "K and V for it (`max_tokens`)");
   } else if (!reserved && !exact) {
-    notes.emplace_back("max_tokens has no effect: the engine reserves nothing for it");
+    notes.emplace_back("the engine reserves nothing for max_tokens; it only cuts outputs");
   }
 }
 

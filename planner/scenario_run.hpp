@@ -37,8 +37,8 @@ struct PoolRun {
   std::optional<double> mfu{}, mbu{};
 };
 
-/// What a pool's GPUs were used for while a step was in progress, as shares of their datasheet
-/// rates. A step in progress all the time says nothing of either.
+/// How well a pool's GPUs are used while a step is in progress, as shares of their datasheet rates.
+/// Both can be low though a step is always in progress.
 struct PoolUtilisation {
   std::string pool{};
   double mfu = 0;  // FLOPs that the model needs, over those of the dense peak

@@ -219,7 +219,9 @@ PlanQuestion question_of(const PlanArguments& arguments) {
   PlanQuestion question =
       plan_question(scenario_of(arguments.load), arguments.load.options.deployment, arguments.plan,
                     has_free_length(arguments.load));
-  if (std::ranges::find(question.search, "engine", &Knob::key) == question.search.end()) {
+  if (std::ranges::none_of(question.search, [](const Knob& knob) {
+        return knob.key == "engine" || knob.key == "capacity_scheduler_policy";
+      })) {
     refuse_idle_max_tokens(arguments.load.options.workload, question.scenario);
   }
   return question;
@@ -230,6 +232,8 @@ WhatIfQuestion question_of(const WhatIfArguments& arguments) {
                                              has_free_length(arguments.load));
   if (!varies(question.settings, {"model", "engine"})) {
     refuse_idle_flags(arguments.load.options.deployment.overrides, question.baseline);
+  }
+  if (!varies(question.settings, {"model", "engine", "capacity_scheduler_policy"})) {
     refuse_idle_max_tokens(arguments.load.options.workload, question.baseline);
   }
   return question;

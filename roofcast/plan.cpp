@@ -443,7 +443,7 @@ std::optional<RankedPlan> with_shorter_context(const PreparedPlan& prepared,
         plan_evaluator(prepared.catalogue, task, asked_about),
         {.threads = threads, .digest = plan_digest(prepared.catalogue, task, asked_about)});
     const PlanFindings shorter = make_plan(task, *std::move(shapes), evaluations, progress);
-    if (shorter.ranked.empty()) return std::nullopt;
+    if (shorter.stopped || shorter.ranked.empty()) return std::nullopt;
     const RankedCandidate& first = shorter.ranked.front();
     constexpr double kLess = 1 - 1e-9;  // sums of prices
     if (objective_of(shorter, first) >= kLess * best) return std::nullopt;

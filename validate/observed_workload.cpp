@@ -45,9 +45,14 @@ class LengthDraws {
     }
     // E[u^k] = 1 / (k + 1). A mean at a bucket's edge would take an infinite k.
     constexpr double kEdge = 0.01;
-    const double share = width > 0 ? std::clamp((mean - lower) / width, kEdge, 1 - kEdge) : 0.5;
+    const double wanted = width > 0 ? (mean - lower) / width : 0.5;
+    const double share = std::clamp(wanted, kEdge, 1 - kEdge);
+    below_mean_ = wanted > 1;
     exponent_ = 1 / share - 1;
   }
+
+  /// Whether lengths beyond the last bound are longer than those drawn.
+  bool below_mean() const { return below_mean_; }
 
   /// From the interval's counts, or from all if it has none.
   void set_interval(const LengthCounts& interval) {
@@ -73,15 +78,18 @@ class LengthDraws {
   std::vector<Bucket> whole_, buckets_{};
   RandomStream random_;
   double exponent_ = 1;
+  bool below_mean_ = false;
   double total_ = 0;
 };
 
 std::vector<std::string> notes_of(const ObservedLoad& load, double longest_gap) {
   std::vector<std::string> notes{
-      fmt::format("requests are those that {}:{} counted, at times drawn evenly over each {:.4g} s",
-                  load.engine, load.counted_by, longest_gap),
+      fmt::format(
+          "requests are those that {}:{} counted, at times drawn evenly between samples, at "
+          "most {:.0f} s apart",
+          load.engine, load.counted_by, longest_gap),
       fmt::format("input and output lengths are drawn apart from the histograms of each interval; "
-                  "their measured means are {:.4g} and {:.4g} tokens",
+                  "their measured means are {:.1f} and {:.1f} tokens",
                   load.mean_input, load.mean_output)};
   if (load.prefix_hit_share && *load.prefix_hit_share > 0) {
     notes.push_back(
@@ -114,9 +122,11 @@ Workload workload_of(const ObservedLoad& load, std::uint64_t seed) {
   RandomStream arrivals = random_stream(seed, "observed_arrivals");
   LengthDraws input(load.input, load.mean_input, random_stream(seed, "observed_inputs"));
   LengthDraws output(load.output, load.mean_output, random_stream(seed, "observed_outputs"));
+  double due = 0;  // recorded and averaged counters have fractions
   for (const LoadInterval& interval : load.intervals) {
-    const auto requests = std::llround(interval.requests);
-    if (requests == 0) continue;
+    due += interval.requests;
+    const std::int64_t requests = std::llround(due) - std::ssize(workload.requests);
+    if (requests <= 0) continue;
     std::vector<double> times(static_cast<std::size_t>(requests));
     for (double& time : times) time = Uniform(interval.begin_s, interval.end_s)(arrivals);
     std::sort(times.begin(), times.end());
@@ -134,6 +144,11 @@ Workload workload_of(const ObservedLoad& load, std::uint64_t seed) {
   workload.description = fmt::format("{}: {} requests over {:.1f} s", load.name,
                                      with_separators(std::ssize(workload.requests)), span);
   workload.notes = notes_of(load, longest_gap);
+  if (input.below_mean() || output.below_mean()) {
+    workload.notes.emplace_back(
+        "lengths beyond a histogram's last bound are not told apart: their drawn mean is below the "
+        "measured one");
+  }
   return workload;
 }
 

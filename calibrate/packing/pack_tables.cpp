@@ -139,11 +139,13 @@ std::map<std::string, SourceShapes> curves_by_source(const Gpu& gpu,
     if (joins_sources(curve.kernel)) continue;
     curve.kernel = with_own_source(curve.kernel);
     if (const NotRun* rule = why_not_run(curve, gpu)) {
-      ++not_run[{fmt::format("{}, {} {}", source_of(curve.kernel), curve.shape.format,
-                             name_of(curve.shape.family)),
-                 rule->reason}];
-      std::erase_if(curve.points,
-                    [&](const MeasuredPoint& point) { return point.x >= rule->from; });
+      const auto removed = std::erase_if(
+          curve.points, [&](const MeasuredPoint& point) { return point.x >= rule->from; });
+      if (removed > 0) {
+        ++not_run[{fmt::format("{}, {} {}", source_of(curve.kernel), curve.shape.format,
+                               name_of(curve.shape.family)),
+                   rule->reason}];
+      }
       if (curve.points.empty()) continue;
     }
     all[std::string(source_of(curve.kernel))][curve.shape].curves.push_back(std::move(curve));

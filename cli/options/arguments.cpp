@@ -116,9 +116,10 @@ std::string ours_for(const std::string& option, const po::options_description& o
   if (description == nullptr) throw;
   const bool named = usage.positional.max_total_count() == 0 ||
                      usage.positional.name_for_position(0) != option.substr(2);
-  throw UsageError(fmt::format("{}: '{}' is not a valid {}", named ? option : command,
-                               text.substr(start + 2, end - start - 2),
-                               description->format_parameter()));
+  throw UsageError(
+      fmt::format("{}: '{}' is not a valid {}",
+                  named ? option : command.substr(std::string_view("roofcast ").size()),
+                  text.substr(start + 2, end - start - 2), description->format_parameter()));
 }
 
 }  // namespace

@@ -94,7 +94,9 @@ PlanQuestion plan_question(const PlanCommandOptions& options) {
   const bool free_length = has_free_length(simulate);
   PlanQuestion question =
       plan_question(simulate_scenario(simulate), simulate.deployment, options.plan, free_length);
-  if (std::ranges::find(question.search, "engine", &Knob::key) == question.search.end()) {
+  if (std::ranges::none_of(question.search, [](const Knob& knob) {
+        return knob.key == "engine" || knob.key == "capacity_scheduler_policy";
+      })) {
     refuse_idle_max_tokens(simulate.workload, question.scenario);
   }
   question.program = program_build();

@@ -102,6 +102,8 @@ int run_whatif(CommandContext& context) {
       simulate_scenario(options.scenario), options.what_if, has_free_length(options.scenario));
   if (!varies(question.settings, {"model", "engine"})) {
     refuse_idle_flags(options.scenario.deployment.overrides, question.baseline);
+  }
+  if (!varies(question.settings, {"model", "engine", "capacity_scheduler_policy"})) {
     refuse_idle_max_tokens(options.scenario.workload, question.baseline);
   }
   const WhatIfTask task = what_if_task(question);

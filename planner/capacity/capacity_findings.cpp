@@ -83,7 +83,8 @@ void add_asked(CapacityFindings& answer, Execution& execution) {
   };
   answer.confidence = confidence_of(verdict, execution.threads, execution.ticks());
   if (!answer.confidence) throw_interrupted();
-  execution.simulations += answer.confidence->simulations;
+  // The unperturbed run, which confidence counts too, was counted when it ran.
+  execution.simulations += answer.confidence->simulations - 1;
 }
 
 // ---- limits

@@ -11,7 +11,7 @@
 #include "base/text.hpp"
 #include "planner/deploy.hpp"
 #include "planner/flags/flag_values.hpp"
-#include "planner/launch/speculative_config.hpp"
+#include "planner/speculative_config.hpp"
 
 namespace roofcast {
 namespace {
@@ -134,6 +134,9 @@ void read_speculative_config(EngineOverrides& knobs, const std::string& text,
   const SpeculativeConfig config = parse_speculative_config(text, flag);
   if (!config.num_speculative_tokens) {
     throw UsageError(flag + ": num_speculative_tokens is missing, expected a whole number");
+  }
+  if (config.method.empty() && config.model.empty()) {
+    throw UsageError(flag + ": method is missing, expected one, or a model");
   }
   knobs.num_speculative_tokens = config.num_speculative_tokens;
   knobs.speculative_method = config.modelled();

@@ -77,7 +77,7 @@ void refuse_idle_flags(const EngineOverrides& given, const Scenario& scenario, D
 }
 
 void refuse_idle_max_tokens(const WorkloadOptions& given, const Scenario& scenario) {
-  if (!given.max_tokens) return;
+  if (given.max_tokens != kNoMaxTokens) return;  // a number also cuts longer outputs
   for (const PoolScenario& pool : pools_of(scenario)) {
     DeploymentOptions options = deployment_options(scenario, pool);
     options.gpu = first_gpu(options.gpu);

@@ -22,7 +22,8 @@ enum class Degrees { known, searched };
 void refuse_idle_flags(const EngineOverrides& given, const Scenario& scenario,
                        Degrees degrees = Degrees::known);
 
-/// Throws UsageError if --max-tokens is given and no pool's engine reserves anything for it.
+/// Throws UsageError if --max-tokens is "none" and no pool's engine reserves anything for what
+/// clients declare. A number cuts longer outputs in every engine.
 void refuse_idle_max_tokens(const WorkloadOptions& given, const Scenario& scenario);
 
 /// Throws UsageError if --router is given and nowhere are there two replicas to choose from.

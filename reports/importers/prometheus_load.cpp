@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <set>
 #include <string_view>
 
@@ -82,13 +83,13 @@ bool add_lengths(ObservedLoad& load, const ScrapeRange& range, const std::string
     const auto bound = labels.find("le");
     const auto limit =
         bound == labels.end() ? std::nullopt : number_in(std::string_view(bound->second));
-    if (!limit) return;
+    if (!limit || !(*limit >= 0)) return;  // no length
     (interval_at(load.intervals, time).*part).counts[*limit] += count;
     whole.counts[*limit] += count;
   });
   for (LoadInterval& interval : load.intervals) separate(interval.*part);
   separate(whole);
-  return whole.total() > 0;
+  return whole.total() > 0 && std::isfinite(whole.total());
 }
 
 double add_first_lengths(ObservedLoad& load, const ScrapeRange& range, const Scrape& risen,
@@ -99,10 +100,11 @@ double add_first_lengths(ObservedLoad& load, const ScrapeRange& range, const Scr
     const auto mean = mean_of(risen, name);
     if (mean && add_lengths(load, range, name, part, whole)) return *mean;
   }
-  throw Error(
-      fmt::format("{}: contains no {}:{}_bucket, _sum and _count that rise, of which the "
-                  "lengths are drawn",
-                  load.name, load.engine, histograms.front()));
+  throw Error(fmt::format(
+      "{}: contains no {}:{} (with _bucket, _sum and _count) that rises, from "
+      "which lengths are drawn{}",
+      load.name, load.engine, fmt::join(histograms, " or "),
+      load.engine == "sglang" ? "; SGLang counts them with --collect-tokens-histogram" : ""));
 }
 
 }  // namespace

@@ -200,13 +200,12 @@ double duration_of(const ScrapeRange& range) {
   double last = -first;
   for (const auto& [name, all] : range.series) {
     for (const auto& [labels, samples] : all) {
-      if (samples.empty()) continue;
-      if (samples.size() == 1) return 0;
+      if (samples.size() < 2) continue;  // came up at the end
       first = std::min(first, samples.front().first);
       last = std::max(last, samples.back().first);
     }
   }
-  return std::max(0.0, last - first);
+  return last > first ? last - first : 0;
 }
 
 Scrape since(const Scrape& after, const Scrape& before, int& restarts) {

@@ -50,8 +50,8 @@ Scrape last_of(const ScrapeRange& range);
 /// Every counter's rise over its samples, the last value of everything else.
 Scrape rise_of(const ScrapeRange& range);
 
-/// Seconds from the first sample of any series to the last; 0 if a series has fewer than two: then
-/// they are single values.
+/// Seconds from the first sample of any series to the last; 0 if no series has two: then they are
+/// single values.
 double duration_of(const ScrapeRange& range);
 
 /// "vllm" or "sglang", whichever has series; empty if neither.

@@ -101,8 +101,8 @@ Section head_section(const EstimateAnswer& answer) {
   const std::int64_t at_once = answer.max_num_seqs;
   if (inputs.batch > at_once) {
     head.lines.push_back(
-        fmt::format("The engine runs {} at once (--max-num-seqs): these are the times of a step "
-                    "that it does not make.",
+        fmt::format("The engine runs at most {} at once (--max-num-seqs), so it never runs a step "
+                    "of this batch.",
                     counted(at_once, "sequence")));
   }
   return head;

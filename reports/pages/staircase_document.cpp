@@ -80,12 +80,13 @@ Section count_section(const StaircaseAnswer& answer) {
 Section model_section(const StaircaseAnswer& answer, const std::string& model) {
   const StaircaseOfModel& all = *answer.of_model;
   return {.heading = "",
-          .lines = {fmt::format(
-              "In all {} KV heads of the {} layers of {}: {} K/V computations without a cache, {} "
-              "with one, of the {} in each that a loop needs. Both factors stay the same.",
-              with_separators(all.layer_heads), with_separators(all.layers), model,
-              or_beyond(all.naive_kv_computations), or_beyond(all.needed_kv_computations),
-              with_separators(answer.counts.needed_kv_computations))},
+          .lines = {fmt::format("In all {} KV heads of the {} layers of {}: {} K/V computations "
+                                "without a cache, {} with one ({} per head, as many as a loop "
+                                "needs). The factors per head hold for the whole model.",
+                                with_separators(all.layer_heads), with_separators(all.layers),
+                                model, or_beyond(all.naive_kv_computations),
+                                or_beyond(all.needed_kv_computations),
+                                with_separators(answer.counts.needed_kv_computations))},
           .table = {}};
 }
 

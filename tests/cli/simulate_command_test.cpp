@@ -107,7 +107,7 @@ TEST(SimulateCommand, FlagsThatWouldChangeNothingAreMisuse) {
 TEST(SimulateCommand, TheSameFlagsAreTakenBesideWhatTheyDescribe) {
   json_answer(kBase + "--num-speculative-tokens 2 --acceptance-rate 0.7 --draft-pass-time 1ms");
   json_answer(kBase + "--lora-adapters 8 --lora-zipf 1 --max-loras 4 --lora-step-time 1ms");
-  json_answer(kBase + "--replicas 2 --router random");  // one of a sweep over replicas
+  json_answer(kBase + "--replicas 2 --router random");
   json_answer(kBase + "--random-range-ratio 0.5 --range-ratio-style sglang --burstiness 0.5");
   json_answer(kMachine + "--no-store --num-prompts 3 --burstiness 1");
 }

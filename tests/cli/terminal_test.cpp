@@ -52,9 +52,11 @@ constexpr const char* kAnswers[] = {
 TEST(Terminal, EveryLineFitsFrom80ColumnsOn) {
   for (const char* line : kAnswers) {
     for (const std::size_t width : {80, 100, 132}) {
-      std::istringstream text(on_terminal(line, {.width = width, .is_terminal = true}));
+      std::istringstream text(on_terminal(line, {.width = width}));
       for (std::string row; std::getline(text, row);) {
-        if (row.find(" --") != row.rfind(" --")) continue;  // commands are left whole
+        const bool rule = row.find_first_not_of(" -") == std::string::npos;
+        // Commands are left whole.
+        if (!rule && row.find(" --") != row.rfind(" --")) continue;
         const std::size_t last_word = row.size() - (row.rfind(' ') + 1);
         if (last_word > 24) continue;  // paths and links are left whole
         EXPECT_LE(display_width(row), width) << line << "\n" << row;
@@ -65,7 +67,7 @@ TEST(Terminal, EveryLineFitsFrom80ColumnsOn) {
 
 TEST(Terminal, NoWordIsLostByFitting) {
   for (const char* line : kAnswers) {
-    const std::string narrow = on_terminal(line, {.width = 80, .is_terminal = true});
+    const std::string narrow = on_terminal(line, {.width = 80});
     for (const std::string& word : words_of(run_command(line).out)) {
       EXPECT_THAT(narrow, HasSubstr(word)) << line;
     }
@@ -79,7 +81,7 @@ TEST(Terminal, APipeGetsLinesAsTheyAre) {
 }
 
 TEST(Terminal, VerdictsAreColouredAndNothingElseChanges) {
-  const Terminal terminal{.is_terminal = true, .colour = true};
+  const Terminal terminal{.colour = true};
   std::string text = on_terminal(kAnswers[0], terminal);
   EXPECT_THAT(text, HasSubstr("\033[31mDoes not fit\033[0m"));
   for (std::size_t at = 0; (at = text.find('\033', at)) != std::string::npos;) {
@@ -90,7 +92,7 @@ TEST(Terminal, VerdictsAreColouredAndNothingElseChanges) {
 
 TEST(Terminal, ColorSaysWhen) {
   const std::string line = "memory --model llama-3.1-8b --gpu h100";
-  const Terminal coloured{.is_terminal = true, .colour = true};
+  const Terminal coloured{.colour = true};
   EXPECT_THAT(on_terminal(line + " --color never", coloured), Not(HasSubstr("\033")));
   EXPECT_THAT(on_terminal(line + " --color always", {}), HasSubstr("\033[32mFits\033[0m"));
   EXPECT_THAT(on_terminal(line + " --color always -o json", {}), Not(HasSubstr("\033")));
@@ -159,7 +161,7 @@ TEST(Store, AnAnswerIsGivenWhereItCannotBeKept) {
       run_command("simulate --model llama-3.1-8b --gpu h100 --num-prompts 20");
   EXPECT_EQ(result.exit_code, 0) << result.err;
   EXPECT_THAT(result.out, HasSubstr("Latency"));
-  EXPECT_THAT(result.err, HasSubstr("nothing is kept: roofcast.db"));
+  EXPECT_THAT(result.err, HasSubstr("not stored: roofcast.db"));
 }
 
 }  // namespace

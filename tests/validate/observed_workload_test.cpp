@@ -114,6 +114,31 @@ TEST(ObservedWorkload, ARestartIsNoNegativeLoad) {
   EXPECT_EQ(workload_of(read(answer(all)), 1).requests.size(), 30'005u);
 }
 
+// 0.6 requests a minute make 1 in two, whichever minute it falls into.
+TEST(ObservedWorkload, FractionsOfRequestsAddUp) {
+  auto all = two_minutes();
+  all[0] =
+      R"({"metric":{"__name__":"vllm:time_to_first_token_seconds_count"},"values":[[1000000,"0"],[1000060,"0.4"],[1000120,"1.2"]]})";
+  EXPECT_EQ(workload_of(read(answer(all)), 1).requests.size(), 1u);
+}
+
+TEST(ObservedWorkload, BoundsThatAreNoLengthsAreLeftOut) {
+  auto all = two_minutes();
+  for (const char* bound : {"-Inf", "NaN", "-3", "many"}) {
+    all.push_back(series("request_prompt_tokens_bucket", fmt::format(R"(,"le":"{}")", bound),
+                         {0, 500, 9'000}));
+  }
+  for (const Request& request : workload_of(read(answer(all)), 1).requests) {
+    ASSERT_LE(request.input_tokens, 200);
+  }
+}
+
+TEST(ObservedWorkload, SaysWhereTheMeanIsBeyondTheHistogram) {
+  auto all = two_minutes();
+  all[5] = series("request_prompt_tokens_sum", "", {0, 0, 900'000'000});
+  EXPECT_THAT(workload_of(read(answer(all)), 1).notes, Contains(HasSubstr("last bound")));
+}
+
 TEST(ObservedWorkload, SaysWhatIsMissing) {
   const auto refusal = [](const std::string& text) {
     try {
@@ -125,7 +150,7 @@ TEST(ObservedWorkload, SaysWhatIsMissing) {
   };
   EXPECT_THAT(refusal(answer({})), HasSubstr("without rate() or increase()"));
   auto all = two_minutes();
-  EXPECT_THAT(refusal(answer({all[0], all[1]})), HasSubstr("vllm:request_prompt_tokens_bucket"));
+  EXPECT_THAT(refusal(answer({all[0], all[1]})), HasSubstr("vllm:request_prompt_tokens or "));
   EXPECT_THAT(refusal(answer({all.begin() + 2, all.begin() + 6})),
               HasSubstr("vllm:time_to_first_token_seconds_count"));
   EXPECT_THAT(refusal(answer({series("time_to_first_token_seconds_count", "", {500})})),

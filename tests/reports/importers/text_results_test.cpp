@@ -244,6 +244,8 @@ TEST(Prometheus, ARangeGivesWhatItsCountersRoseBy) {
  "values":[[1000,"1"],[1060,"4"],[1120,"9"]]},
 {"metric":{"__name__":"vllm:generation_tokens_total","engine":"1"},
  "values":[[1000,"7"],[1060,"3"],[1120,"8"]]},
+{"metric":{"__name__":"vllm:request_success_total","finished_reason":"abort"},
+ "values":[[1120,"1"]]},
 {"metric":{"__name__":"vllm:num_requests_running","engine":"0"},
  "values":[[1000,"5"],[1060,"6"],[1120,"2"]]}]}})");
   EXPECT_DOUBLE_EQ(metric(run, "output_tokens"), 16);

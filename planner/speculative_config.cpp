@@ -1,4 +1,4 @@
-#include "planner/launch/speculative_config.hpp"
+#include "planner/speculative_config.hpp"
 
 #include <fmt/format.h>
 
@@ -6,11 +6,19 @@
 
 #include "base/error.hpp"
 #include "base/io/shown.hpp"
+#include "base/text.hpp"
 
 namespace roofcast {
 
 std::optional<DraftMethod> SpeculativeConfig::modelled() const {
-  if (method.empty()) return model.empty() ? DraftMethod::mtp : DraftMethod::draft_model;
+  if (method.empty()) {
+    if (model.empty()) return std::nullopt;
+    if (model == "ngram" || model == "[ngram]") return DraftMethod::ngram;
+    const std::string name = lower(model);
+    const bool eagle =
+        name.find("eagle-") != std::string::npos || name.find("eagle3") != std::string::npos;
+    return eagle ? DraftMethod::eagle : DraftMethod::draft_model;
+  }
   if (method.ends_with("mtp")) return DraftMethod::mtp;
   return parse_draft_method(method);
 }

@@ -1,4 +1,4 @@
-#include "planner/launch/speculative_config.hpp"
+#include "planner/speculative_config.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -25,7 +25,9 @@ TEST(SpeculativeConfig, ModelsWhatVllmWouldDraftWith) {
   EXPECT_EQ(drafting(R"({"method": "eagle3"})"), DraftMethod::eagle);
   EXPECT_EQ(drafting(R"({"method": "deepseek_mtp"})"), DraftMethod::mtp);
   EXPECT_EQ(drafting(R"({"model": "d"})"), DraftMethod::draft_model);
-  EXPECT_EQ(drafting(R"({"num_speculative_tokens": 1})"), DraftMethod::mtp);
+  EXPECT_EQ(drafting(R"({"model": "yuhuili/EAGLE3-LLaMA3.1-Instruct-8B"})"), DraftMethod::eagle);
+  EXPECT_EQ(drafting(R"({"model": "ngram"})"), DraftMethod::ngram);
+  EXPECT_EQ(drafting(R"({"num_speculative_tokens": 1})"), std::nullopt);
   EXPECT_EQ(drafting(R"({"method": "medusa"})"), std::nullopt);
 }
 
