@@ -120,6 +120,7 @@ void add_answer(const JsonReader& answer, ScrapeRange& range) {
       for (const nlohmann::json& pair : *many) add("values", pair);
     } else {
       add("value", result.required("value", "[time, \"number\"]"));
+      range.has_instants = true;
     }
     std::stable_sort(samples.begin(), samples.end(),
                      [](const auto& one, const auto& other) { return one.first < other.first; });
@@ -196,6 +197,7 @@ Scrape rise_of(const ScrapeRange& range) {
 }
 
 double duration_of(const ScrapeRange& range) {
+  if (range.has_instants) return 0;
   double first = std::numeric_limits<double>::infinity();
   double last = -first;
   for (const auto& [name, all] : range.series) {

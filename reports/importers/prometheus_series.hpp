@@ -34,6 +34,7 @@ Scrape since(const Scrape& after, const Scrape& before, int& restarts);
 struct ScrapeRange {
   /// By metric name, then by labels: (Unix time in seconds, value), in order of time.
   std::map<std::string, std::map<Labels, std::vector<std::pair<double, double>>>> series{};
+  bool has_instants = false;  // single values, of a query instead of a range
 };
 
 /// The answers of the HTTP API in a file, one or several (one per query). A query's single value
@@ -50,7 +51,7 @@ Scrape last_of(const ScrapeRange& range);
 /// Every counter's rise over its samples, the last value of everything else.
 Scrape rise_of(const ScrapeRange& range);
 
-/// Seconds from the first sample of any series to the last; 0 if no series has two: then they are
+/// Seconds from the first sample of any series to the last; 0 if no series has two, or if some are
 /// single values.
 double duration_of(const ScrapeRange& range);
 

@@ -145,7 +145,7 @@ TEST(Mistakes, OfOneKindExitWith2AndSpeakOfWhatWasTyped) {
              "--num-prompts"},
         Case{"memory --model llama-3.1-8b --gpu h100 --max-model-len=",
              "--max-model-len: a value is missing"},
-        Case{"runs abc", "roofcast runs: 'abc' is not a valid ID"}}) {
+        Case{"runs abc", "roofcast: runs: 'abc' is not a valid ID\n"}}) {
     const CommandResult result = run_command(mistake.line);
     EXPECT_EQ(result.exit_code, 2) << mistake.line;
     EXPECT_THAT(result.err, HasSubstr(mistake.says));
