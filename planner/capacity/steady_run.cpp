@@ -29,7 +29,10 @@ std::optional<double> throughput_at_once(const SimulationRun& run) {
 /// other's prefixes out of the cache, which says nothing of those that come one by one.
 void settle(SimulationRun& run, KnownThroughput* known) {
   const auto requests = std::ssize(run.workload.requests);
-  if (!run.result.saturation.undecided || requests > kMostAtOnce) return;
+  const SaturationVerdict& verdict = run.result.saturation;
+  const bool waits = verdict.queueing_share >= kQueueingDominates;
+  if (!verdict.undecided && (!verdict.saturated || waits)) return;
+  if (requests > kMostAtOnce) return;
   if (run.result.session_rate_per_s > 0) return;
   std::optional<double> throughput;
   if (known != nullptr) throughput = known->of(requests);

@@ -17,7 +17,6 @@ constexpr double kFillTimes = 8.0;    // service times that the window lasts: wi
                                       // it ten times what is in the system arrives
 constexpr double kFirstShare = 0.1;   // share of the arrivals before the window
 constexpr std::int64_t kFewest = 40;  // arrivals in a window
-constexpr double kQueueingDominates = 0.5;  // share of mean TTFT
 
 /// A request, or all turns of a session.
 struct Visit {
@@ -228,7 +227,9 @@ SaturationVerdict judge_saturation(const SimulationResult& result,
   verdict.growth_high = growth.interval.high;
   verdict.filled = filled;
   const bool enough = window.arrived >= kFewest;
-  verdict.saturated = enough && (filled || queues) && growth.interval.low > 0;
+  // A level that returns to its mean may step up with the rate of a trace, by less than lasts.
+  const double least = growth.settles ? kSustainableGrowth : 0;
+  verdict.saturated = enough && (filled || queues) && growth.interval.low > least;
   verdict.undecided =
       !verdict.saturated && !(enough && filled && growth.interval.high < kSustainableGrowth);
   const std::string what = has_sessions(result.requests) ? "session" : "request";
@@ -246,8 +247,10 @@ SaturationVerdict judge_saturation(const SimulationResult& result,
 }
 
 void settle_by_throughput(SaturationVerdict& verdict, double offered, double throughput) {
-  if (!verdict.undecided || !(throughput > offered * (1 + kSustainableGrowth))) return;
+  if (!verdict.undecided && !verdict.saturated) return;
+  if (!(throughput > offered * (1 + kSustainableGrowth))) return;
   verdict.undecided = false;
+  verdict.saturated = false;
   verdict.finding =
       fmt::format("keeps up, {:.2f} requests/s are offered and all at once are served at {:.2f}",
                   offered, throughput);

@@ -109,6 +109,33 @@ TEST(Saturation, AShortFloodThatQueuesIsSaturation) {
   EXPECT_TRUE(result.saturation.saturated) << result.saturation.reason();
 }
 
+// 5, then 10 requests a second, each of 0.7 s, without limit: from 3.5 to 7 in the system, of 900.
+TEST(Saturation, ARateThatRisesWithinTheCapacityIsNone) {
+  const FakeStepTime step_time(Seconds{0.01});
+  std::mt19937_64 random(7);
+  for (int run = 0; run < trials(20); ++run) {
+    Workload workload = batch_of(std::vector<Lengths>(900, Lengths{10, 70}));
+    double time = 0;
+    for (std::size_t i = 0; i < workload.requests.size(); ++i) {
+      workload.requests[i].arrival = to_nanoseconds(Seconds{time});
+      time += std::exponential_distribution<double>(i < 300 ? 5 : 10)(random);
+    }
+    const auto result = simulate(roomy_replica(plain_engine(), step_time), workload, {});
+    EXPECT_FALSE(result.saturation.saturated) << result.saturation.reason();
+  }
+}
+
+TEST(Saturation, IsNoneOfWhatIsServedFasterThanItArrives) {
+  SaturationVerdict verdict = verdict_at(1.5, 1000, 1);
+  ASSERT_TRUE(verdict.saturated);
+  settle_by_throughput(verdict, 1.5, 1.51);  // within kSustainableGrowth
+  EXPECT_TRUE(verdict.saturated);
+  settle_by_throughput(verdict, 1.5, 3);
+  EXPECT_FALSE(verdict.saturated);
+  EXPECT_FALSE(verdict.undecided);
+  EXPECT_THAT(verdict.reason(), HasSubstr("keeps up"));
+}
+
 // ---- queues with known answers
 
 /// A queue with one server, Poisson arrivals at `rho` a second and services of 1 s on average:
