@@ -2,6 +2,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/default_store.hpp"
 #include "cli/options/arguments.hpp"
 #include "cli/spelling.hpp"
 #include "reports/pages/answer_documents.hpp"
@@ -11,7 +12,7 @@
 namespace roofcast {
 
 int run_compare(CommandContext& context) {
-  std::string path = "roofcast.db";
+  std::string path = kDefaultStore;
   std::vector<std::int64_t> ids;
   Usage usage{.synopsis = "roofcast compare RUN RUN ... [--store FILE]",
               .example = "roofcast compare 1 2 --store roofcast.db",

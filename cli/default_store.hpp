@@ -1,4 +1,5 @@
-// The store where no other was named: an answer is not refused because it cannot be kept.
+// The store of every command that is given no other. Where it cannot be written, simulations are
+// answered all the same.
 #pragma once
 
 #include <iosfwd>

@@ -3,6 +3,7 @@
 #include <ostream>
 #include <string>
 
+#include "cli/default_store.hpp"
 #include "cli/options/arguments.hpp"
 #include "planner/evaluate_all.hpp"
 #include "planner/flags/flag_values.hpp"
@@ -31,7 +32,7 @@ Usage mcp_usage(ApiLimits& limits, std::string& store) {
 int run_mcp(CommandContext& context) {
   ApiLimits limits{.saves = false};
   limits.runs_at_once = available_threads();
-  std::string store = "roofcast.db";
+  std::string store = kDefaultStore;
   const auto common = parse(context, mcp_usage(limits, store));
   if (!common) return kExitDone;
   Api api(limits, store);

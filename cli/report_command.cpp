@@ -15,6 +15,7 @@
 #include "base/error.hpp"
 #include "base/io/output_file.hpp"
 #include "base/quantity.hpp"
+#include "cli/default_store.hpp"
 #include "cli/options/arguments.hpp"
 #include "cli/progress.hpp"
 #include "planner/evaluate_all.hpp"
@@ -203,7 +204,7 @@ bool gives_output(const std::vector<std::string>& arguments) {
 
 Report report_of(ReportOptions options, std::ostream& err) {
   const bool store_given = !options.store_path.empty();
-  if (!store_given) options.store_path = "roofcast.db";
+  if (!store_given) options.store_path = kDefaultStore;
   constexpr std::string_view kProfile = "profile:";
   if (options.what == "ledger") {
     open_store(options.store_path);

@@ -15,6 +15,7 @@
 #include "base/error.hpp"
 #include "base/io/named_pipe.hpp"
 #include "base/numbers.hpp"
+#include "cli/default_store.hpp"
 #include "cli/options/arguments.hpp"
 #include "cli/spelling.hpp"
 #include "planner/flags/flag_values.hpp"
@@ -175,7 +176,7 @@ int run_runs(CommandContext& context) {
     context.arguments.erase(context.arguments.begin());
     return run_import(context);
   }
-  std::string path = "roofcast.db";
+  std::string path = kDefaultStore;
   std::int64_t id = 0;
   std::optional<std::string> sql;
   std::optional<std::int64_t> max_rows;

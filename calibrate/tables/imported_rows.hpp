@@ -109,9 +109,9 @@ void take_off_scales(ImportedRows& rows);
 /// min-latency experts), of which the router keeps four and fills up with four equal ones, always
 /// the same: n tokens hit 4 n + 4 experts instead of 8 n, and from E / 8 tokens on never more than
 /// E / 2 + 4. So rows up to there are those of (n + 1) / 2 spread tokens. Rows beyond get what
-/// reading the other experts takes: as many as the rows between one token and E / 8 differ by. From
-/// 3,072 tokens on arithmetic hides the reads, and rows stay as they are. SGLang 0.5.14's rows of
-/// DeepSeek-V3 on H200, corrected so, are within 5.3 % (median of 105; TP 1 to 16, up to 2,048
+/// reading the other experts takes: as many as the rows between one token and E / 8 differ by.
+/// Beyond 2,048 tokens arithmetic hides the reads, and rows stay as they are. SGLang 0.5.14's rows
+/// of DeepSeek-V3 on H200, corrected so, are within 5.3 % (median of 105; TP 1 to 16, up to 2,048
 /// tokens) of 0.5.9's, the same Triton kernel timed without groups; uncorrected they take half.
 /// Refuses such experts' rows picked by a power law, whose groups depend on chance.
 void undo_group_limit(ImportedRows& rows);

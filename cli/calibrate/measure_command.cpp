@@ -6,6 +6,7 @@
 #include <ostream>
 
 #include "base/error.hpp"
+#include "cli/default_store.hpp"
 #include "cli/options/deployment_options.hpp"
 #include "cli/options/workload_options.hpp"
 #include "cli/progress.hpp"
@@ -29,7 +30,7 @@ struct MeasureOptions {
   std::optional<std::int64_t> warm_ups;
   bool naive = false;
   bool store = true;
-  std::string store_path = "roofcast.db";
+  std::string store_path = kDefaultStore;
   bool keep_requests = false;
 };
 

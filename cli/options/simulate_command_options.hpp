@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "cli/default_store.hpp"
 #include "cli/options/deployment_options.hpp"
 #include "cli/options/workload_options.hpp"
 #include "roofcast/question_flags.hpp"
@@ -16,7 +17,7 @@ struct SimulateOptions {
   ClusterOptions cluster;
   WorkloadOptions workload;
   bool store = true;
-  std::string store_path = "roofcast.db";
+  std::string store_path = kDefaultStore;
   bool keep_requests = false;
   bool no_intervals = false;
   std::string requests_out;

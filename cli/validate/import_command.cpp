@@ -7,6 +7,7 @@
 #include "base/error.hpp"
 #include "base/wording.hpp"
 #include "cli/command.hpp"
+#include "cli/default_store.hpp"
 #include "cli/options/flag_options.hpp"
 #include "cli/spelling.hpp"
 #include "reports/pages/answer_documents.hpp"
@@ -19,7 +20,7 @@ namespace {
 
 struct ImportCommand {
   ImportQuestion question;
-  std::string store_path = "roofcast.db";
+  std::string store_path = kDefaultStore;
   bool store = true;
   bool keep_requests = false;
 };

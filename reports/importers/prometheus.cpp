@@ -122,6 +122,9 @@ void read_setting(MeasuredRun& run, const Scrape& scrape, const std::string& eng
   }
 }
 
+/// Whose metrics are read, by their prefix.
+constexpr std::array kEngines = {"vllm", "sglang"};
+
 bool has_engine(const Scrape& scrape, const std::string& engine) {
   const auto first = scrape.series.lower_bound(engine + ":");
   return first != scrape.series.end() && first->first.starts_with(engine + ":");
@@ -130,7 +133,7 @@ bool has_engine(const Scrape& scrape, const std::string& engine) {
 }  // namespace
 
 std::string engine_of(const Scrape& scrape) {
-  for (const char* engine : {"vllm", "sglang"}) {
+  for (const char* engine : kEngines) {
     if (has_engine(scrape, engine)) return engine;
   }
   return {};
@@ -183,7 +186,7 @@ MeasuredRuns read_prometheus(ByteSource& bytes, const ImportOptions& options) {
     scrape = since(scrape, read_scrape(earlier), restarts);
   }
   MeasuredRuns runs;
-  for (const char* engine : {"vllm", "sglang"}) {
+  for (const char* engine : kEngines) {
     if (!has_engine(scrape, engine)) continue;
     MeasuredRun run = measured_by(scrape, engine);
     run.origin = bytes.name();

@@ -22,10 +22,9 @@ inline constexpr double kQueueingDominates = 0.5;
 /// that (unless requests already wait longer than they are served). `keeps_up` if the backlog grows
 /// by less than kSustainableGrowth of the arrivals at the upper end of its 99 % interval
 /// (steady_state.hpp), `saturated` if it grows at the lower end, by more than that if it returns to
-/// its mean; otherwise undecided. Latencies
-/// beyond saturation reflect only how long the run was. Needs the counts, rates and distributions
-/// of `result`, and the workload's stages; unreported stages do not count. A stopped run is not
-/// judged.
+/// its mean; otherwise undecided. Latencies beyond saturation reflect only how long the run was.
+/// Needs the counts, rates and distributions of `result`, and the workload's stages; unreported
+/// stages do not count. A stopped run is not judged.
 SaturationVerdict judge_saturation(const SimulationResult& result,
                                    std::span<const LoadStage> stages);
 

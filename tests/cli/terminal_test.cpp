@@ -20,14 +20,7 @@ using testing::Not;
 
 /// What a command prints on a terminal.
 std::string on_terminal(const std::string& line, const Terminal& terminal) {
-  std::vector<std::string> words = split_words(line);
-  words.insert(words.begin(), "roofcast");
-  std::vector<const char*> argv;
-  for (const std::string& word : words) argv.push_back(word.c_str());
-  std::ostringstream out;
-  std::ostringstream err;
-  run_program(static_cast<int>(argv.size()), argv.data(), out, err, terminal);
-  return out.str();
+  return run_command(line, terminal).out;
 }
 
 std::set<std::string> words_of(const std::string& text) {

@@ -42,14 +42,14 @@ inline std::vector<std::string> split_words(const std::string& line) {
 }
 
 /// `line` without the leading "roofcast".
-inline CommandResult run_command(const std::string& line) {
+inline CommandResult run_command(const std::string& line, const Terminal& terminal = {}) {
   std::vector<std::string> words = split_words(line);
   words.insert(words.begin(), "roofcast");
   std::vector<const char*> argv;
   for (const std::string& word : words) argv.push_back(word.c_str());
   std::ostringstream out;
   std::ostringstream err;
-  const int code = run_program(static_cast<int>(argv.size()), argv.data(), out, err);
+  const int code = run_program(static_cast<int>(argv.size()), argv.data(), out, err, terminal);
   return {code, out.str(), err.str()};
 }
 

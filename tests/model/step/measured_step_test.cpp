@@ -226,7 +226,7 @@ TEST(MeasuredStep, TokensThatPickForThemselvesHitFewerExpertsThanSpreadOnes) {
   EXPECT_NEAR(timed_by("moe_2stages, AITER", 16), 1600e-6, 1e-9);
 }
 
-// One token's 8 picks over 8 ranks of 16 experts: 1 each in the mean, 1 + 1.42 sqrt(15/16) = 2.38
+// One token's 8 picks over 8 ranks of 16 experts: 1 each on average, 1 + 1.42 sqrt(15/16) = 2.38
 // on the busiest rank, if hits are normal. 64 tokens hit 15.74 of 16, the busiest rank's all.
 TEST(MeasuredStep, RanksWaitForTheOneThatMostExpertsAreHitOn) {
   const auto experts_of = [](Parallelism parallel, std::int64_t tokens) {
