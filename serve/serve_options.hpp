@@ -30,7 +30,9 @@ struct ApiLimits {
   int runs_at_once = 1;
   std::vector<OfferedProfile> profiles{};
   int runs_waiting = 64;                      // more are turned away
-  std::chrono::milliseconds patience{5'000};  // how long one of them waits
+  /// How long one of them waits: longer than `longest_run`, so that a page that saves a run while
+  /// its own figures are drawn is not turned away.
+  std::chrono::milliseconds patience{12'000};
 };
 
 /// Limits of connections.

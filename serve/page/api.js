@@ -25,11 +25,19 @@ export async function get(path) {
   return answered(await reached(path));
 }
 
+const BUSY = 503;
+const RETRY_AFTER = 500; // ms
+const RETRIES = 20; // the server itself lets a question wait some seconds before it says that it is busy
+
+/// Asks again while the server is busy, with this page's own figures perhaps, but not for ever.
 export async function post(path, flags, signal) {
   const headers = { "Content-Type": "application/json" };
-  return answered(
-    await reached(path, { method: "POST", headers, body: JSON.stringify(flags), signal }),
-  );
+  const question = { method: "POST", headers, body: JSON.stringify(flags), signal };
+  for (let tries = 0; ; ++tries) {
+    const response = await reached(path, question);
+    if (response.status !== BUSY || tries === RETRIES) return answered(response);
+    await new Promise((resolve) => setTimeout(resolve, RETRY_AFTER));
+  }
 }
 
 const PATIENCE = 250; // ms that a superseded question may go on, so that a moving slider has answers

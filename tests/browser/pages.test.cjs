@@ -12,6 +12,7 @@ const axe = fs.readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
 const [program, work] = process.argv.slice(2).map((name) => path.resolve(name));
 const folder = fs.mkdtempSync(path.join(os.tmpdir(), "roofcast-browser-"));
 const profile = path.join(__dirname, "../golden/profiles/imaginary-cpu.json");
+const HANGS = 600_000; // ms: no machine is so slow, and a page that hangs ends
 let server, browser, home;
 
 /// The command's answer and exit code; 3 is a "no".
@@ -57,6 +58,7 @@ async function opened(address, { dark = false, width = 1280, height = 1000 } = {
     viewport: { width, height },
     colorScheme: dark ? "dark" : "light",
   });
+  context.setDefaultTimeout(HANGS);
   const page = await context.newPage();
   page.complaints = [];
   page.on("console", (message) => {
