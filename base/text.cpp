@@ -6,14 +6,22 @@ namespace roofcast {
 namespace {
 
 bool is_upper(char c) { return c >= 'A' && c <= 'Z'; }
-bool is_plain(char c) { return (c >= 'a' && c <= 'z') || is_upper(c) || (c >= '0' && c <= '9'); }
+bool is_lower(char c) { return c >= 'a' && c <= 'z'; }
 char lower(char c) { return is_upper(c) ? static_cast<char>(c - 'A' + 'a') : c; }
+char upper(char c) { return is_lower(c) ? static_cast<char>(c - 'a' + 'A') : c; }
+bool is_plain(char c) { return is_lower(c) || is_upper(c) || (c >= '0' && c <= '9'); }
 
 }  // namespace
 
 std::string lower(std::string_view text) {
   std::string result(text);
   for (char& letter : result) letter = lower(letter);
+  return result;
+}
+
+std::string upper(std::string_view text) {
+  std::string result(text);
+  for (char& letter : result) letter = upper(letter);
   return result;
 }
 

@@ -10,6 +10,7 @@
 namespace roofcast {
 
 std::string lower(std::string_view text);
+std::string upper(std::string_view text);
 
 /// `text` without leading and trailing `blanks`.
 std::string_view trimmed(std::string_view text, std::string_view blanks = " \t\r\n");

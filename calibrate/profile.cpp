@@ -252,9 +252,9 @@ std::vector<CheckRatio> check_ratios(const std::vector<TimedCase>& timed) {
   std::vector<CheckRatio> ratios;
   for (const TimedCase& t : timed) {
     if (t.c.role != CaseRole::check) continue;
-    CalibrationCase twin = t.c;
-    twin.role = CaseRole::curve;
-    const auto found = even.find(name_of(twin));
+    CalibrationCase even_case = t.c;
+    even_case.role = CaseRole::curve;
+    const auto found = even.find(name_of(even_case));
     if (found == even.end()) continue;
     ratios.push_back({.name = name_of(t.c),
                       .family = t.c.shape.family,

@@ -178,7 +178,7 @@ void members(Visitor& visit, TableRows& table) {
   visit("file", table.file, "without its folders");
   visit("kind", table.kind, "of its rows");
   visit("rows", table.rows, "read");
-  visit("duplicates", table.twins, "of them, that another row has the time of");
+  visit("duplicates", table.duplicates, "of them, that another row has the time of");
   visit("refused", table.refused, "of them, impossible or unreadable");
   visit("unused", table.unused, "of them, not usable here; the others are points");
 }
@@ -202,7 +202,7 @@ void members(Visitor& visit, TablesAnswer& answer) {
   visit("curves", answer.curves, "of the profile");
   visit("points", answer.points, "of its curves");
   visit("rows_of_mixed_calls", answer.mixed, "prefill and decode in one call");
-  visit("duplicates", answer.twins, "rows that another row has the time of");
+  visit("duplicates", answer.duplicates, "rows that another row has the time of");
   visit("refused", answer.refused, "rows that are impossible or unreadable");
   visit("unused", answer.unused, "rows that are not usable here");
   visit("tables", answer.tables, "what became of the rows of each file");
@@ -392,7 +392,7 @@ TablesAnswer answer_of(TablesInputs inputs, const ImportedRows& rows, const Gpu&
                       .rows = rows.rows,
                       .curves = std::ssize(gpu.measured->curves),
                       .mixed = rows.mixed,
-                      .twins = unused_rows(rows.twins),
+                      .duplicates = unused_rows(rows.duplicates),
                       .refused = unused_rows(rows.refused),
                       .unused = unused_rows(rows.unused),
                       .tables = rows.tables,

@@ -103,12 +103,12 @@ struct TablesAnswer {
   std::int64_t rows = 0;
   std::int64_t curves = 0;
   std::int64_t points = 0;
-  std::int64_t mixed = 0;               // rows of prefill and decode in one call
-  std::vector<UnusedRows> twins{};      // another row has their time
-  std::vector<UnusedRows> refused{};    // impossible or unreadable
-  std::vector<UnusedRows> unused{};     // possible, but not usable here
-  std::vector<TableRows> tables{};      // what became of the rows of each file
-  std::vector<UnknownTable> unknown{};  // passed over
+  std::int64_t mixed = 0;                // rows of prefill and decode in one call
+  std::vector<UnusedRows> duplicates{};  // another row has their time
+  std::vector<UnusedRows> refused{};     // impossible or unreadable
+  std::vector<UnusedRows> unused{};      // possible, but not usable here
+  std::vector<TableRows> tables{};       // what became of the rows of each file
+  std::vector<UnknownTable> unknown{};   // passed over
   std::vector<TablesFamily> families{};
   // Not in the JSON.
   std::string gpu_display_name{};

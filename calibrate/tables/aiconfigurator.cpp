@@ -35,13 +35,13 @@ bool is_eager_product(const TableFile& table) {
 
 void read_gemm(const TableFile& table, ImportedRows& rows) {
   if (is_eager_product(table)) {
-    leave_out(rows, Fate::refused, "launched outside a graph, and decided by its launches",
+    leave_out(rows, LeftOutAs::refused, "launched outside a graph, and decided by its launches",
               table.place());
     return;
   }
   const auto format = format_of(table.text("gemm_dtype"));
   if (!format) {
-    leave_out(rows, Fate::unused, "number format " + table.text("gemm_dtype"), table.place());
+    leave_out(rows, LeftOutAs::unused, "number format " + table.text("gemm_dtype"), table.place());
     return;
   }
   const auto m = table.count("m", 1);
@@ -76,7 +76,7 @@ std::optional<std::string> attention_of_no_use(const TableFile& table) {
 void read_attention(const TableFile& table, ImportedRows& rows) {
   const bool context = table.text("op_name").starts_with("context");
   if (const auto reason = attention_of_no_use(table)) {
-    leave_out(rows, Fate::unused, *reason, table.place());
+    leave_out(rows, LeftOutAs::unused, *reason, table.place());
     return;
   }
   const auto batch = table.count("batch_size", 1);
@@ -105,8 +105,8 @@ void read_attention(const TableFile& table, ImportedRows& rows) {
       .fp8_arithmetic = table.text("attn_dtype") == "fp8"};
   std::int64_t y = context ? *step : *step + *isl;
   if (!context && y == *window) {
-    leave_out(rows, Fate::unused, "a context as long as its window, faster than any longer one",
-              table.place());
+    leave_out(rows, LeftOutAs::unused,
+              "a context as long as its window, faster than any longer one", table.place());
     return;
   }
   if (*window > 0) y = std::min(y, *window);
@@ -137,18 +137,19 @@ std::optional<int> power_law_of(const std::string& distribution) {
 /// of a power law the one with the most pairs.
 void read_moe(const TableFile& table, ImportedRows& rows) {
   if (table.text("op_name") != "moe") {
-    leave_out(rows, Fate::unused, "experts behind DeepEP, timed without sorting their pairs",
+    leave_out(rows, LeftOutAs::unused, "experts behind DeepEP, timed without sorting their pairs",
               table.place());
     return;
   }
   const auto format = format_of(table.text("moe_dtype"));
   if (!format) {
-    leave_out(rows, Fate::unused, "number format " + table.text("moe_dtype"), table.place());
+    leave_out(rows, LeftOutAs::unused, "number format " + table.text("moe_dtype"), table.place());
     return;
   }
   const auto power_law = power_law_of(table.text("distribution"));
   if (!power_law) {
-    leave_out(rows, Fate::unused, "experts picked as " + table.text("distribution"), table.place());
+    leave_out(rows, LeftOutAs::unused, "experts picked as " + table.text("distribution"),
+              table.place());
     return;
   }
   const auto tokens = table.count("num_tokens", 1);
@@ -188,13 +189,14 @@ void read_latent(const TableFile& table, ImportedRows& rows) {
   const bool generation = table.text("op_name").find("generation") != std::string::npos;
   const std::string& kernel = table.text("kernel_source");
   if (!generation && table.text("framework") == "SGLang" && kernel != "trtllm_mla") {
-    leave_out(rows, Fate::refused, "prompts in the absorbed form, which SGLang does not run",
+    leave_out(rows, LeftOutAs::refused, "prompts in the absorbed form, which SGLang does not run",
               table.place());
     return;
   }
   const auto cache = cache_of(table.text("kv_cache_dtype"));
   if (!cache) {
-    leave_out(rows, Fate::unused, "KV cache of " + table.text("kv_cache_dtype"), table.place());
+    leave_out(rows, LeftOutAs::unused, "KV cache of " + table.text("kv_cache_dtype"),
+              table.place());
     return;
   }
   const auto batch = table.count("batch_size", 1);
@@ -248,8 +250,8 @@ void read_message(const TableFile& table, Exchange exchange, ImportedRows& rows)
 
 void read_all_reduce(const TableFile& table, ImportedRows& rows) {
   if (table.text("kernel_source").ends_with("_eager")) {
-    leave_out(rows, Fate::twin, "launched outside a graph: the graph's time and the launch",
-              table.place());
+    leave_out(rows, LeftOutAs::duplicate,
+              "launched outside a graph: the graph's time and the launch", table.place());
     return;
   }
   read_message(table, Exchange::all_reduce, rows);
@@ -257,11 +259,12 @@ void read_all_reduce(const TableFile& table, ImportedRows& rows) {
 
 void read_nccl(const TableFile& table, ImportedRows& rows) {
   if (table.text("nccl_dtype") == "int8") {
-    leave_out(rows, Fate::twin, "message of int8: that of as many bytes in 16 bits", table.place());
+    leave_out(rows, LeftOutAs::duplicate, "message of int8: that of as many bytes in 16 bits",
+              table.place());
     return;
   }
   if (table.text("nccl_dtype") != "half") {
-    leave_out(rows, Fate::unused, "collective of " + table.text("nccl_dtype"), table.place());
+    leave_out(rows, LeftOutAs::unused, "collective of " + table.text("nccl_dtype"), table.place());
     return;
   }
   const std::string& op = table.text("op_name");
@@ -269,7 +272,7 @@ void read_nccl(const TableFile& table, ImportedRows& rows) {
   if (op == "reduce_scatter") return read_message(table, Exchange::reduce_scatter, rows);
   if (op == "all_gather") return read_message(table, Exchange::all_gather, rows);
   if (op == "alltoall") return read_message(table, Exchange::all_to_all, rows);
-  leave_out(rows, Fate::unused, "collective " + op, table.place());
+  leave_out(rows, LeftOutAs::unused, "collective " + op, table.place());
 }
 
 /// A kind of table, identified by columns that only it has.
@@ -335,14 +338,15 @@ void read_aiconfigurator(const std::string& path, ImportedRows& rows, const Othe
   while (table.next()) {
     count_row(rows);
     if (!table.whole()) {
-      leave_out(rows, Fate::refused, "number of fields differs from the header's", table.place());
+      leave_out(rows, LeftOutAs::refused, "number of fields differs from the header's",
+                table.place());
       continue;
     }
     const std::string& device = table.text("device");
     const auto [place, fresh] = others.try_emplace(device, false);
     if (fresh && other) place->second = other(device);
     if (place->second) {
-      leave_out(rows, Fate::unused, "measured on " + device, table.place());
+      leave_out(rows, LeftOutAs::unused, "measured on " + device, table.place());
       continue;
     }
     if (!device.empty()) ++rows.devices[device];

@@ -143,7 +143,7 @@ void read_block(const TableFile& table, ImportedRows& rows) {
   const auto format = format_of(gemm);
   const auto cache = cache_of(table.text("kv_cache_dtype"));
   if (!format || !cache) {
-    leave_out(rows, Fate::unused,
+    leave_out(rows, LeftOutAs::unused,
               "blocks in " + gemm + " with a cache of " + table.text("kv_cache_dtype"),
               table.place());
     return;
@@ -159,7 +159,7 @@ void read_block(const TableFile& table, ImportedRows& rows) {
   const std::optional<Block>& block = block_of({model, *entry, op.ends_with("skip_indexer")});
   const auto shapes = block ? shapes_of(*block, *heads, *format, *cache) : std::nullopt;
   if (!shapes) {
-    leave_out(rows, Fate::unused, "blocks of " + model + ", which the catalogue lacks",
+    leave_out(rows, LeftOutAs::unused, "blocks of " + model + ", which the catalogue lacks",
               table.place());
     return;
   }
@@ -180,8 +180,8 @@ void read_block(const TableFile& table, ImportedRows& rows) {
 }
 
 void read_block_part(const TableFile& table, ImportedRows& rows) {
-  leave_out(rows, Fate::twin, "a kernel of sparse attention, whose blocks were timed whole",
-            table.place());
+  leave_out(rows, LeftOutAs::duplicate,
+            "a kernel of sparse attention, whose blocks were timed whole", table.place());
 }
 
 }  // namespace roofcast

@@ -64,22 +64,26 @@ bool is_holdable(const TimedPoint& p) {
   return p.point.x <= max && p.point.y <= kMaxMeasured && p.shape.ranks <= kMaxMeasuredRanks;
 }
 
-void leave_out(ImportedRows& rows, Fate fate, const std::string& reason, std::size_t table,
+void leave_out(ImportedRows& rows, LeftOutAs as, const std::string& reason, std::size_t table,
                const std::string& place) {
-  auto& list = fate == Fate::twin ? rows.twins : fate == Fate::refused ? rows.refused : rows.unused;
+  auto& list = as == LeftOutAs::duplicate ? rows.duplicates
+               : as == LeftOutAs::refused ? rows.refused
+                                          : rows.unused;
   LeftOut& entry = list[reason];
   ++entry.rows;
   if (entry.first.size() < kShownRows) entry.first.push_back(place);
   if (table >= rows.tables.size()) return;  // points that come from no file
   TableRows& counts = rows.tables[table];
-  ++(fate == Fate::twin ? counts.twins : fate == Fate::refused ? counts.refused : counts.unused);
+  ++(as == LeftOutAs::duplicate ? counts.duplicates
+     : as == LeftOutAs::refused ? counts.refused
+                                : counts.unused);
 }
 
 /// Moves the points for which `wrong` is true from `kept` to those refused.
 void refuse(ImportedRows& rows, std::vector<TimedPoint>& kept, const std::string& reason,
             const std::function<bool(const TimedPoint&)>& wrong) {
   for (const TimedPoint& p : kept) {
-    if (wrong(p)) leave_out(rows, Fate::refused, reason, p);
+    if (wrong(p)) leave_out(rows, LeftOutAs::refused, reason, p);
   }
   std::erase_if(kept, wrong);
 }
@@ -203,17 +207,19 @@ void count_row(ImportedRows& rows) {
   ++rows.tables.back().rows;
 }
 
-void leave_out(ImportedRows& rows, Fate fate, const std::string& reason, const std::string& place) {
-  leave_out(rows, fate, reason, rows.tables.size() - 1, place);
+void leave_out(ImportedRows& rows, LeftOutAs as, const std::string& reason,
+               const std::string& place) {
+  leave_out(rows, as, reason, rows.tables.size() - 1, place);
 }
 
-void leave_out(ImportedRows& rows, Fate fate, const std::string& reason, const TimedPoint& point) {
-  leave_out(rows, fate, reason, point.table, point.name);
+void leave_out(ImportedRows& rows, LeftOutAs as, const std::string& reason,
+               const TimedPoint& point) {
+  leave_out(rows, as, reason, point.table, point.name);
 }
 
 std::string main_reasons(const ImportedRows& rows) {
   std::vector<std::pair<std::string, LeftOut>> all;
-  for (const auto* list : {&rows.twins, &rows.refused, &rows.unused}) {
+  for (const auto* list : {&rows.duplicates, &rows.refused, &rows.unused}) {
     all.insert(all.end(), list->begin(), list->end());
   }
   std::stable_sort(all.begin(), all.end(),
@@ -231,16 +237,16 @@ void add_point(ImportedRows& rows, TimedPoint point) {
   point.table = rows.tables.empty() ? 0 : rows.tables.size() - 1;
   const double time = point.point.time.value;
   if (!std::isfinite(time) || time <= 0) {
-    leave_out(rows, Fate::refused, "time is not positive", point);
+    leave_out(rows, LeftOutAs::refused, "time is not positive", point);
     return;
   }
   if (time < kShortestCall || time > kLongestCall) {
-    leave_out(rows, Fate::refused,
+    leave_out(rows, LeftOutAs::refused,
               fmt::format("time is not between {} and {} s", kShortestCall, kLongestCall), point);
     return;
   }
   if (!is_holdable(point)) {
-    leave_out(rows, Fate::refused, "larger than any operator of a profile", point);
+    leave_out(rows, LeftOutAs::refused, "larger than any operator of a profile", point);
     return;
   }
   rows.points.push_back(std::move(point));
@@ -331,13 +337,14 @@ void settle_duplicates(ImportedRows& rows) {
     }
     if (max > min * kMaxDisagreement) {
       for (auto i = first; i != last; ++i) {
-        leave_out(rows, Fate::refused, "contradicting rows of one size", rows.points[*i]);
+        leave_out(rows, LeftOutAs::refused, "contradicting rows of one size", rows.points[*i]);
       }
     } else {
       point.point.time = sum / count;
       point.point.samples = samples;
       for (auto i = first + 1; i != last; ++i) {
-        leave_out(rows, Fate::twin, "timed again at the same size: averaged", rows.points[*i]);
+        leave_out(rows, LeftOutAs::duplicate, "timed again at the same size: averaged",
+                  rows.points[*i]);
       }
       settled.push_back(std::move(point));
     }
@@ -377,10 +384,10 @@ void refuse_spikes(ImportedRows& rows) {
   std::vector<TimedPoint> kept;
   for (std::size_t i = 0; i < points.size(); ++i) {
     if (notes[i].larger && points[i].point.time > notes[i].slowest * kSpike) {
-      leave_out(rows, Fate::refused, "over three times as long as every neighbouring size",
+      leave_out(rows, LeftOutAs::refused, "over three times as long as every neighbouring size",
                 points[i]);
     } else if (notes[i].disturbed) {
-      leave_out(rows, Fate::refused,
+      leave_out(rows, LeftOutAs::refused,
                 "over half as long again as the next larger size, and as the next smaller one in "
                 "proportion",
                 points[i]);
@@ -403,7 +410,7 @@ void refuse_beyond_physics(ImportedRows& rows, const Gpu& gpu) {
       continue;
     }
     const auto cached = cached_read(p, gpu);
-    leave_out(rows, Fate::refused,
+    leave_out(rows, LeftOutAs::refused,
               cached ? *cached : "faster than the GPU's peaks and bandwidths allow", p);
     if (cached) continue;
     if (p.table < all.size()) ++impossible[p.table];
@@ -455,7 +462,7 @@ void refuse_cached_reads(ImportedRows& rows, const Gpu& gpu) {
       const Seconds cold = shortest[{p.shape, p.kernel}] + read / gpu.memory_bandwidth;
       if (read < gpu.l2_cache * kCacheReach && p.point.time < cold &&
           p.point.time > shortest[{p.shape, p.kernel}]) {
-        leave_out(rows, Fate::refused, kCachedReads, p);
+        leave_out(rows, LeftOutAs::refused, kCachedReads, p);
         continue;
       }
     }

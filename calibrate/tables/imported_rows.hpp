@@ -38,25 +38,25 @@ struct TableRows {
   std::string file{};  // without its folders
   std::string kind{};  // "gemm", "moe", ...
   std::int64_t rows = 0;
-  std::int64_t twins = 0;
+  std::int64_t duplicates = 0;
   std::int64_t refused = 0;
   std::int64_t unused = 0;
 
-  std::int64_t used() const { return rows - twins - refused - unused; }
+  std::int64_t used() const { return rows - duplicates - refused - unused; }
 };
 
 /// Why a row is not a point of its own.
-enum class Fate {
-  twin,     // another row has its time
-  refused,  // impossible or unreadable
-  unused,   // possible, but not usable here
+enum class LeftOutAs {
+  duplicate,  // another row has its time
+  refused,    // impossible or unreadable
+  unused,     // possible, but not usable here
 };
 
 struct ImportedRows {
   std::vector<TimedPoint> points{};
   std::int64_t rows = 0;
   std::int64_t mixed = 0;  // calls over prompts and decodes, few of which become points
-  std::map<std::string, LeftOut> twins{};         // by reason
+  std::map<std::string, LeftOut> duplicates{};    // by reason
   std::map<std::string, LeftOut> refused{};       // by reason
   std::map<std::string, LeftOut> unused{};        // by reason
   std::vector<TableRows> tables{};                // in the order in which they were read
@@ -81,13 +81,15 @@ void begin_table(ImportedRows& rows, const std::string& path, const std::string&
 void count_row(ImportedRows& rows);
 
 /// Notes why a row of the last table is not a point.
-void leave_out(ImportedRows& rows, Fate fate, const std::string& reason, const std::string& place);
+void leave_out(ImportedRows& rows, LeftOutAs as, const std::string& reason,
+               const std::string& place);
 
 /// The same for a point that was added earlier.
-void leave_out(ImportedRows& rows, Fate fate, const std::string& reason, const TimedPoint& point);
+void leave_out(ImportedRows& rows, LeftOutAs as, const std::string& reason,
+               const TimedPoint& point);
 
 /// "2,000 rows: sliding windows (table.csv line 2, ...); 896 rows: ...": the most frequent reasons
-/// for which rows of any fate are left out.
+/// for which rows of any kind are left out.
 std::string main_reasons(const ImportedRows& rows);
 
 /// Adds the point. Refuses it if its time is not a finite number above 0, or if time or size exceed
@@ -118,7 +120,7 @@ void undo_group_limit(ImportedRows& rows);
 
 /// Replaces points at the same size of one shape and kernel by their mean if they agree. If the
 /// slowest takes over a quarter longer than the fastest, none can be trusted and all are refused.
-/// All but one of those that agree are twins.
+/// All but one of those that agree are duplicates.
 void settle_duplicates(ImportedRows& rows);
 
 /// Refuses single points that took more than three times as long as every neighbouring size of

@@ -115,7 +115,7 @@ void read_layers(const Reading& reading, const std::string& path, const std::str
     const auto count = table.whole() ? table.count(size, 1) : std::nullopt;
     const auto time = table.whole() ? table.number("time_us") : std::nullopt;
     if (!count || !time) {
-      leave_out(rows, Fate::refused, kNoNumber, table.place());
+      leave_out(rows, LeftOutAs::refused, kNoNumber, table.place());
       continue;
     }
     const std::string& layer = table.text("layer");
@@ -124,13 +124,13 @@ void read_layers(const Reading& reading, const std::string& path, const std::str
     const LinearOperator* op =
         known == kLayers.end() ? nullptr : find_operator(reading.operators, known->second);
     if (op == nullptr) {
-      leave_out(rows, Fate::unused, "layer " + layer, table.place());
+      leave_out(rows, LeftOutAs::unused, "layer " + layer, table.place());
       continue;
     }
     // Memory-bound operators are identified by their bytes alone, so another tensor parallelism
     // would add different rows for the same ones.
     if (op->work.family == OperatorFamily::memory_bound && reading.known.contains(op->shape)) {
-      leave_out(rows, Fate::unused, "token operators at a second tensor-parallel degree",
+      leave_out(rows, LeftOutAs::unused, "token operators at a second tensor-parallel degree",
                 table.place());
       continue;
     }
@@ -191,7 +191,7 @@ void read_attention(const Reading& reading, const std::string& path) {
     count_row(rows);
     const auto call = call_of(table);
     if (!call) {
-      leave_out(rows, Fate::refused, kNoNumber, table.place());
+      leave_out(rows, LeftOutAs::refused, kNoNumber, table.place());
       continue;
     }
     calls.push_back(*call);

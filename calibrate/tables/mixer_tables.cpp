@@ -64,7 +64,7 @@ void add_recurrent(const TableFile& table, RecurrentRow row, ImportedRows& rows)
 void read_latent_product(const TableFile& table, ImportedRows& rows) {
   const auto format = format_of(table.text("bmm_dtype"));
   if (!format) {
-    leave_out(rows, Fate::unused, "number format " + table.text("bmm_dtype"), table.place());
+    leave_out(rows, LeftOutAs::unused, "number format " + table.text("bmm_dtype"), table.place());
     return;
   }
   const auto tokens = table.count("num_tokens", 1);
@@ -82,7 +82,8 @@ void read_latent_product(const TableFile& table, ImportedRows& rows) {
 
 void read_gated_delta(const TableFile& table, ImportedRows& rows) {
   if (is_convolution(table) && convolves_keys_alone(table)) {
-    leave_out(rows, Fate::refused, "a convolution over the keys' channels alone", table.place());
+    leave_out(rows, LeftOutAs::refused, "a convolution over the keys' channels alone",
+              table.place());
     return;
   }
   const auto taps = table.count("d_conv", 1);
@@ -134,12 +135,13 @@ void read_quantisation(const TableFile& table, ImportedRows& rows) {
   const auto latency = table.number("latency");
   if (!m || !k || !latency) return refuse_number(table, rows);
   if (table.text("quant_dtype") != "fp8") {
-    leave_out(rows, Fate::unused, "quantisation to " + table.text("quant_dtype"), table.place());
+    leave_out(rows, LeftOutAs::unused, "quantisation to " + table.text("quant_dtype"),
+              table.place());
     return;
   }
   const bool scales = table.text("op_name") == "compute_scale";
   if (scales && *latency == 0) {
-    leave_out(rows, Fate::twin, "finding scales takes no longer than using known ones",
+    leave_out(rows, LeftOutAs::duplicate, "finding scales takes no longer than using known ones",
               table.place());
     return;
   }

@@ -49,7 +49,7 @@ std::optional<std::string> format_of_product(const TableFile& table) {
 void read_product(const TableFile& table, const std::string& kernel, ImportedRows& rows) {
   const auto format = format_of_product(table);
   if (!format) {
-    leave_out(rows, Fate::unused, "products of kind " + table.text("kind"), table.place());
+    leave_out(rows, LeftOutAs::unused, "products of kind " + table.text("kind"), table.place());
     return;
   }
   const auto batch = table.count("B", 1);
@@ -88,7 +88,7 @@ std::optional<std::string> format_of_experts(const TableFile& table) {
 void read_experts(const TableFile& table, const std::string& kernel, ImportedRows& rows) {
   const auto format = format_of_experts(table);
   if (!format) {
-    leave_out(rows, Fate::unused,
+    leave_out(rows, LeftOutAs::unused,
               fmt::format("experts of {} by {}, {}", table.text("q_dtype_a"),
                           table.text("q_dtype_w"), table.text("q_type")),
               table.place());
@@ -123,11 +123,12 @@ void read_aiter(TableFile& table, const Gpu& gpu, ImportedRows& rows) {
   while (table.next()) {
     count_row(rows);
     if (!table.whole()) {
-      leave_out(rows, Fate::refused, "number of fields differs from the header's", table.place());
+      leave_out(rows, LeftOutAs::refused, "number of fields differs from the header's",
+                table.place());
       continue;
     }
     if (const std::string chip = chip_of(table); chip != own) {
-      leave_out(rows, Fate::unused, "measured on " + chip, table.place());
+      leave_out(rows, LeftOutAs::unused, "measured on " + chip, table.place());
       continue;
     }
     ++rows.devices[gpu.display_name];
@@ -140,15 +141,15 @@ void read_aiter(TableFile& table, const Gpu& gpu, ImportedRows& rows) {
 void read_pass(const TableFile& table, ImportedRows& rows) {
   const std::string& type = table.text("data_type");
   if (table.text("profile_pass") != "fwd" || table.text("success") != "True") {
-    leave_out(rows, Fate::unused, "passes that no server runs, or failed", table.place());
+    leave_out(rows, LeftOutAs::unused, "passes that no server runs, or failed", table.place());
     return;
   }
   if (table.text("attn_mask") != "top_left" || table.text("q_seqlen") != table.text("kv_seqlen")) {
-    leave_out(rows, Fate::unused, "attention without a causal mask", table.place());
+    leave_out(rows, LeftOutAs::unused, "attention without a causal mask", table.place());
     return;
   }
   if (type != "bfloat16" && type != "fp8") {
-    leave_out(rows, Fate::unused, "attention computed in " + type, table.place());
+    leave_out(rows, LeftOutAs::unused, "attention computed in " + type, table.place());
     return;
   }
   const auto prompts = table.count("batch_size", 1);
@@ -183,12 +184,13 @@ void read_cudnn(TableFile& table, ImportedRows& rows, const OtherDevice& other) 
   while (table.next()) {
     count_row(rows);
     if (!table.whole()) {  // messages of failed passes hold line breaks
-      leave_out(rows, Fate::refused, "number of fields differs from the header's", table.place());
+      leave_out(rows, LeftOutAs::refused, "number of fields differs from the header's",
+                table.place());
       continue;
     }
     const std::string& device = table.text("gpu_name");
     if (other && other(device)) {
-      leave_out(rows, Fate::unused, "measured on " + device, table.place());
+      leave_out(rows, LeftOutAs::unused, "measured on " + device, table.place());
       continue;
     }
     if (!device.empty()) ++rows.devices[device];

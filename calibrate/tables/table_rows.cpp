@@ -70,7 +70,7 @@ void add_row(const TableFile& table, OperatorShape shape, const std::string& ker
 }
 
 void refuse_number(const TableFile& table, ImportedRows& rows) {
-  leave_out(rows, Fate::refused, kNoNumber, table.place());
+  leave_out(rows, LeftOutAs::refused, kNoNumber, table.place());
 }
 
 }  // namespace roofcast

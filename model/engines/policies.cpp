@@ -1,9 +1,10 @@
 #include "model/engines/policies.hpp"
 
-#include <cctype>
+#include <algorithm>
 #include <string>
 
 #include "base/names.hpp"
+#include "base/text.hpp"
 
 namespace roofcast {
 namespace {
@@ -55,11 +56,10 @@ constexpr NameTable<KvReservation, 4> kReservations = {{{KvReservation::paged, "
                                                         {KvReservation::pow2, "pow2"},
                                                         {KvReservation::oracle, "oracle"}}};
 
-std::string upper(std::string_view text) {
-  std::string result;
-  for (const char c : text) {
-    result += c == '-' ? '_' : static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
-  }
+/// As TensorRT-LLM's enumerations are spelled: "guaranteed-no-evict" is "GUARANTEED_NO_EVICT".
+std::string enumerator(std::string_view text) {
+  std::string result = upper(text);
+  std::ranges::replace(result, '-', '_');
   return result;
 }
 
@@ -92,10 +92,10 @@ std::optional<DraftMethod> parse_draft_method(std::string_view text) {
   return value_in(kMethods, text);
 }
 std::optional<CapacityPolicy> parse_capacity_policy(std::string_view text) {
-  return value_in(kCapacity, upper(text));
+  return value_in(kCapacity, enumerator(text));
 }
 std::optional<ChunkingPolicy> parse_chunking_policy(std::string_view text) {
-  return value_in(kChunking, upper(text));
+  return value_in(kChunking, enumerator(text));
 }
 std::optional<KvReservation> parse_kv_reservation(std::string_view text) {
   return value_in(kReservations, text);

@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 
 #include "base/error.hpp"
+#include "base/text.hpp"
 
 namespace roofcast {
 
@@ -13,12 +13,6 @@ namespace {
 
 constexpr double kScaleBits = 16;       // of integer groups: fp16 or bf16
 constexpr double kBlockScaleBits = 32;  // DeepSeek-V3's 128 x 128 blocks: fp32
-
-std::string upper(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
-  return text;
-}
 
 WeightFormat fp8() { return {.name = "fp8", .bits_per_weight = 8, .compute = DType::fp8}; }
 

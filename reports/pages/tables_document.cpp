@@ -34,17 +34,18 @@ Section tables_section(const std::vector<TableRows>& tables) {
   for (const TableRows& one : tables) {
     TableRows& sum = kinds[one.kind];
     sum.rows += one.rows;
-    sum.twins += one.twins;
+    sum.duplicates += one.duplicates;
     sum.refused += one.refused;
     sum.unused += one.unused;
   }
   Table table{
       .title = "",
-      .columns = {{"Kind", false}, {"Rows"}, {"Used"}, {"Twins"}, {"Rejected"}, {"Not usable"}},
+      .columns =
+          {{"Kind", false}, {"Rows"}, {"Used"}, {"Duplicates"}, {"Rejected"}, {"Not usable"}},
       .rows = {}};
   for (const auto& [kind, sum] : kinds) {
     table.rows.push_back({kind, with_separators(sum.rows), with_separators(sum.used()),
-                          with_separators(sum.twins), with_separators(sum.refused),
+                          with_separators(sum.duplicates), with_separators(sum.refused),
                           with_separators(sum.unused)});
   }
   return {.heading = "Tables", .lines = {}, .table = std::move(table)};
@@ -95,8 +96,8 @@ Document tables_document(const TablesAnswer& answer) {
   document.sections.push_back(std::move(head));
   if (!answer.tables.empty()) document.sections.push_back(tables_section(answer.tables));
   document.sections.push_back(families_section(answer.families));
-  if (!answer.twins.empty()) {
-    document.sections.push_back(unused_section("Twins", answer.twins));
+  if (!answer.duplicates.empty()) {
+    document.sections.push_back(unused_section("Duplicates", answer.duplicates));
   }
   if (!answer.refused.empty()) {
     document.sections.push_back(unused_section("Rejected", answer.refused));

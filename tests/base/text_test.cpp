@@ -10,6 +10,8 @@ using testing::ElementsAre;
 
 TEST(Text, OnlyAsciiLettersHaveACase) {
   EXPECT_EQ(lower("Bearer A-1"), "bearer a-1");
+  EXPECT_EQ(upper("no-evict 1"), "NO-EVICT 1");
+  EXPECT_EQ(upper("\xC3\xA4"), "\xC3\xA4");
   EXPECT_EQ(lower("\xC3\x84"), "\xC3\x84");  // U+00C4 in UTF-8, as it was
 }
 

@@ -80,8 +80,8 @@ TEST_F(KernelBlocks, SparseBlocksHaveTheirIndexerOrNone) {
   // The indexer's matrices: 2048 x 32 x 128, 6144 x 128 and 6144 x 32.
   EXPECT_EQ(rows.points[0].shape.projections - rows.points[1].shape.projections,
             8388608 + 786432 + 196608);
-  EXPECT_EQ(rows.tables[0].twins, 1);   // a part of blocks
-  EXPECT_EQ(rows.tables[0].unused, 1);  // no such model
+  EXPECT_EQ(rows.tables[0].duplicates, 1);  // a part of blocks
+  EXPECT_EQ(rows.tables[0].unused, 1);      // no such model
 }
 
 TEST_F(KernelBlocks, CompressedBlocksAreToldApartByTheirEntries) {
@@ -273,7 +273,7 @@ TEST_F(KernelBlocks, ScalesAreWhatFindingThemAdds) {
   EXPECT_EQ(rows.points[0].shape.inputs, 4096);
   EXPECT_EQ(rows.points[0].point.x, 16 * 4096 * 3);  // 16 bits in, 8 out
   EXPECT_EQ(rows.points[1].shape.name, "activation_scales");
-  EXPECT_EQ(rows.tables[0].twins, 1);
+  EXPECT_EQ(rows.tables[0].duplicates, 1);
   // A difference may be shorter than any kernel.
   Gpu gpu;
   gpu.memory_bandwidth = BytesPerSecond{1e9};

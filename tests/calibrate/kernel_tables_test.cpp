@@ -96,7 +96,7 @@ TEST_F(KernelTables, MessagesAreElementsOfTwoBytes) {
   ASSERT_EQ(rows.points.size(), 1u);  // engines launch it within graphs
   EXPECT_EQ(rows.points[0].point.x, 2048);
   EXPECT_EQ(rows.points[0].shape.ranks, 4);
-  EXPECT_EQ(rows.tables[0].twins, 1);
+  EXPECT_EQ(rows.tables[0].duplicates, 1);
 }
 
 TEST_F(KernelTables, ExpertsOfOneRankAreNarrower) {
@@ -303,10 +303,10 @@ TEST_F(KernelTables, EveryRowOfATableIsAccountedFor) {
   EXPECT_EQ(table.kind, "gemm");
   EXPECT_EQ(table.rows, 4);
   EXPECT_EQ(table.used(), 1);
-  EXPECT_EQ(table.twins, 1);
+  EXPECT_EQ(table.duplicates, 1);
   EXPECT_EQ(table.refused, 1);
   EXPECT_EQ(table.unused, 1);
-  EXPECT_EQ(rows.twins.at("timed again at the same size: averaged").rows, 1);
+  EXPECT_EQ(rows.duplicates.at("timed again at the same size: averaged").rows, 1);
   EXPECT_EQ(rows.unused.at("measured on NVIDIA GB300").rows, 1);
   EXPECT_EQ(rows.devices.count("NVIDIA GB300"), 0u);
 }
@@ -417,7 +417,7 @@ TEST(ImportProfile, KeepsFactsRefusesWhatBeatsPhysicsAndSaysSo) {
 
   ImportedRows nothing;
   nothing.rows = 1;
-  leave_out(nothing, Fate::unused, "beam search", "table.csv line 2");
+  leave_out(nothing, LeftOutAs::unused, "beam search", "table.csv line 2");
   try {
     import_profile(nothing, known, {});
     FAIL();
