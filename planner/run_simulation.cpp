@@ -30,6 +30,13 @@ void note_precision(std::vector<std::string>& notes, const SimulationRun& run, c
       fmt::format("{}KV capacity: ±{}", whose, as_percent(pool.plan.relative_uncertainty)));
 }
 
+/// bf16 checkpoints on cards without it: planner/deploy.cpp says how engines run them.
+void note_formats(std::vector<std::string>& notes, const PoolRun& pool) {
+  const Gpu& gpu = pool.deployment.gpu;
+  if (is_cpu(gpu) || gpu.dense_peak.contains(DType::bf16)) return;
+  notes.push_back(gpu.display_name + " has no bf16: such weights run as fp16");
+}
+
 bool is_disaggregated(std::span<const PoolScenario> pools) {
   return std::any_of(pools.begin(), pools.end(),
                      [](const PoolScenario& pool) { return pool.role == PoolRole::decode; });
@@ -101,6 +108,7 @@ std::vector<std::string> notes_on(const SimulationRun& run,
   std::vector<std::string> notes;
   for (std::size_t i = 0; i < run.pools.size(); ++i) {
     note_precision(notes, run, run.pools[i], steps[i]);
+    note_formats(notes, run.pools[i]);
   }
   const auto caches = [](const PoolRun& pool) { return pool.deployment.engine.prefix_caching; };
   const auto staged = [](const PoolRun& pool) { return pool.deployment.parallel.pipeline > 1; };
