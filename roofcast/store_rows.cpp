@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/dates.hpp"
+#include "base/error.hpp"
 #include "base/version.hpp"
 #include "planner/pool_description.hpp"
 #include "reports/rows/simulation_rows.hpp"
