@@ -63,6 +63,7 @@ using BytesPerSecond = Quantity<struct BytesPerSecondTag>;
 using FlopsPerSecond = Quantity<struct FlopsPerSecondTag>;
 using FlopsPerByte = Quantity<struct FlopsPerByteTag>;  // arithmetic intensity
 using Watts = Quantity<struct WattsTag>;
+using Joules = Quantity<struct JoulesTag>;
 using DollarsPerHour = Quantity<struct DollarsPerHourTag>;
 
 constexpr Seconds operator/(Bytes bytes, BytesPerSecond rate) {
@@ -77,6 +78,8 @@ constexpr BytesPerSecond operator/(Bytes bytes, Seconds time) {
 constexpr FlopsPerSecond operator/(Flops flops, Seconds time) {
   return FlopsPerSecond{flops.value / time.value};
 }
+constexpr Joules operator*(Watts power, Seconds time) { return Joules{power.value * time.value}; }
+constexpr Watts operator/(Joules energy, Seconds time) { return Watts{energy.value / time.value}; }
 constexpr FlopsPerByte operator/(Flops flops, Bytes bytes) {
   return FlopsPerByte{flops.value / bytes.value};
 }

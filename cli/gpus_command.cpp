@@ -1,8 +1,11 @@
-// roofcast gpus [NAME|FILE]: the hardware profiles, or one in full.
+// roofcast gpus [NAME|FILE]: the hardware profiles, or one in full; or files to start own ones
+// from.
 #include <string>
 
+#include "base/error.hpp"
 #include "cli/options/arguments.hpp"
 #include "cli/spelling.hpp"
+#include "planner/prices.hpp"
 #include "reports/pages/answer_documents.hpp"
 #include "roofcast/gpus.hpp"
 
@@ -18,8 +21,24 @@ int run_gpus(CommandContext& context) {
   usage.options.add_options()("gpu", po::value(&gpu)->value_name("NAME|FILE"),
                               "GPU name in any usual spelling, or a profile file");
   usage.positional.add("gpu", 1);
+  bool as_profile = false;
+  bool as_prices = false;
+  usage.options.add_options()("as-profile", po::bool_switch(&as_profile),
+                              "print the profile as a file to change and use: --gpu ./my-gpu.json");
+  usage.options.add_options()("as-prices", po::bool_switch(&as_prices),
+                              "print a price table to change and use: --prices ./prices.json");
   const auto common = parse(context, usage);
   if (!common) return kExitDone;
+  if (as_prices && (as_profile || !gpu.empty())) {
+    throw UsageError(
+        "--as-prices: prints the table of all GPUs: no GPU and no --as-profile beside");
+  }
+  if (as_profile && gpu.empty()) {
+    throw UsageError("--as-profile: names no GPU, expected one (roofcast gpus h200 --as-profile)");
+  }
+  if (as_prices) context.out << built_in_price_table();
+  if (as_profile) context.out << profile_text(gpu);
+  if (as_prices || as_profile) return kExitDone;
   print(gpu.empty() ? gpus_document(list_gpus()) : gpu_document(describe_gpu(gpu)), common->output,
         context);
   return kExitDone;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "model/step/power.hpp"
+
 namespace roofcast {
 namespace {
 
@@ -20,36 +22,63 @@ double replicas_paid(const PoolRun& pool, const SimulationResult& result) {
   return result.replicas.empty() || whole <= 0 ? pool.replicas : paid / whole;
 }
 
+/// Sum over pools of `of_pool`(pool, its GPUs that are paid for); nullopt if it is of one.
+template <class OfPool>
+std::optional<double> sum_over(std::span<const PoolRun> pools, const SimulationResult& result,
+                               OfPool of_pool) {
+  double sum = 0;
+  for (const PoolRun& pool : pools) {
+    const double gpus = pool.deployment.parallel.gpus() * replicas_paid(pool, result);
+    const std::optional<double> one = of_pool(pool, gpus);
+    if (!one) return std::nullopt;
+    sum += *one;
+  }
+  return sum;
+}
+
+std::optional<double> mean_power(const PoolRun& pool, double gpus, Seconds makespan) {
+  const std::optional<PowerModel> model = power_model_of(pool.deployment.gpu);
+  if (!model || !pool.step_energy || makespan.value <= 0) return std::nullopt;
+  return model->idle.value * gpus + (*pool.step_energy / makespan).value;
+}
+
+std::optional<double> over(const std::optional<double>& per_second, double tokens_per_s) {
+  if (!per_second || tokens_per_s <= 0) return std::nullopt;
+  return *per_second / tokens_per_s;
+}
+
+std::optional<double> times(const std::optional<double>& value, double factor) {
+  if (!value) return std::nullopt;
+  return *value * factor;
+}
+
 }  // namespace
 
-std::optional<double> dollars_per_million(DollarsPerHour per_hour, double tokens_per_s) {
-  if (tokens_per_s <= 0) return std::nullopt;
-  return per_hour.value / (tokens_per_s * kSecondsPerHour) * kMillion;
-}
-
-std::optional<double> board_power_of(std::span<const PoolRun> pools,
-                                     const SimulationResult& result) {
-  double watts = 0;
-  for (const PoolRun& pool : pools) {
-    const std::optional<Watts>& limit = pool.deployment.gpu.board_power;
-    if (!limit) return std::nullopt;
-    watts += limit->value * pool.deployment.parallel.gpus() * replicas_paid(pool, result);
-  }
-  return watts;
-}
-
-std::optional<RunCost> cost_of(std::span<const PoolRun> pools, const SimulationResult& result) {
-  RunCost cost;
-  for (const PoolRun& pool : pools) {
-    const std::optional<DollarsPerHour>& price = pool.deployment.gpu.price;
-    if (!price) return std::nullopt;
-    cost.per_hour.value +=
-        price->value * pool.deployment.parallel.gpus() * replicas_paid(pool, result);
-  }
-  cost.dollars_per_million_output_tokens =
-      dollars_per_million(cost.per_hour, result.output_tokens_per_s);
-  cost.dollars_per_million_tokens =
-      dollars_per_million(cost.per_hour, result.input_tokens_per_s + result.output_tokens_per_s);
+ServingCost cost_of(std::span<const PoolRun> pools, const SimulationResult& result) {
+  ServingCost cost;
+  cost.dollars_per_hour =
+      sum_over(pools, result, [](const PoolRun& pool, double gpus) -> std::optional<double> {
+        const std::optional<DollarsPerHour>& price = pool.deployment.gpu.price;
+        if (!price) return std::nullopt;
+        return price->value * gpus;
+      });
+  cost.board_power_w =
+      sum_over(pools, result, [](const PoolRun& pool, double gpus) -> std::optional<double> {
+        const std::optional<Watts>& limit = pool.deployment.gpu.board_power;
+        if (!limit) return std::nullopt;
+        return limit->value * gpus;
+      });
+  cost.mean_power_w = sum_over(pools, result, [&](const PoolRun& pool, double gpus) {
+    return mean_power(pool, gpus, result.whole_makespan);
+  });
+  const double output = result.output_tokens_per_s;
+  const double all = result.input_tokens_per_s + output;
+  const std::optional<double> per_million =
+      times(cost.dollars_per_hour, kMillion / kSecondsPerHour);
+  cost.dollars_per_million_output_tokens = over(per_million, output);
+  cost.dollars_per_million_tokens = over(per_million, all);
+  cost.joules_per_output_token = over(cost.mean_power_w, output);
+  cost.joules_per_token = over(cost.mean_power_w, all);
   return cost;
 }
 

@@ -1,6 +1,7 @@
-// The cost of a run's GPUs: per hour, and per output token.
+// What a run's GPUs cost and draw: per hour and per token, as every answer states it.
 #pragma once
 
+#include <array>
 #include <optional>
 #include <span>
 
@@ -8,25 +9,55 @@
 
 namespace roofcast {
 
-struct RunCost {
-  DollarsPerHour per_hour{};
-  /// Per million output tokens at the run's rate; absent: there were none.
+/// Unset: a price, a board's power or the number of tokens is not known.
+struct ServingCost {
+  std::optional<double> dollars_per_hour{};  // of all GPUs
   std::optional<double> dollars_per_million_output_tokens{};
-  /// The same per million prompt and output tokens together.
-  std::optional<double> dollars_per_million_tokens{};
+  std::optional<double> dollars_per_million_tokens{};  // prompt and output
+  std::optional<double> board_power_w{};               // of all boards at their limit
+  std::optional<double> mean_power_w{};                // drawn by all GPUs
+  std::optional<double> joules_per_output_token{};
+  std::optional<double> joules_per_token{};  // prompt and output
+
+  bool operator==(const ServingCost&) const = default;
 };
 
-/// The cost per million tokens of what costs this much; nullopt without tokens.
-std::optional<double> dollars_per_million(DollarsPerHour per_hour, double tokens_per_s);
+/// A figure of it, for all that show, store or compare them.
+struct CostFigure {
+  const char* name;
+  std::optional<double> ServingCost::*value;
+  const char* title;  // of a column
+  int decimals;       // shown
+  bool in_tables;     // has a column where variants or deployments are compared
+  const char* meaning;
+};
 
-/// Every GPU at its profile's price (on-demand rent of one GPU) for as long as its replica is paid
-/// for: with autoscaling per_hour is the mean over the makespan. Returns nullopt if a pool's GPU
-/// has no price. Excludes idle hours outside the run, discounts, network and storage.
-std::optional<RunCost> cost_of(std::span<const PoolRun> pools, const SimulationResult& result);
+inline constexpr std::array<CostFigure, 7> kCostFigures{
+    {{"cost_usd_per_h", &ServingCost::dollars_per_hour, "$/h", 2, true,
+      "of all GPUs; null if one has no price"},
+     {"cost_usd_per_million_output_tokens", &ServingCost::dollars_per_million_output_tokens,
+      "$/M output", 2, true, "at the rate served"},
+     {"cost_usd_per_million_tokens", &ServingCost::dollars_per_million_tokens, "$/M tokens", 2,
+      false, "prompt and output tokens together, at the rate served"},
+     {"power_w", &ServingCost::board_power_w, "W limit", 0, false, "of all boards at their limit"},
+     {"mean_power_w", &ServingCost::mean_power_w, "W", 0, true,
+      "drawn by all GPUs, on average (model/step/power.hpp)"},
+     {"joules_per_output_token", &ServingCost::joules_per_output_token, "J/output", 2, true,
+      "energy of all GPUs over the output tokens"},
+     {"joules_per_token", &ServingCost::joules_per_token, "J/token", 2, false,
+      "energy of all GPUs over prompt and output tokens"}}};
 
-/// Watts of all GPUs at their board's limit, counted as in cost_of: what has to be supplied, and
-/// more than what is drawn on average. Returns nullopt if a GPU's limit is not known.
-std::optional<double> board_power_of(std::span<const PoolRun> pools,
-                                     const SimulationResult& result);
+/// Of a run that simulate_sampled has filled in; without its steps (`result` empty) what is known
+/// before: price and the boards' limit. Every GPU costs its price (Scenario::pricing) for as long
+/// as its replica is paid for: with autoscaling, per hour is the mean over the makespan. Excludes
+/// idle hours outside the run, the host, network and storage.
+ServingCost cost_of(std::span<const PoolRun> pools, const SimulationResult& result);
+
+template <class Visitor>
+void members(Visitor& visit, ServingCost& cost) {
+  for (const CostFigure& figure : kCostFigures) {
+    visit.if_set(figure.name, cost.*figure.value, figure.meaning);
+  }
+}
 
 }  // namespace roofcast

@@ -1,9 +1,12 @@
 #include "planner/deploy.hpp"
 
+#include <fmt/format.h>
+
 #include <utility>
 
 #include "base/error.hpp"
 #include "model/architecture/requantise.hpp"
+#include "model/architecture/weights.hpp"
 #include "model/io/engine_profile.hpp"
 #include "model/io/gpu_reader.hpp"
 #include "model/io/model_reader.hpp"
@@ -43,7 +46,36 @@ int redundant_experts(const EngineOverrides& overrides, const Parallelism& paral
   return copies;
 }
 
+/// What engines refuse on cards before Ampere. They have no bf16 and no fp8 units: vLLM runs a bf16
+/// checkpoint as fp16 there (config/model.py, _get_and_verify_dtype, "Falling back to
+/// torch.float16") and 8-bit floating-point weights by Marlin's weight-only kernels from compute
+/// capability 7.5 on (quantization/fp8.py, get_min_capability), which on 7.0 it refuses.
+void check_formats(const Transformer& model, const Gpu& gpu) {
+  if (gpu.compute_capability != "7.0") return;
+  for (const PartBytes& part : weight_bytes_by_part(model, {})) {
+    if (part.format.find("fp8") == std::string::npos &&
+        part.format.find("fp4") == std::string::npos) {
+      continue;
+    }
+    throw UsageError(fmt::format(
+        "{}: no engine has kernels for {} weights on it (compute capability 7.0; 7.5 runs them as "
+        "16-bit products); `quantization` awq or gptq, or 16-bit weights",
+        gpu.display_name, part.format));
+  }
+}
+
+/// vLLM: "Bfloat16 is only supported on GPUs with compute capability of at least 8.0"
+/// (vllm-project/vllm issues 946 and 1157).
+void check_dtype(const std::optional<std::string>& asked, const Gpu& gpu) {
+  if (asked != "bf16" || !gpu.compute_capability.starts_with("7.")) return;
+  throw UsageError(
+      fmt::format("`dtype` bf16: {} has none (compute capability {}, from 8.0 on); "
+                  "fp16, or left out: bf16 checkpoints run as fp16",
+                  gpu.display_name, gpu.compute_capability));
+}
+
 Deployment deploy_on(const DeploymentOptions& options, Gpu gpu) {
+  check_dtype(options.weight_format, gpu);
   Transformer model = load_model_as(options.model, options.weight_format);
   return deploy(std::move(model), std::move(gpu), with_given({}, options.parallel),
                 engine_choice(options.engine), options.overrides);
@@ -79,6 +111,7 @@ Transformer load_model_as(const std::string& model,
 Deployment deploy(Transformer model, Gpu gpu, const Parallelism& parallel,
                   const EngineChoice& engine, const EngineOverrides& overrides) {
   check_parallelism(model, parallel);
+  check_formats(model, gpu);
   Deployment deployment{
       .model = std::move(model), .gpu = std::move(gpu), .parallel = parallel, .engine = {}};
   deployment.parallel.redundant_experts = redundant_experts(overrides, parallel);

@@ -30,6 +30,24 @@ void note_precision(std::vector<std::string>& notes, const SimulationRun& run, c
       fmt::format("{}KV capacity: ±{}", whose, as_percent(pool.plan.relative_uncertainty)));
 }
 
+/// bf16 checkpoints on cards without it: planner/deploy.cpp says how engines run them.
+void note_formats(std::vector<std::string>& notes, const PoolRun& pool) {
+  const Gpu& gpu = pool.deployment.gpu;
+  if (is_cpu(gpu) || gpu.dense_peak.contains(DType::bf16)) return;
+  notes.push_back(gpu.display_name + " has no bf16: such weights run as fp16");
+}
+
+/// How far the watts can be trusted (docs/accuracy.md, "Power").
+void note_power(std::vector<std::string>& notes, const PoolRun& pool) {
+  if (!pool.step_energy) return;
+  notes.emplace_back(
+      pool.deployment.gpu.power.active
+          ? "watts: fitted to runs measured on this GPU, 10 % off where times are right"
+          : "watts: from datasheets and the literature, unchecked on this GPU; on MI355X, where "
+            "runs "
+            "state theirs, such figures were half of what was drawn");
+}
+
 bool is_disaggregated(std::span<const PoolScenario> pools) {
   return std::any_of(pools.begin(), pools.end(),
                      [](const PoolScenario& pool) { return pool.role == PoolRole::decode; });
@@ -101,6 +119,8 @@ std::vector<std::string> notes_on(const SimulationRun& run,
   std::vector<std::string> notes;
   for (std::size_t i = 0; i < run.pools.size(); ++i) {
     note_precision(notes, run, run.pools[i], steps[i]);
+    note_formats(notes, run.pools[i]);
+    note_power(notes, run.pools[i]);
   }
   const auto caches = [](const PoolRun& pool) { return pool.deployment.engine.prefix_caching; };
   const auto staged = [](const PoolRun& pool) { return pool.deployment.parallel.pipeline > 1; };

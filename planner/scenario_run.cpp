@@ -9,6 +9,7 @@
 #include "base/wording.hpp"
 #include "model/architecture/experts.hpp"
 #include "model/step/scaled_step_time.hpp"
+#include "planner/prices.hpp"
 #include "planner/step_census.hpp"
 #include "simulator/engine/batching_policy.hpp"
 #include "simulator/io/scenario_workload.hpp"
@@ -47,7 +48,9 @@ void take_recorded_limit(SimulationRun& run) {
 }
 
 PoolRun prepare_pool(const Scenario& scenario, const PoolScenario& pool) {
-  ResolvedDeployment resolved = resolve(deployment_options(scenario, pool));
+  const DeploymentOptions options = deployment_options(scenario, pool);
+  ResolvedDeployment resolved = resolve(options);
+  take_price(resolved.deployment.gpu, options.gpu, scenario.pricing);
   check_adapters(scenario, pool, resolved.deployment.engine);
   MemoryPlan plan = plan_memory(resolved.deployment);
   return {.name = pool.name,
@@ -186,6 +189,8 @@ void take_use(PoolRun& pool, const StepUse& use, const SimulationResult& result)
   const double at_once = steps_at_once(result, pool) / pool.deployment.parallel.pipeline;
   pool.mfu = use.mfu * at_once;
   pool.mbu = use.mbu * at_once;
+  // Stages take the parts of a step one after another, which its time and energy include.
+  if (use.energy) pool.step_energy = *use.energy * pool.deployment.parallel.tensor;
 }
 
 std::vector<StepEstimate> simulate_sampled(SimulationRun& run, const PoolStepTimes& step_times,

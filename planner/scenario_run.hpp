@@ -35,6 +35,9 @@ struct PoolRun {
   /// Utilisation of each GPU while a step is in progress, 0 to 1 (StepUse). Filled in by
   /// simulate_sampled; unset for measured runs.
   std::optional<double> mfu{}, mbu{};
+  /// What the steps of all its GPUs took beyond idling. Filled in by simulate_sampled; unset where
+  /// the GPU's power is not known.
+  std::optional<Joules> step_energy{};
 };
 
 /// How well a pool's GPUs are used while a step is in progress, as shares of their datasheet rates.

@@ -3,6 +3,7 @@
 #include <numeric>
 #include <vector>
 
+#include "model/step/power.hpp"
 #include "model/step/step_summary.hpp"
 
 namespace roofcast {
@@ -15,6 +16,7 @@ struct SumOfKinds {
   std::vector<double> weights{};
   Seconds compute{};
   Seconds memory{};
+  Joules energy{};  // 0 where power is not known
 };
 
 void add_kind(SumOfKinds& sum, const StepKind& kind, const std::vector<StepBatch>& sample,
@@ -22,6 +24,8 @@ void add_kind(SumOfKinds& sum, const StepKind& kind, const std::vector<StepBatch
   if (sample.empty()) return;
   std::int64_t tokens = 0;
   Seconds time{}, compute{}, memory{};
+  Joules energy{};
+  const std::optional<PowerModel> power = power_model_of(gpu);
   const std::size_t first = sum.steps.size();
   for (const StepBatch& batch : sample) {
     const StepEstimate step = step_time.explain(batch);
@@ -30,12 +34,14 @@ void add_kind(SumOfKinds& sum, const StepKind& kind, const std::vector<StepBatch
     time += step.total;
     compute += summary.needed_compute;
     memory += summary.needed_memory;
+    if (power) energy += energy_of(step, gpu, *power);
     sum.steps.push_back(step);
   }
   const double weight = time.value > 0 ? kind.time / time : 0;
   sum.weights.insert(sum.weights.end(), sum.steps.size() - first, weight);
   if (tokens > 0)
     sum.compute += compute * (static_cast<double>(kind.tokens) / static_cast<double>(tokens));
+  sum.energy += energy * weight;
   sum.memory += memory * (static_cast<double>(kind.steps) / static_cast<double>(sample.size()));
 }
 
@@ -77,6 +83,7 @@ StepUse use_of(const CountedSteps& counted, const RooflineStepTime& step_time, c
   add_kind(sum, census.with_prompts, counted.prompt_sample(), step_time, gpu);
   add_kind(sum, census.decode_only, counted.decode_sample(), step_time, gpu);
   StepUse use{.steps = sum_of(sum.steps, sum.weights)};
+  if (power_model_of(gpu)) use.energy = sum.energy;
   if (census.total() <= Seconds{}) return use;  // no step ran
   use.mfu = sum.compute / census.total();
   use.mbu = sum.memory / census.total();

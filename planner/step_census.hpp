@@ -72,10 +72,13 @@ struct StepUse {
   StepEstimate steps{};  // all of them; of its operators only the times add up
   double mfu = 0;        // StepSummary::needed_compute over the steps' time
   double mbu = 0;        // StepSummary::needed_memory over the steps' time
+  /// Beyond idling, of one GPU of each stage (model/step/power.hpp); unset: power is not known.
+  std::optional<Joules> energy{};
 };
 
 /// From both samples, each weighted to its kind's totals: the FLOPs by its tokens, the bytes by its
-/// steps (ratio estimates; Cochran, "Sampling Techniques", 1977, chapter 6), the times by its time.
+/// steps (ratio estimates; Cochran, "Sampling Techniques", 1977, chapter 6), times and energy by
+/// its time.
 StepUse use_of(const CountedSteps& counted, const RooflineStepTime& step_time, const Gpu& gpu);
 
 }  // namespace roofcast

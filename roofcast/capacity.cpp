@@ -11,7 +11,6 @@
 #include "base/numbers.hpp"
 #include "base/wording.hpp"
 #include "planner/capacity/capacity_findings.hpp"
-#include "planner/cost.hpp"
 #include "planner/evaluate_all.hpp"
 #include "roofcast/record_parts.hpp"
 
@@ -134,12 +133,7 @@ void members(Visitor& visit, CapacityAnswer& answer) {
   visit("limits", answer.limits, "at the lowest load that fails");
   visit("capacity_before_relaxing", answer.unrelaxed,
         "beside which the limits' relaxed capacities stand; null without `explain`");
-  visit("cost_usd_per_h", answer.cost_per_hour, "of all GPUs; null if one has no price");
-  visit("cost_usd_per_million_output_tokens", answer.dollars_per_million_output_tokens,
-        "at the capacity");
-  visit("cost_usd_per_million_tokens", answer.dollars_per_million_tokens,
-        "prompt and output tokens, at the capacity");
-  visit("power_w", answer.power_w, "of all GPUs at their board's limit");
+  members(visit, answer.cost);
   visit.if_set("turns_per_session", answer.turns_per_session,
                "requests of a session, on average: rates count requests");
   visit("one_replica_lost", answer.lost, "if requested");
@@ -228,23 +222,11 @@ CapacityAnswer beginning(const LoadStudy& study) {
           .pools = run.pools};
 }
 
-void add_cost(CapacityAnswer& answer, const CapacityFindings& found) {
-  const SimulationRun& run = found.study.run;
+std::optional<double> turns_per_session(const SimulationRun& run) {
   const auto starts = std::ranges::count(run.workload.requests, kNoRequest, &Request::follows);
   const auto requests = std::ssize(run.workload.requests);
-  if (starts < requests) {
-    answer.turns_per_session = static_cast<double>(requests) / static_cast<double>(starts);
-  }
-  answer.power_w = board_power_of(run.pools, {});
-  const auto cost = cost_of(run.pools, {});
-  if (!cost) return;
-  answer.cost_per_hour = cost->per_hour;
-  if (!found.capacity.load) return;
-  const LoadPoint& point = point_of(found.capacity);
-  answer.dollars_per_million_output_tokens =
-      dollars_per_million(cost->per_hour, point.output_tokens_per_s);
-  answer.dollars_per_million_tokens =
-      dollars_per_million(cost->per_hour, point.input_tokens_per_s + point.output_tokens_per_s);
+  if (starts == requests) return std::nullopt;
+  return static_cast<double>(requests) / static_cast<double>(starts);
 }
 
 CapacityAnswer answer_of(const CapacityFindings& found, const CapacityQuestion& question,
@@ -268,7 +250,8 @@ CapacityAnswer answer_of(const CapacityFindings& found, const CapacityQuestion& 
                            .capacity = lost.capacity.load,
                            .asked = point_of(found.study.kind, lost.asked)});
   }
-  add_cost(answer, found);
+  answer.cost = found.cost;
+  answer.turns_per_session = turns_per_session(found.study.run);
   answer.requests = std::ssize(found.study.run.workload.requests);
   answer.simulations = simulations;
   answer.notes = notes_of(found, simulations);

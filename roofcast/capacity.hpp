@@ -17,6 +17,7 @@
 #include "planner/capacity/confidence.hpp"
 #include "planner/capacity/growth.hpp"
 #include "planner/capacity/load_study.hpp"
+#include "planner/cost.hpp"
 #include "planner/pool_description.hpp"
 #include "roofcast/envelope.hpp"
 #include "roofcast/limits.hpp"
@@ -101,11 +102,7 @@ struct CapacityAnswer {
   std::vector<CapacityPoint> curve{};   // from low load to beyond capacity, sorted by load
   std::vector<CapacityPoint> points{};  // all loads that the search tried, sorted
   CapacityLimits limits{};
-  /// Of all GPUs as they are at first; unset: some GPU has no price.
-  std::optional<DollarsPerHour> cost_per_hour{};
-  std::optional<double> dollars_per_million_output_tokens{};  // at the capacity
-  std::optional<double> dollars_per_million_tokens{};         // prompt and output, at the capacity
-  std::optional<double> power_w{};                            // of all boards at their limit
+  ServingCost cost{};                         // at the capacity; without one, of idle GPUs
   std::optional<double> turns_per_session{};  // requests that each arrival brings; unset: one
   std::vector<LostReplicaAnswer> lost{};      // with `lose_one`
   std::int64_t requests = 0;                  // per simulation

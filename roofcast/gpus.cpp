@@ -30,6 +30,8 @@ GpuFacts facts_of(const GpuProfile& profile) {
                  .network_link = gpu.network,
                  .gpus_per_node = gpu.gpus_per_node,
                  .board_power = gpu.board_power,
+                 .idle_power = gpu.power.idle,
+                 .curves_of = gpu.sister ? std::optional(gpu.sister->name) : std::nullopt,
                  .price = gpu.price,
                  .profile_hash = profile.hash,
                  .sources = gpu.sources,
@@ -227,6 +229,17 @@ GpuListAnswer list_gpus() {
   GpuListAnswer answer{.head = answer_head(kGpusCommand)};
   for (const std::string& name : gpu_names()) answer.gpus.push_back(facts_of(load_gpu(name)));
   return answer;
+}
+
+std::string profile_text(const std::string& gpu) {
+  Gpu own = load_gpu(gpu).gpu;
+  if (!is_profile_path(gpu)) {
+    // Names of built-in profiles mean these.
+    own.name = "my-" + own.name;
+    own.display_name = "My " + own.display_name;
+    own.aliases.clear();
+  }
+  return write_gpu(own);
 }
 
 GpuAnswer describe_gpu(const std::string& gpu) { return describe_gpu(load_gpu(gpu)); }

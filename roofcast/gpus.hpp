@@ -41,6 +41,8 @@ struct GpuFacts {
   int gpus_per_node = 0;
   std::optional<int> nics_per_node{};
   std::optional<Watts> board_power{};
+  std::optional<Watts> idle_power{};
+  std::optional<std::string> curves_of{};
   std::optional<DollarsPerHour> price{};
   std::string profile_hash{};
   std::map<std::string, std::string> sources{};
@@ -141,6 +143,10 @@ struct GpuAnswer {
 /// unknown (suggesting the nearest ones) or the profile cannot be read.
 GpuAnswer describe_gpu(const std::string& gpu);
 
+/// The profile as the text of a file that reads back to the same GPU, under a name of its own
+/// ("my-h200"). Throws as describe_gpu().
+std::string profile_text(const std::string& gpu);
+
 /// The same for a loaded profile.
 GpuAnswer describe_gpu(const GpuProfile& profile);
 
@@ -182,6 +188,10 @@ void members(Visitor& visit, GpuFacts& gpu) {
   visit("gpus_per_node", gpu.gpus_per_node, "GPUs in a usual server");
   visit("nics_per_node", gpu.nics_per_node, "network links of that server; null: unknown");
   visit("board_power_w", gpu.board_power, "board power; null: unknown");
+  visit.if_set("idle_power_w", gpu.idle_power,
+               "with a model loaded, no step in progress; left out: unknown");
+  visit.if_set("curves_of", gpu.curves_of,
+               "card of the same chip on which its kernels were timed; left out: itself");
   visit("price_usd_per_h", gpu.price, "typical rental price; null: unknown");
   visit("profile_hash", gpu.profile_hash, "FNV-1a of the profile's text");
   visit("sources", gpu.sources, "source of each number of the profile, by key");

@@ -108,9 +108,7 @@ template <class Visitor>
 void members(Visitor& visit, RankedPlan& one) {
   visit_candidate(visit, one);
   visit("gpus", one.gpus, "of all units");
-  visit("cost_usd_per_h", one.cost_per_hour, "null: a price is not known");
-  visit("usd_per_million_output_tokens", one.dollars_per_million_output_tokens, "at this load");
-  visit("power_w", one.power_w, "with all boards at their limit");
+  members(visit, one.cost);
   visit("pareto", one.pareto, "no other deployment beats it in cost, margin and capacity at once");
   visit("probability", one.probability, "that the SLO is met");
   visit("causes", one.causes, "inputs whose error could reverse the verdict");
@@ -271,22 +269,11 @@ PlanCandidate candidate_of(const PlanFindings& found, const TriedCandidate& trie
           .shape = shape};
 }
 
-/// At the load asked about; nullopt without a price or without tokens.
-std::optional<double> dollars_per_million_output_tokens(const RankedCandidate& one) {
-  constexpr double kSecondsPerHour = 3600;
-  constexpr double kMillion = 1e6;
-  const double per_hour = one.figures.output_tokens_per_s * kSecondsPerHour;
-  if (!one.needs.cost_per_hour || per_hour <= 0) return std::nullopt;
-  return *one.needs.cost_per_hour / per_hour * kMillion;
-}
-
 RankedPlan ranked_of(const PreparedPlan& prepared, const PlanFindings& found,
                      const RankedCandidate& one) {
   RankedPlan ranked{candidate_of(found, one)};
   ranked.gpus = one.needs.gpus;
-  ranked.cost_per_hour = one.needs.cost_per_hour;
-  ranked.dollars_per_million_output_tokens = dollars_per_million_output_tokens(one);
-  ranked.power_w = one.needs.power_w;
+  ranked.cost = one.finalist.cost;
   ranked.pareto = one.pareto;
   ranked.probability = one.finalist.confidence.probability;
   for (const Cause& cause : one.finalist.confidence.causes) ranked.causes.push_back({cause});
@@ -463,6 +450,10 @@ PreparedPlan prepare_plan(const PlanQuestion& question) {
   PreparedPlan prepared{.task = task_of(question), .explain = question.explain};
   prepared.catalogue =
       load_catalogue(prepared.task.base, prepared.task.space, prepared.task.free_length);
+  for (const auto& [gpu, dollars] : question.limits.prices) {
+    const auto found = prepared.catalogue.gpus.find(gpu);
+    if (found != prepared.catalogue.gpus.end()) found->second.gpu.price = DollarsPerHour{dollars};
+  }
   return prepared;
 }
 

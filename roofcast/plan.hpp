@@ -17,6 +17,7 @@
 
 #include "base/json.hpp"
 #include "planner/capacity/confidence.hpp"
+#include "planner/cost.hpp"
 #include "planner/search/evaluations.hpp"
 #include "planner/search/plan.hpp"
 #include "roofcast/envelope.hpp"
@@ -80,9 +81,7 @@ struct PlanCause : Cause {};
 
 struct RankedPlan : PlanCandidate {
   std::int64_t gpus = 0;
-  std::optional<double> cost_per_hour{};                      // dollars
-  std::optional<double> dollars_per_million_output_tokens{};  // at the load asked about
-  std::optional<double> power_w{};                            // of all boards at their power limit
+  ServingCost cost{};      // at the load asked about
   bool pareto = false;     // no other ranked one costs less, has more SLO margin and carries more
   double probability = 0;  // that it holds
   std::vector<PlanCause> causes{};

@@ -12,13 +12,19 @@
 namespace roofcast {
 namespace {
 
-/// "6 GPUs, 4,200 W, $21.00 per hour, $1.20 per million output tokens"
+/// "6 GPUs, 2,900 of 4,200 W, $21.00 per hour, $1.20 per million output tokens"
 std::string price_of(const RankedPlan& one) {
+  const ServingCost& cost = one.cost;
   std::string text = counted(one.gpus, "GPU");
-  if (one.power_w) text += fmt::format(", {} W", with_separators(std::llround(*one.power_w)));
-  if (!one.cost_per_hour) return text;
-  text += fmt::format(", {} per hour", dollars(*one.cost_per_hour));
-  if (const auto& each = one.dollars_per_million_output_tokens) {
+  if (cost.board_power_w) {
+    const auto watts = [](double value) { return with_separators(std::llround(value)); };
+    text += cost.mean_power_w
+                ? fmt::format(", {} of {} W", watts(*cost.mean_power_w), watts(*cost.board_power_w))
+                : fmt::format(", {} W", watts(*cost.board_power_w));
+  }
+  if (!cost.dollars_per_hour) return text;
+  text += fmt::format(", {} per hour", dollars(*cost.dollars_per_hour));
+  if (const auto& each = cost.dollars_per_million_output_tokens) {
     text += fmt::format(", {} per million output tokens", dollars(*each));
   }
   return text;
@@ -49,9 +55,10 @@ std::string shorter_context_text(const PlanAnswer& answer) {
   std::string text =
       fmt::format("The model's full context keeps a better one out of memory: {}; {}; {}",
                   one.title, price_of(one), prospects_of(one));
-  if (!answer.ranked.empty() && one.cost_per_hour && answer.ranked.front().cost_per_hour) {
-    const double full = *answer.ranked.front().cost_per_hour;
-    const double saved = full - *one.cost_per_hour;
+  if (!answer.ranked.empty() && one.cost.dollars_per_hour &&
+      answer.ranked.front().cost.dollars_per_hour) {
+    const double full = *answer.ranked.front().cost.dollars_per_hour;
+    const double saved = full - *one.cost.dollars_per_hour;
     if (saved > 0) {
       text += fmt::format("; saves {} per hour ({})", dollars(saved), as_percent(saved / full, 0));
     }

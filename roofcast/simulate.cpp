@@ -11,7 +11,6 @@
 #include "base/statistics.hpp"
 #include "planner/capacity/confidence.hpp"
 #include "planner/capacity/intervals.hpp"
-#include "planner/cost.hpp"
 #include "planner/evaluate_all.hpp"
 #include "planner/run_simulation.hpp"
 #include "roofcast/record_parts.hpp"
@@ -208,12 +207,7 @@ void members(Visitor& visit, SimulationAnswer& answer) {
   visit("replicas", answer.replicas, "if there are several, or their number may change");
   visit("unserved", answer.unserved, "requests that were not served and why, for readers");
   visit("notes", answer.notes, "sources and assumptions, for readers");
-  visit("cost_usd_per_h", answer.cost_per_hour, "of all GPUs; null if one has no price");
-  visit("cost_usd_per_million_output_tokens", answer.dollars_per_million_output_tokens,
-        "at the request rate of this run");
-  visit.if_set("cost_usd_per_million_tokens", answer.dollars_per_million_tokens,
-               "the same for prompt and output tokens together");
-  visit.if_set("power_w", answer.power_w, "of all GPUs at their board's limit");
+  members(visit, answer.cost);
   visit.if_set("session_rate_per_s", answer.session_rate_per_s, "sessions offered");
   visit.if_set("limits", answer.limits, "limits of the run, if requested");
 }
@@ -305,12 +299,7 @@ SimulationAnswer answer_of(const SimulationRun& run) {
   answer.replicas = result.replicas;
   answer.unserved = result.notes;
   answer.notes = run.notes;
-  if (const auto cost = cost_of(run.pools, result)) {
-    answer.cost_per_hour = cost->per_hour;
-    answer.dollars_per_million_output_tokens = cost->dollars_per_million_output_tokens;
-    answer.dollars_per_million_tokens = cost->dollars_per_million_tokens;
-  }
-  answer.power_w = board_power_of(run.pools, result);
+  answer.cost = cost_of(run.pools, result);
   if (result.session_rate_per_s > 0) answer.session_rate_per_s = result.session_rate_per_s;
   answer.stopped = result.stopped;
   return answer;

@@ -17,6 +17,7 @@
 #include "base/json.hpp"
 #include "base/progress.hpp"
 #include "planner/capacity/steady_run.hpp"
+#include "planner/cost.hpp"
 #include "planner/deployment_description.hpp"
 #include "planner/pool_description.hpp"
 #include "planner/scenario_run.hpp"
@@ -132,10 +133,7 @@ struct SimulationAnswer {
   std::vector<ReplicaResult> replicas{};       // if there are several, or their number may change
   std::vector<std::string> unserved{};         // what was not served and why, human-readable
   std::vector<std::string> notes{};            // assumptions behind the numbers, human-readable
-  std::optional<DollarsPerHour> cost_per_hour{};  // unset: some GPU has no price
-  std::optional<double> dollars_per_million_output_tokens{};
-  std::optional<double> dollars_per_million_tokens{};  // prompt and output
-  std::optional<double> power_w{};  // of all boards at their limit; unset: one is not known
+  ServingCost cost{};
   std::optional<double> session_rate_per_s{};  // sessions offered; unset: there are none
   std::optional<LimitsAnswer> limits{};        // with `explain`
 

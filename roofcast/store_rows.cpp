@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/dates.hpp"
+#include "base/error.hpp"
 #include "base/version.hpp"
 #include "planner/pool_description.hpp"
 #include "reports/rows/simulation_rows.hpp"
@@ -129,7 +130,10 @@ std::vector<MetricRow> plan_metrics(const PlanAnswer& answer) {
   metrics.push_back({"probability", "value", best.probability});
   metrics.push_back({"ttft_s", "p95", best.result.ttft_p95_s});
   metrics.push_back({"tpot_s", "p95", best.result.tpot_p95_s});
-  if (best.cost_per_hour) metrics.push_back({"cost_usd_per_h", "value", *best.cost_per_hour});
+  for (const CostFigure& figure : kCostFigures) {
+    if (const auto& value = best.cost.*figure.value)
+      metrics.push_back({figure.name, "value", *value});
+  }
   return metrics;
 }
 

@@ -44,9 +44,7 @@ void members(Visitor& visit, VariantAnswer& variant) {
   visit("runs_undecided", variant.undecided, "runs too short to tell");
   visit("binding", variant.binding, "in the first run: the target with the smallest margin");
   visit("metrics", variant.metrics, "the same metrics for every variant");
-  visit("cost_usd_per_h", variant.cost_per_hour, "null: a price is unknown");
-  visit("cost_usd_per_million_output_tokens", variant.dollars_per_million_output_tokens,
-        "null: a price is unknown");
+  members(visit, variant.cost);
   visit("utilisation", variant.utilisation, "of each pool's GPUs while a step is in progress");
   visit.if_set("limits", variant.limits, "of the first run");
   visit("scenario", variant.scenario, "as in a scenario file");
@@ -125,6 +123,12 @@ std::optional<double> value_of(const WhatIfRow& row, const char* name) {
   return std::nullopt;
 }
 
+ServingCost cost_of(const WhatIfRow& row) {
+  ServingCost cost;
+  for (const CostFigure& figure : kCostFigures) cost.*figure.value = value_of(row, figure.name);
+  return cost;
+}
+
 /// From the metrics `mfu` and `mbu` of the runs.
 std::vector<PoolUtilisation> utilisation_of(const WhatIfRow& row, const Scenario& scenario) {
   const std::vector<PoolScenario> pools = pools_of(scenario);
@@ -143,21 +147,19 @@ std::vector<PoolUtilisation> utilisation_of(const WhatIfRow& row, const Scenario
 }
 
 VariantAnswer variant_of(const WhatIfFindings& found, const WhatIfRow& row) {
-  VariantAnswer variant{
-      .settings = row.variant.settings,
-      .is_baseline = row.variant.is_baseline,
-      .reason = row.reason,
-      .runs = row.runs,
-      .held = row.held,
-      .saturated = row.saturated,
-      .undecided = row.undecided,
-      .binding = row.binding,
-      .cost_per_hour = value_of(row, "cost_usd_per_h"),
-      .dollars_per_million_output_tokens = value_of(row, "cost_usd_per_million_output_tokens"),
-      .utilisation = utilisation_of(row, row.variant.scenario),
-      .scenario = row.variant.scenario,
-      .labels = row.labels,
-      .all_figures = row.all_figures};
+  VariantAnswer variant{.settings = row.variant.settings,
+                        .is_baseline = row.variant.is_baseline,
+                        .reason = row.reason,
+                        .runs = row.runs,
+                        .held = row.held,
+                        .saturated = row.saturated,
+                        .undecided = row.undecided,
+                        .binding = row.binding,
+                        .cost = cost_of(row),
+                        .utilisation = utilisation_of(row, row.variant.scenario),
+                        .scenario = row.variant.scenario,
+                        .labels = row.labels,
+                        .all_figures = row.all_figures};
   for (std::size_t i = 0; i < found.metrics.size(); ++i) {
     variant.metrics.push_back(metric_of(found.metrics[i], row.figures[i]));
   }
@@ -250,9 +252,10 @@ std::string title_of(const MetricName& metric) {
       {"kv_tokens", "KV tokens"},
       {"max_concurrency", "sequences at once"},
       {"step_s", "step time"},
-      {"cost_usd_per_h", "$/h"},
-      {"cost_usd_per_million_output_tokens", "$/M output"}};
+  };
   const auto* latency = std::ranges::find(kLatencyFigures, metric.name, &LatencyFigure::name);
+  const auto* cost = std::ranges::find(kCostFigures, metric.name, &CostFigure::name);
+  if (cost != kCostFigures.end()) return cost->title;
   const auto known = kTitles.find(metric.name);
   const std::string title = latency != kLatencyFigures.end() ? latency->title
                             : known != kTitles.end()         ? known->second

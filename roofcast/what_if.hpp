@@ -13,6 +13,7 @@
 
 #include "base/json.hpp"
 #include "base/progress.hpp"
+#include "planner/cost.hpp"
 #include "planner/what_if/run_what_if.hpp"
 #include "roofcast/envelope.hpp"
 #include "roofcast/limits.hpp"
@@ -40,17 +41,16 @@ struct MetricAnswer : MetricName {
 };
 
 struct VariantAnswer {
-  Settings settings{};                    // empty: the baseline
-  bool is_baseline = false;               // the settings equal the baseline's
-  std::string reason{};                   // why there are no figures; empty if there are
-  std::int64_t runs = 0;                  // one per seed
-  std::int64_t held = 0;                  // runs in which the SLO holds and the engine keeps up
-  std::int64_t saturated = 0;             // runs in which the engine does not keep up
-  std::int64_t undecided = 0;             // runs too short to tell
-  std::string binding{};                  // of the first run: the metric nearest to failing
-  std::vector<MetricAnswer> metrics{};    // the same for every variant, in the question's order
-  std::optional<double> cost_per_hour{};  // dollars; unset: no known price
-  std::optional<double> dollars_per_million_output_tokens{};
+  Settings settings{};                  // empty: the baseline
+  bool is_baseline = false;             // the settings equal the baseline's
+  std::string reason{};                 // why there are no figures; empty if there are
+  std::int64_t runs = 0;                // one per seed
+  std::int64_t held = 0;                // runs in which the SLO holds and the engine keeps up
+  std::int64_t saturated = 0;           // runs in which the engine does not keep up
+  std::int64_t undecided = 0;           // runs too short to tell
+  std::string binding{};                // of the first run: the metric nearest to failing
+  std::vector<MetricAnswer> metrics{};  // the same for every variant, in the question's order
+  ServingCost cost{};                   // means over seeds
   std::vector<PoolUtilisation> utilisation{};  // of every pool, means over seeds
   std::optional<LimitsAnswer> limits{};        // of the first run, with `explain`
   Scenario scenario{};

@@ -51,8 +51,8 @@ bool is_offered(std::string_view flag) {
   if (find_flag(load_shape_flags(), flag) != nullptr) {
     return std::ranges::find(kBoundedShapes, flag) != kBoundedShapes.end();
   }
-  return flag != "scenario" && flag != "speculative-config" && flag != "threads" &&
-         find_flag(trace_flags(), flag) == nullptr &&
+  return flag != "scenario" && flag != "prices" && flag != "speculative-config" &&
+         flag != "threads" && find_flag(trace_flags(), flag) == nullptr &&
          find_flag(trace_form_flags(), flag) == nullptr;
 }
 

@@ -4,8 +4,10 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "base/names.hpp"
 #include "model/architecture/parallelism.hpp"
 #include "model/engines/engine.hpp"
 #include "simulator/cluster/cluster.hpp"
@@ -40,6 +42,22 @@ struct ClusterScenario {
   std::vector<Failure> failures{};  // refer to pools by index
 };
 
+/// What is paid for an hour of a GPU.
+enum class PriceKind { on_demand, reserved, spot, owned };
+inline constexpr NameTable<PriceKind, 4> kPriceKinds{{{PriceKind::on_demand, "on-demand"},
+                                                      {PriceKind::reserved, "reserved"},
+                                                      {PriceKind::spot, "spot"},
+                                                      {PriceKind::owned, "owned"}}};
+inline std::string_view name_of(PriceKind kind) { return name_in(kPriceKinds, kind); }
+
+/// Which prices count; they change no time, only costs.
+struct Pricing {
+  std::string table{};  // path of a price table (planner/prices.hpp); empty: the profiles' prices
+  PriceKind kind = PriceKind::on_demand;
+
+  bool operator==(const Pricing&) const = default;
+};
+
 struct Scenario {
   std::string name{};
   std::string model{};  // catalogue name or path
@@ -56,6 +74,7 @@ struct Scenario {
   /// trace records it, otherwise exactly what each request generates.
   std::optional<std::int64_t> max_tokens{};
   Slo slo{};
+  Pricing pricing{};
   std::uint64_t seed = 0;
 };
 

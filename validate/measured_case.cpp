@@ -90,6 +90,8 @@ const std::vector<std::string>& comparable_metrics() {
                                                  "queue_s",
                                                  "output_tokens_per_s",
                                                  "output_tokens_per_s_per_gpu",
+                                                 "mean_power_w_per_gpu",
+                                                 "joules_per_output_token",
                                                  "input_tokens_per_s",
                                                  "total_tokens_per_s",
                                                  "request_rate_per_s",

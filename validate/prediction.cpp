@@ -15,6 +15,7 @@
 #include "base/version.hpp"
 #include "model/memory/memory_plan.hpp"
 #include "model/step/step_work.hpp"
+#include "planner/cost.hpp"
 #include "planner/pool_description.hpp"
 #include "planner/scenario_run.hpp"
 #include "reports/rows/simulation_rows.hpp"
@@ -280,6 +281,14 @@ std::vector<MetricRow> figures_of(const SimulationRun& run) {
                   run.result.input_tokens_per_s + run.result.output_tokens_per_s});
   rows.push_back({"output_tokens_per_s_per_gpu", "value",
                   run.result.output_tokens_per_s / static_cast<double>(gpus_of(run))});
+  const ServingCost cost = cost_of(run.pools, run.result);
+  if (cost.mean_power_w) {
+    rows.push_back(
+        {"mean_power_w_per_gpu", "value", *cost.mean_power_w / static_cast<double>(gpus_of(run))});
+  }
+  if (cost.joules_per_output_token) {
+    rows.push_back({"joules_per_output_token", "value", *cost.joules_per_output_token});
+  }
   if (!are_alike(run.pools)) return rows;
   const MemoryPlan& plan = run.pools.front().plan;
   rows.push_back({"kv_tokens", "value", static_cast<double>(plan.kv_tokens)});

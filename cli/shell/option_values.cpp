@@ -25,6 +25,7 @@ constexpr std::array kFixed = {
     FixedValues{"dtype", {"auto", "bf16", "fp16", "fp32"}},
     FixedValues{"solve", {"batch", "context", "tp", "utilization", "max_num_seqs"}},
     FixedValues{"objective", {"cost", "gpus", "power"}},
+    FixedValues{"pricing", {"on-demand", "reserved", "spot", "owned"}},
     FixedValues{"output", {"table", "json", "jsonl", "csv", "md"}},
     FixedValues{"color", {"auto", "always", "never"}},
     FixedValues{"device", {"cpu", "cuda"}},

@@ -129,7 +129,7 @@ Engine pytorch_1_3_defaults() {
 Engine compiled_defaults() {
   Engine engine = tensorrt_llm_defaults();
   engine.exact_graphs = true;  // launched by C++, a batch like another
-  engine.kernel_library = "tensorrt";
+  engine.kernel_library = "tensorrt_llm";
   engine.rereads_cache = true;
   engine.host = plain_host();
   return engine;

@@ -26,7 +26,7 @@ double Curve::at(double x) const {
   return a.y + share * (b.y - a.y);
 }
 
-FlopsPerSecond Gpu::peak_for(DType compute) const {
+FlopsPerSecond peak_of(const std::map<DType, FlopsPerSecond>& dense_peak, DType compute) {
   assert(!dense_peak.empty());
   if (const auto own = dense_peak.find(compute); own != dense_peak.end()) return own->second;
   FlopsPerSecond best;

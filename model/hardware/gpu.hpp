@@ -82,6 +82,32 @@ struct Floors {
   bool operator==(const Floors&) const = default;
 };
 
+/// What a GPU draws, and for what. Unset terms take the defaults of model/step/power.hpp.
+struct PowerTerms {
+  std::optional<Watts> idle{};    // with a model loaded, while no step is in progress
+  std::optional<Watts> active{};  // besides, while one is: clocks, caches and schedulers at work
+  std::optional<double> joules_per_byte{};  // read from or written to memory
+  std::optional<double> joules_per_flop{};  // of bf16, else of fp16
+
+  bool operator==(const PowerTerms&) const = default;
+};
+
+/// Another card with the same chip: what its times are scaled by.
+struct SisterCard {
+  std::string name{};
+  std::map<DType, FlopsPerSecond> dense_peak{};
+  BytesPerSecond memory_bandwidth{};
+  int multiprocessors = 0;
+  double clock_hz = 0;
+  std::optional<Link> peer{};
+
+  bool operator==(const SisterCard&) const = default;
+};
+
+/// Rate at which `compute` runs: its own peak, or the fastest wider type's if the hardware lacks
+/// the type (fp8 weights on A100 are multiplied as bf16).
+FlopsPerSecond peak_of(const std::map<DType, FlopsPerSecond>& dense_peak, DType compute);
+
 struct Gpu {
   std::string name;          // file name without .json: "nvidia-h200-sxm"
   std::string display_name;  // "NVIDIA H200 SXM"
@@ -102,17 +128,20 @@ struct Gpu {
   int gpus_per_node = 8;
   int nics_per_node = 0;  // of `network`; 0: one for each GPU
   std::optional<Watts> board_power;
+  PowerTerms power{};
   std::optional<DollarsPerHour> price;
   Efficiencies efficiencies;
   Floors floors;
   std::optional<Measured> measured;  // what was timed on such a device
   /// Built-in tables of kernels, for what `measured` does not answer; null: none.
   std::shared_ptr<const KernelTables> tables{};
+  /// The card on which its efficiencies and kernel tables were timed, if it was another with the
+  /// same chip (model/step/carried_time.hpp).
+  std::optional<SisterCard> sister{};
   std::map<std::string, std::string> sources;  // profile key -> where the number comes from
 
-  /// Rate at which `compute` runs: its own peak, or the fastest wider type's if the hardware lacks
-  /// the type (fp8 weights on A100 are multiplied as bf16).
-  FlopsPerSecond peak_for(DType compute) const;
+  /// peak_of() its peaks.
+  FlopsPerSecond peak_for(DType compute) const { return peak_of(dense_peak, compute); }
 
   bool operator==(const Gpu&) const = default;
 };

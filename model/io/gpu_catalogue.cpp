@@ -60,6 +60,12 @@ std::vector<std::string> nearest_profiles(const std::string& key, const std::vec
   return names;
 }
 
+/// Precondition: there is such a profile.
+std::string_view built_in_text(std::string_view name) {
+  const auto all = embedded_profiles();
+  return std::ranges::find(all, name, &EmbeddedFile::name)->text;
+}
+
 std::string quoted_list(const std::vector<std::string>& names) {
   return fmt::format("'{}'", fmt::join(names, "' or '"));
 }
@@ -82,7 +88,8 @@ GpuProfile parse_profile(const std::string& profile, const std::string& where) {
   Gpu gpu = parse_gpu(profile, where);
   const std::string tables =
       gpu.tables ? std::string(stated_hash(built_in_table_bytes(gpu.tables->name()))) : "";
-  return {.gpu = std::move(gpu), .hash = fnv1a_hex(profile + tables)};
+  const std::string sister = gpu.sister ? std::string(built_in_text(gpu.sister->name)) : "";
+  return {.gpu = std::move(gpu), .hash = fnv1a_hex(profile + tables + sister)};
 }
 
 std::vector<std::string> gpu_names() {
@@ -90,6 +97,10 @@ std::vector<std::string> gpu_names() {
   for (const EmbeddedFile& profile : embedded_profiles()) names.emplace_back(profile.name);
   std::sort(names.begin(), names.end());
   return names;
+}
+
+Gpu built_in_gpu(const std::string& name) {
+  return parse_gpu(std::string(built_in_text(name)), name + ".json (built in)");
 }
 
 namespace {

@@ -15,6 +15,7 @@
 #include "model/io/kernel_tables_file.hpp"
 #include "model/io/measured_reader.hpp"
 #include "model/io/profile_section.hpp"
+#include "model/step/carried_time.hpp"
 
 namespace roofcast {
 namespace {
@@ -26,6 +27,7 @@ constexpr int kSchemaVersion = 1;
 constexpr const char* kNetworkLink = "network_link";
 constexpr const char* kNicsPerNode = "nics_per_node";
 constexpr const char* kTables = "kernel_tables";
+constexpr const char* kCurvesOf = "curves_of";
 constexpr const char* kBusBandwidth = "bus_bandwidth_bytes_per_s";
 
 constexpr Range kMemory{1e8, 1e14, "bytes"};
@@ -36,6 +38,8 @@ constexpr Range kPower{1, 1e5, "watts"};
 constexpr Range kPrice{1e-3, 1e4, "dollars per hour"};
 constexpr Range kShare{1e-4, 1.0, "of the limit"};
 constexpr Range kCurveX{1, 1e15, "tokens or bytes"};
+constexpr Range kJoulesPerByte{1e-13, 1e-8, "joules per byte"};
+constexpr Range kJoulesPerFlop{1e-15, 1e-9, "joules per FLOP"};
 constexpr Range kCount{1, 1e6, "pieces"};
 constexpr Range kVersion{kSchemaVersion, kSchemaVersion, "(the version this program reads)"};
 
@@ -145,7 +149,6 @@ Efficiencies read_efficiencies(const ProfileSection& top) {
 
 Floors read_floors(const ProfileSection& top) {
   Floors result;
-  if (!top.has("floors_s")) return result;
   const ProfileSection section = subsection(top, "floors_s");
   check_keys(section, {"gemm", "moe", "attention", "memory_bound", "all_reduce"});
   for (const auto& [key, floor] : {std::pair{"gemm", &Floors::gemm}, std::pair{"moe", &Floors::moe},
@@ -166,6 +169,38 @@ std::shared_ptr<const KernelTables> read_tables(const ProfileSection& top) {
                           did_you_mean(name, kernel_table_names()));
   }
   return tables;
+}
+
+PowerTerms read_power(const ProfileSection& top) {
+  PowerTerms power;
+  if (!top.has("power")) return power;
+  const ProfileSection section = subsection(top, "power");
+  check_keys(section, {"idle_w", "active_w", "joules_per_byte", "joules_per_flop"});
+  if (section.has("idle_w")) power.idle = Watts{number(section, "idle_w", kPower)};
+  if (section.has("active_w")) power.active = Watts{number(section, "active_w", kPower)};
+  if (section.has("joules_per_byte")) {
+    power.joules_per_byte = number(section, "joules_per_byte", kJoulesPerByte);
+  }
+  if (section.has("joules_per_flop")) {
+    power.joules_per_flop = number(section, "joules_per_flop", kJoulesPerFlop);
+  }
+  return power;
+}
+
+/// Takes what was timed on another card with the same chip.
+void take_curves_of(const ProfileSection& top, Gpu& gpu) {
+  const std::string name = text(top, kCurvesOf);
+  const std::vector<std::string> known = gpu_names();
+  if (std::ranges::find(known, name) == known.end()) {
+    top.fail(kCurvesOf, fmt::format("there is no built-in profile {}", top.shown_value(name)) +
+                            did_you_mean(name, known));
+  }
+  const Gpu sister = built_in_gpu(name);
+  if (sister.sister) {
+    top.fail(kCurvesOf, fmt::format("{} has no curves of its own, but those of {}", name,
+                                    sister.sister->name));
+  }
+  carry_over(sister, gpu);
 }
 
 /// Whether `key`, with dots for nesting, exists in the profile.
@@ -189,6 +224,40 @@ std::map<std::string, std::string> read_sources(const ProfileSection& top) {
     result[key] = text(section, key);
   }
   return result;
+}
+
+/// Those of `keys` that the section lacks, with its path.
+void add_missing(const ProfileSection& section, const std::vector<std::string>& keys,
+                 std::vector<std::string>& missing) {
+  for (const std::string& key : keys) {
+    if (!section.has(key)) missing.push_back(section.path() + key);
+  }
+}
+
+/// Names all missing keys at once: a profile is written key by key. A single one is told by who
+/// reads it.
+void check_complete(const ProfileSection& top) {
+  std::vector<std::string> missing;
+  add_missing(
+      top,
+      {"schema_version", "name", "display_name", "aliases", "vendor", "architecture",
+       "memory_bytes", "memory_visible_bytes", "memory_bandwidth_bytes_per_s", "l2_cache_bytes",
+       "multiprocessors", "dense_peak_flops_per_s", "gpus_per_node", "sources"},
+      missing);
+  const auto add_within = [&](const char* key, const std::vector<std::string>& keys) {
+    if (top.has(key) && top.value().at(key).is_object()) {
+      add_missing(subsection(top, key), keys, missing);
+    }
+  };
+  add_within("dense_peak_flops_per_s", {"fp32"});
+  for (const char* link : {"peer_link", "host_link", kNetworkLink}) {
+    add_within(link, {"name", "bandwidth_bytes_per_s", "latency_s"});
+  }
+  if (missing.size() < 2) return;
+  throw Error(
+      fmt::format("hardware profile {}: {} keys are missing: {} ('roofcast gpus NAME "
+                  "--as-profile' prints a profile to start from)",
+                  top.source.name, missing.size(), fmt::join(missing, ", ")));
 }
 
 void read_facts(const ProfileSection& top, Gpu& gpu) {
@@ -244,11 +313,14 @@ Gpu parse_gpu(const std::string& profile, const std::string& where) {
                    "gpus_per_node",
                    "board_power_w",
                    "price_dollars_per_hour",
+                   "power",
+                   kCurvesOf,
                    "efficiency",
                    "floors_s",
                    "measured",
                    kTables,
                    "sources"});
+  check_complete(top);
   number(top, "schema_version", kVersion);
   Gpu gpu;
   read_facts(top, gpu);
@@ -263,9 +335,11 @@ Gpu parse_gpu(const std::string& profile, const std::string& where) {
     }
   }
   gpu.efficiencies = read_efficiencies(top);
-  gpu.floors = read_floors(top);
+  gpu.power = read_power(top);
   if (top.has("measured")) gpu.measured = read_measured(subsection(top, "measured"), gpu);
   gpu.tables = read_tables(top);
+  if (top.has(kCurvesOf)) take_curves_of(top, gpu);
+  if (top.has("floors_s")) gpu.floors = read_floors(top);
   gpu.sources = read_sources(top);
   return gpu;
 }

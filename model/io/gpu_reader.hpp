@@ -38,6 +38,10 @@ std::string write_gpu(const Gpu& gpu);
 /// Names of all built-in profiles, sorted.
 std::vector<std::string> gpu_names();
 
+/// The built-in profile of that file name, read anew: for readers of profiles that name another.
+/// Precondition: it is among gpu_names().
+Gpu built_in_gpu(const std::string& name);
+
 /// Normalises a spelling for matching: lower-case letters and digits only, without a leading vendor
 /// or product word ("NVIDIA GeForce RTX 4090" and "rtx-4090" are both "rtx4090").
 std::string gpu_name_key(const std::string& spelling);

@@ -40,6 +40,15 @@ Json link_json(const Link& link) {
   return json;
 }
 
+Json power_json(const PowerTerms& power) {
+  Json json = Json::object();
+  if (power.idle) json["idle_w"] = number(*power.idle);
+  if (power.active) json["active_w"] = number(*power.active);
+  if (power.joules_per_byte) json["joules_per_byte"] = number(*power.joules_per_byte);
+  if (power.joules_per_flop) json["joules_per_flop"] = number(*power.joules_per_flop);
+  return json;
+}
+
 Json curve_json(const Curve& curve) {
   Json points = Json::array();
   for (const Curve::Point& point : curve.points) {
@@ -195,6 +204,7 @@ void add_facts(Json& json, const Gpu& gpu) {
   }
   json["gpus_per_node"] = gpu.gpus_per_node;
   if (gpu.board_power) json["board_power_w"] = number(*gpu.board_power);
+  if (Json power = power_json(gpu.power); !power.empty()) json["power"] = std::move(power);
   if (gpu.price) json["price_dollars_per_hour"] = number(*gpu.price);
 }
 
@@ -247,11 +257,13 @@ void print(const Json& value, const std::string& indent, std::string& out) {
 std::string write_gpu(const Gpu& gpu) {
   Json json;
   add_facts(json, gpu);
+  if (gpu.sister) json["curves_of"] = gpu.sister->name;
   json["floors_s"] = floors_json(gpu.floors);
   Json efficiency = efficiency_json(gpu.efficiencies);
   if (!efficiency.empty()) json["efficiency"] = std::move(efficiency);
   if (gpu.measured) json["measured"] = measured_json(*gpu.measured);
-  if (gpu.tables) json["kernel_tables"] = gpu.tables->name();
+  const bool of_sister = gpu.sister && gpu.tables && gpu.tables->name() == gpu.sister->name;
+  if (gpu.tables && !of_sister) json["kernel_tables"] = gpu.tables->name();
   Json sources = Json::object();
   for (const auto& [key, source] : gpu.sources) {
     if (is_written(json, key)) sources[key] = source;

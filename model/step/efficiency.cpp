@@ -5,6 +5,8 @@
 #include <cmath>
 #include <utility>
 
+#include "model/step/carried_time.hpp"
+
 namespace roofcast {
 
 namespace {
@@ -236,7 +238,9 @@ double EfficiencyCurve::at(double x) const {
   return std::min(share, x / max_so_far_[index]);
 }
 
-EfficiencyEstimate efficiency_of(const Work& work, const Gpu& gpu) {
+namespace {
+
+EfficiencyEstimate best_efficiency(const Work& work, const Gpu& gpu) {
   const Efficiencies& profile = gpu.efficiencies;
   const FormatClass format = class_of(work, gpu);
   switch (work.family) {
@@ -257,6 +261,16 @@ EfficiencyEstimate efficiency_of(const Work& work, const Gpu& gpu) {
       return collective_efficiency(work, gpu);
   }
   return choose(nullptr, flat(1.0, ""), kMemoryBound);
+}
+
+}  // namespace
+
+EfficiencyEstimate efficiency_of(const Work& work, const Gpu& gpu) {
+  EfficiencyEstimate best = best_efficiency(work, gpu);
+  if (gpu.sister && best.provenance == Provenance::fitted) {
+    best.relative_uncertainty = std::hypot(best.relative_uncertainty, kCarriedDeviation);
+  }
+  return best;
 }
 
 Seconds floor_of(const Work& work, const Gpu& gpu) {

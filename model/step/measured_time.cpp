@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <cassert>
+#include <cmath>
 #include <utility>
 #include <vector>
 
 #include "base/chord_log2.hpp"
 #include "model/curves/curve_source.hpp"
 #include "model/curves/kernel_tables.hpp"
+#include "model/step/carried_time.hpp"
 #include "model/step/step_work.hpp"
 
 namespace roofcast {
@@ -53,13 +55,38 @@ std::vector<double> nodes_around(const std::vector<double>& timed, double min, i
 
 MeasuredTimes::MeasuredTimes(CurveBlend blend, int multiprocessors, const AttentionSpan& span)
     : blend_(std::move(blend)), multiprocessors_(multiprocessors), span_(span) {
+  tabulate();
+}
+
+MeasuredTimes::MeasuredTimes(CurveBlend blend, const Gpu& card, const AttentionSpan& span)
+    : blend_(std::move(blend)), multiprocessors_(card.multiprocessors), span_(span) {
+  if (card.sister) {
+    multiprocessors_ = card.sister->multiprocessors;
+    carry_.emplace();
+    carry_->from = *card.sister;
+    carry_->to.dense_peak = card.dense_peak;
+    carry_->to.memory_bandwidth = card.memory_bandwidth;
+    carry_->to.boost_clock_hz = card.boost_clock_hz;
+    carry_->to.peer = card.peer;
+  }
+  tabulate();
+}
+
+void MeasuredTimes::tabulate() {
   assert(!blend_.parts.empty());
   for (const CurveBlend::Part& part : blend_.parts) fixed_ += part.curve.terms.floor * part.weight;
+  timed_floor_ = fixed_;
+  if (carry_) fixed_ = fixed_ * carried_fixed(carry_->from, carry_->to);
   table_.emplace(x_nodes(), y_nodes());
   fixed_ = std::min(fixed_, table_->min(node_time()));
   const MeasuredCurve& first = blend_.parts.front().curve;
   empty_tile_ = first.empty_tile;
   tail_token_ = first.tail_token;
+  if (carry_) {
+    const double bandwidth = carry_->from.memory_bandwidth / carry_->to.memory_bandwidth;
+    tail_token_ = tail_token_ * std::max(1.0, bandwidth);
+    empty_tile_ = empty_tile_ * carried_fixed(carry_->from, carry_->to);
+  }
   graph_saving_ = first.graph_saving;
   writes_cache_ = first.writes_cache;
 }
@@ -98,12 +125,28 @@ std::vector<double> MeasuredTimes::y_nodes() const {
   return nodes;
 }
 
+double MeasuredTimes::carried(double x, double y) const {
+  return carried_ratio(work_of(blend_.shape, x, y), carry_->from, carry_->to);
+}
+
+CurveAnswer MeasuredTimes::blend_answer(double x, double y) const {
+  CurveAnswer result = answer(blend_, x, y, multiprocessors_);
+  if (!carry_) return result;
+  const double slower = carried_fixed(carry_->from, carry_->to);
+  const Seconds fixed = std::min(timed_floor_, result.time);
+  result.time = fixed * slower + (result.time - fixed) * carried(x, y);
+  result.provenance = Provenance::extended;
+  result.relative_uncertainty =
+      std::min(1.0, std::hypot(result.relative_uncertainty, kCarriedDeviation));
+  return result;
+}
+
 CurveAnswer MeasuredTimes::curve_answer(double x, double y) const {
   if (blend_.shape.family == OperatorFamily::prefill_attention &&
       span_.kind == AttentionSpan::Kind::sliding && blend_.shape.window == 0) {
     return sliding_answer(x, y);
   }
-  return answer(blend_, x, y, multiprocessors_);
+  return blend_answer(x, y);
 }
 
 /// Full attention was timed. A chunk truncated by the window is answered by a chunk with as many
@@ -112,14 +155,14 @@ CurveAnswer MeasuredTimes::curve_answer(double x, double y) const {
 /// is paid once.
 CurveAnswer MeasuredTimes::sliding_answer(double x, double y) const {
   const auto window = static_cast<double>(span_.tokens);
-  if (x + y <= window) return answer(blend_, x, y, multiprocessors_);
+  if (x + y <= window) return blend_answer(x, y);
   const double mean = windowed_pairs(x, y, window) / x;
   CurveAnswer result;
   if (2 * mean >= x + 1) {
-    result = answer(blend_, x, mean - (x + 1) / 2, multiprocessors_);
+    result = blend_answer(x, mean - (x + 1) / 2);
   } else {
     const double prompt = 2 * mean - 1;
-    result = answer(blend_, prompt, 0, multiprocessors_);
+    result = blend_answer(prompt, 0);
     const Seconds fixed = std::min(fixed_, result.time);
     result.time = fixed + (result.time - fixed) * (x / prompt);
   }
@@ -130,10 +173,11 @@ CurveAnswer MeasuredTimes::sliding_answer(double x, double y) const {
 double MeasuredTimes::batch_ratio(double prompts, double x, double y) const {
   double before = 1;
   double ratio = 1;
+  const double slower = carry_ ? carried(x, y) : 1.0;
   for (const MeasuredCurve& batch : blend_.batches) {
     const double count = batch.shape.prompts;
     const Seconds one_by_one = fixed_ + (at(x, y) - fixed_) * count;
-    const double here = answer(batch, x, y, multiprocessors_).time / one_by_one;
+    const double here = answer(batch, x, y, multiprocessors_).time * slower / one_by_one;
     if (prompts <= count) {
       const double share =
           (chord_log2(prompts) - chord_log2(before)) / (chord_log2(count) - chord_log2(before));
@@ -174,21 +218,30 @@ CurveAnswer MeasuredTimes::explain(double x, double y) const {
 
 namespace {
 
+/// The kernel tables' curves that answer for a shape; no parts if there are none.
+CurveBlend tables_blend(const Gpu& gpu, const OperatorShape& shape, std::string_view engine) {
+  if (!gpu.tables || !carries_over(gpu, shape.family)) return {};
+  return find_blend(*gpu.tables, shape, engine);
+}
+
 /// The curves that answer for a shape; no parts if there are none.
 CurveBlend blend_for(const Gpu& gpu, const OperatorShape& shape, std::string_view engine) {
   CurveBlend blend;
   if (gpu.measured) blend = find_blend(*gpu.measured, shape, engine);
-  if (blend.parts.empty() && gpu.tables) blend = find_blend(*gpu.tables, shape, engine);
-  return blend;
+  return blend.parts.empty() ? tables_blend(gpu, shape, engine) : blend;
 }
 
 }  // namespace
 
 std::optional<MeasuredTimes> measured_times(const Gpu& gpu, const OperatorShape& shape,
                                             const AttentionSpan& span, std::string_view engine) {
-  CurveBlend blend = blend_for(gpu, shape, engine);
+  if (gpu.measured) {
+    CurveBlend own = find_blend(*gpu.measured, shape, engine);
+    if (!own.parts.empty()) return MeasuredTimes(std::move(own), gpu.multiprocessors, span);
+  }
+  CurveBlend blend = tables_blend(gpu, shape, engine);
   if (blend.parts.empty()) return std::nullopt;
-  return MeasuredTimes(std::move(blend), gpu.multiprocessors, span);
+  return MeasuredTimes(std::move(blend), gpu, span);
 }
 
 bool quantises_input(const Gpu& gpu, const OperatorShape& product, std::string_view engine) {

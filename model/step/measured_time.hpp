@@ -23,6 +23,10 @@ class MeasuredTimes {
   /// Precondition: the blend has parts; a prefill's span is full or sliding.
   MeasuredTimes(CurveBlend blend, int multiprocessors, const AttentionSpan& span = {});
 
+  /// The same of a card whose curves were timed on its sister. `card` must outlive the constructor
+  /// alone.
+  MeasuredTimes(CurveBlend blend, const Gpu& card, const AttentionSpan& span);
+
   /// Time of one call. x and y as in shape_work(); y is capped by a sliding span.
   Seconds at(double x, double y) const;
 
@@ -61,6 +65,10 @@ class MeasuredTimes {
 
  private:
   CurveAnswer curve_answer(double x, double y) const;
+  /// The blend's answer, carried over if it is a sister's.
+  CurveAnswer blend_answer(double x, double y) const;
+  double carried(double x, double y) const;
+  void tabulate();
   CurveAnswer sliding_answer(double x, double y) const;
   std::vector<double> x_nodes() const;
   std::vector<double> y_nodes() const;
@@ -69,9 +77,17 @@ class MeasuredTimes {
     return [this](double x, double y) { return curve_answer(x, y).time; };
   }
 
+  /// The two cards that a carried time is between.
+  struct Carry {
+    SisterCard from{};
+    Gpu to{};  // its rates alone
+  };
+
   CurveBlend blend_;
-  int multiprocessors_ = 1;
+  int multiprocessors_ = 1;  // of the card that was timed
+  std::optional<Carry> carry_{};
   AttentionSpan span_{};
+  Seconds timed_floor_{};  // of the curves, before it is carried over
   Seconds fixed_{};
   Seconds empty_tile_{};
   Seconds tail_token_{};

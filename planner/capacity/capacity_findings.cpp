@@ -160,6 +160,19 @@ void add_curve(CapacityFindings& answer, Execution& execution) {
   }
 }
 
+// ---- cost
+
+void add_cost(CapacityFindings& answer, Execution& execution) {
+  answer.cost = cost_of(answer.study.run.pools, {});
+  if (!answer.capacity.load) return;
+  SimulationRun run = at_load(answer.study, *answer.capacity.load);
+  run_all(execution, 1, [&](std::int64_t) {
+    simulate_sampled(run, step_times_of(run), {});
+    return 0;
+  });
+  answer.cost = cost_of(run.pools, run.result);
+}
+
 // ---- one replica fewer
 
 /// The run without the last replica of a pool, and without that replica's failures.
@@ -231,6 +244,7 @@ CapacityFindings capacity_findings(LoadStudy study, const CapacityRequest& reque
   add_curve(answer, execution);
   if (answer.capacity.bounded && !is_monotone(answer)) answer.capacity.monotone = false;
   add_interval(answer, execution);
+  add_cost(answer, execution);
   if (request.lose_one) add_losses(answer, execution);
   throw_if_stopped(answer.study.run);
   answer.study.run.stopped = {};  // refers to the execution, which may end first

@@ -10,6 +10,7 @@
 #include "planner/capacity/confidence.hpp"
 #include "planner/capacity/limits.hpp"
 #include "planner/capacity/load_study.hpp"
+#include "planner/cost.hpp"
 
 namespace roofcast {
 
@@ -47,6 +48,7 @@ struct CapacityFindings {
   std::optional<double> unrelaxed{};         // baseline for `relaxed`
   std::vector<RelaxedCapacity> relaxed{};    // in the order of gains; with `explain`
   std::vector<LostReplica> lost{};           // with `lose_one`
+  ServingCost cost{};                        // at the capacity; without one, before any load
   std::vector<std::string> notes{};
 };
 

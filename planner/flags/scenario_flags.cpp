@@ -1,5 +1,7 @@
 #include "planner/flags/scenario_flags.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -44,7 +46,33 @@ void refuse_idle_flags(const DeploymentOptions& given, const ClusterScenario& cl
   }
 }
 
+PriceKind parse_price_kind(const std::string& text, const std::string& flag) {
+  std::vector<std::string_view> names;
+  for (const auto& [kind, name] : kPriceKinds) {
+    if (text == name) return kind;
+    names.push_back(name);
+  }
+  throw UsageError(
+      fmt::format("{}: '{}' given, expected one of {}", flag, text, fmt::join(names, ", ")));
+}
+
 }  // namespace
+
+const Flags<PricingOptions>& pricing_flags() {
+  using P = PricingOptions;
+  static const Flags<P> flags = {
+      {.name = "pricing",
+       .placeholder = "KIND",
+       .help = "price of an hour: on-demand (default), reserved, spot or owned, from --prices",
+       .read = into(&P::kind, parse_price_kind),
+       .place = "pricing.kind"},
+      {.name = "prices",
+       .placeholder = "FILE",
+       .help = "price table (roofcast gpus --as-prices prints one; default: the profiles' prices)",
+       .read = into(&P::table, parse_text),
+       .place = "pricing.table"}};
+  return flags;
+}
 
 Scenario with_options(Scenario scenario, const ScenarioOptions& options) {
   const DeploymentOptions& given = options.deployment;
@@ -57,6 +85,8 @@ Scenario with_options(Scenario scenario, const ScenarioOptions& options) {
   take_overrides(scenario.overrides, given.overrides);
   apply(options.cluster, scenario);
   apply(options.workload, scenario);
+  if (options.pricing.kind) scenario.pricing.kind = *options.pricing.kind;
+  if (options.pricing.table) scenario.pricing.table = *options.pricing.table;
   return scenario;
 }
 
@@ -71,6 +101,7 @@ const Flags<ScenarioOptions>& scenario_flags() {
     append(all, trace_flags(), &S::workload);
     append(all, objective_flags(), &S::workload);
     append(all, cluster_flags(), &S::cluster);
+    append(all, pricing_flags(), &S::pricing);
     append(all, engine_choice_flags(), &S::deployment);
     append(all, knob_flags(KnobGroup::memory_and_batch), overrides);
     append(all, load_shape_flags(), shape);

@@ -13,11 +13,20 @@
 
 namespace roofcast {
 
+struct PricingOptions {
+  std::optional<std::string> table{};
+  std::optional<PriceKind> kind{};
+};
+
+/// --prices and --pricing.
+const Flags<PricingOptions>& pricing_flags();
+
 /// Values of the flags; unset ones follow the scenario.
 struct ScenarioOptions {
   DeploymentOptions deployment{};
   ClusterOptions cluster{};
   WorkloadOptions workload{};
+  PricingOptions pricing{};
 };
 
 /// `scenario` overridden by `options`. Throws UsageError naming the flag that contradicts another,

@@ -92,6 +92,10 @@ Json figures_json(const FinalistFigures& figures) {
   for (const PoolUtilisation& use : figures.utilisation) {
     utilisation.push_back({use.pool, use.mfu, use.mbu});
   }
+  Json cost = Json::array();
+  for (const CostFigure& figure : kCostFigures) {
+    cost.push_back(or_null(figures.cost.*figure.value));
+  }
   return {{"holds", figures.confidence.holds},
           {"probability", figures.confidence.probability},
           {"causes", std::move(causes)},
@@ -101,6 +105,7 @@ Json figures_json(const FinalistFigures& figures) {
           {"capacity_rate_per_s", figures.capacity_rate_per_s},
           {"capacity_decided", figures.capacity_decided},
           {"utilisation", std::move(utilisation)},
+          {"cost", std::move(cost)},
           {"simulations", figures.simulations}};
 }
 
@@ -119,6 +124,9 @@ FinalistFigures read_finalist(const Json& json) {
   }
   for (const Json& use : json.at("utilisation")) {
     figures.utilisation.push_back({.pool = use.at(0), .mfu = use.at(1), .mbu = use.at(2)});
+  }
+  for (std::size_t i = 0; i < kCostFigures.size(); ++i) {
+    figures.cost.*kCostFigures[i].value = number_or_none(json.at("cost").at(i));
   }
   return figures;
 }

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "planner/capacity/confidence.hpp"
+#include "planner/cost.hpp"
 #include "planner/scenario_run.hpp"
 #include "simulator/results/verdict.hpp"
 
@@ -56,6 +57,7 @@ struct FinalistFigures {
   double capacity_rate_per_s = 0;
   bool capacity_decided = true;  // false: the requests are too few to be sure of the capacity
   std::vector<PoolUtilisation> utilisation{};  // of every pool, at the load asked about
+  ServingCost cost{};                          // at the load asked about
   std::int64_t simulations = 0;
 };
 

@@ -7,6 +7,7 @@
 #include "base/error.hpp"
 #include "model/architecture/requantise.hpp"
 #include "model/engines/engine.hpp"
+#include "planner/prices.hpp"
 #include "simulator/io/scenario_workload.hpp"
 #include "simulator/simulate.hpp"
 
@@ -26,6 +27,7 @@ void load_gpus(PlanCatalogue& catalogue, SearchSpace& space) {
   std::vector<std::string> names;
   for (const std::string& spelling : space.gpus) {
     GpuProfile profile = load_gpu(spelling);
+    take_price(profile.gpu, spelling, catalogue.base.pricing);
     const std::string name = is_profile_path(spelling) ? spelling : profile.gpu.name;
     if (catalogue.gpus.emplace(name, std::move(profile)).second) names.push_back(name);
   }

@@ -40,7 +40,10 @@ void add(ContentHash& hash, const Workload& workload) {
 /// Files, whose names do not change when their contents do.
 void add_files(ContentHash& hash, const PlanCatalogue& catalogue) {
   hash.add_all(catalogue.gpus.size(), catalogue.engines.size(), catalogue.models.size());
-  for (const auto& [name, profile] : catalogue.gpus) hash.add_all(name, profile.hash);
+  for (const auto& [name, profile] : catalogue.gpus) {
+    hash.add_all(name, profile.hash);
+    hash.add(profile.gpu.price ? profile.gpu.price->value : 0.0);
+  }
   for (const auto& [name, engine] : catalogue.engines) {
     hash.add_all(name, engine.preset, engine.profile.has_value());
     if (engine.profile) hash.add(write_engine_profile(*engine.profile));

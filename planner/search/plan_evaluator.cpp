@@ -77,6 +77,7 @@ FinalistFigures confidence_figures_of(SimulationRun& run, const PlanCatalogue& c
   FinalistFigures figures{.confidence =
                               least ? confidence_for(holds, *least) : confidence_of(holds)};
   figures.utilisation = utilisation_of(run.pools);
+  figures.cost = cost_of(run.pools, run.result);
   figures.simulations = figures.confidence.simulations + 2;
   return figures;
 }

@@ -8,6 +8,7 @@
 #include "base/error.hpp"
 #include "base/io/shown.hpp"
 #include "base/suggest.hpp"
+#include "planner/cost.hpp"
 #include "planner/what_if/run_what_if.hpp"
 #include "planner/what_if/vary_scenario.hpp"
 #include "simulator/io/scenario_reader.hpp"
@@ -20,9 +21,8 @@ namespace {
 std::vector<std::string> number_names() {
   std::vector<std::string> names;
   for (const ScalarFigure& figure : scalar_figures()) names.emplace_back(figure.name);
-  for (const char* name : {"kv_blocks", "cost_usd_per_h", "cost_usd_per_million_output_tokens"}) {
-    names.emplace_back(name);
-  }
+  names.emplace_back("kv_blocks");
+  for (const CostFigure& figure : kCostFigures) names.emplace_back(figure.name);
   return names;
 }
 

@@ -7,6 +7,7 @@
 
 #include "base/numbers.hpp"
 #include "base/wording.hpp"
+#include "reports/pages/cost_cells.hpp"
 #include "reports/pages/limits_section.hpp"
 
 namespace roofcast {
@@ -69,21 +70,15 @@ std::string sessions_of(const CapacityAnswer& answer) {
                      *turns);
 }
 
-/// "It costs $4.50 per hour, at the capacity $0.21 per million output tokens; 700 W at the boards'
-/// limit."
+/// "At the capacity it costs $4.50 per hour, $0.21 per million output tokens and draws ..."
 std::string cost_line(const CapacityAnswer& answer) {
-  if (!answer.cost_per_hour) return {};
-  std::string line = fmt::format("It costs ${} per hour", fixed(answer.cost_per_hour->value, 2));
-  if (answer.dollars_per_million_output_tokens) {
-    line += fmt::format(", at the capacity ${} per million output tokens",
-                        fixed(*answer.dollars_per_million_output_tokens, 2));
-  }
-  if (answer.dollars_per_million_tokens) {
-    line += fmt::format(" (${} per million tokens in and out)",
-                        fixed(*answer.dollars_per_million_tokens, 2));
-  }
-  if (answer.power_w) line += fmt::format("; {} W at the boards' limit", fixed(*answer.power_w, 0));
-  return line + ".";
+  const std::string price = price_words(answer.cost);
+  const std::string power = power_words(answer.cost);
+  if (price.empty() && power.empty()) return {};
+  std::string line = answer.capacity ? "At the capacity: " : "It costs: ";
+  line += price;
+  if (!price.empty() && !power.empty()) line += "; ";
+  return line + power + ".";
 }
 
 std::string capacity_line(const CapacityAnswer& answer) {

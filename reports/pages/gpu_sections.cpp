@@ -34,6 +34,8 @@ Table fact_table(const GpuFacts& gpu) {
   if (!cpu) row("GPUs per node", with_separators(gpu.gpus_per_node));
   if (gpu.nics_per_node) row("NICs per node", with_separators(*gpu.nics_per_node));
   if (gpu.board_power) row("board power", fixed(gpu.board_power->value, 0) + " W");
+  if (gpu.idle_power) row("idle power", fixed(gpu.idle_power->value, 0) + " W, model loaded");
+  if (gpu.curves_of) row("kernels timed on", *gpu.curves_of + ", the same chip");
   if (gpu.price) row("typical price", "$" + fixed(gpu.price->value, 2) + " per hour");
   return table;
 }

@@ -8,6 +8,7 @@
 
 #include "base/numbers.hpp"
 #include "base/wording.hpp"
+#include "reports/pages/cost_cells.hpp"
 #include "reports/pages/limits_section.hpp"
 #include "roofcast/plan.hpp"
 #include "roofcast/plan_words.hpp"
@@ -36,29 +37,27 @@ std::string promises_of(const PlanInputs& inputs) {
 }
 
 Table ranked_table(const PlanAnswer& answer) {
-  Table table{.title = "",
-              .columns = {{"Deployment", false},
-                          {"GPUs"},
-                          {"$/h"},
-                          {"TTFT p95 (ms)"},
-                          {"TPOT p95 (ms)"},
-                          {"MFU"},
-                          {"MBU"},
-                          {"Margin"},
-                          {"P(SLO met)"},
-                          {"Breaks at"},
-                          {"Pareto", false}},
-              .rows = {}};
+  Table table{.title = "", .columns = {{"Deployment", false}, {"GPUs"}}, .rows = {}};
+  add_cost_columns(table);
+  for (const char* title :
+       {"TTFT p95 (ms)", "TPOT p95 (ms)", "MFU", "MBU", "Margin", "P(SLO met)", "Breaks at"}) {
+    table.columns.push_back({title});
+  }
+  table.columns.push_back({"Pareto", false});
   for (const RankedPlan& one : answer.ranked) {
     const auto& capacity = one.capacity_factor;
-    table.rows.push_back(
-        {one.title, with_separators(one.gpus),
-         one.cost_per_hour ? fixed(*one.cost_per_hour, 2) : "-",
-         fixed(1e3 * one.result.ttft_p95_s, 0), fixed(1e3 * one.result.tpot_p95_s, 1),
-         mfu_text(one.utilisation), mbu_text(one.utilisation),
-         as_margin(one.result.verdict.worst_margin), as_probability(one.probability),
-         capacity ? fmt::format("{:.2f}x{}", *capacity, breaks_on_few(one) ? " (few)" : "") : "-",
-         one.pareto ? "yes" : ""});
+    std::vector<std::string> cells{one.title, with_separators(one.gpus)};
+    add_cost_cells(cells, one.cost);
+    for (std::string cell :
+         {fixed(1e3 * one.result.ttft_p95_s, 0), fixed(1e3 * one.result.tpot_p95_s, 1),
+          mfu_text(one.utilisation), mbu_text(one.utilisation),
+          as_margin(one.result.verdict.worst_margin), as_probability(one.probability),
+          capacity ? fmt::format("{:.2f}x{}", *capacity, breaks_on_few(one) ? " (few)" : "")
+                   : std::string("-"),
+          std::string(one.pareto ? "yes" : "")}) {
+      cells.push_back(std::move(cell));
+    }
+    table.rows.push_back(std::move(cells));
   }
   return table;
 }

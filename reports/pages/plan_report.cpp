@@ -11,6 +11,7 @@
 #include "base/numbers.hpp"
 #include "base/text.hpp"
 #include "base/wording.hpp"
+#include "reports/pages/cost_cells.hpp"
 #include "reports/pages/figure_units.hpp"
 #include "reports/pages/limits_section.hpp"
 #include "reports/pages/stored_report.hpp"
@@ -28,10 +29,11 @@ struct Price {
   bool dollars = false;
 
   explicit Price(const std::vector<RankedPlan>& ranked)
-      : dollars(std::all_of(ranked.begin(), ranked.end(),
-                            [](const RankedPlan& one) { return one.cost_per_hour.has_value(); })) {}
+      : dollars(std::all_of(ranked.begin(), ranked.end(), [](const RankedPlan& one) {
+          return one.cost.dollars_per_hour.has_value();
+        })) {}
   double of(const RankedPlan& one) const {
-    return dollars ? *one.cost_per_hour : static_cast<double>(one.gpus);
+    return dollars ? *one.cost.dollars_per_hour : static_cast<double>(one.gpus);
   }
   const char* title() const { return dollars ? "price ($ per hour)" : "GPUs"; }
 };
@@ -65,31 +67,25 @@ std::vector<FigureSeries> series_of(const std::vector<RankedPlan>& ranked, const
 }
 
 Table finalist_table(const std::vector<RankedPlan>& ranked) {
-  Table table{.title = "Finalists",
-              .columns = {{"Deployment", false},
-                          {"GPUs"},
-                          {"$/h"},
-                          {"$ per million output tokens"},
-                          {"TTFT p95 (ms)"},
-                          {"TPOT p95 (ms)"},
-                          {"MFU"},
-                          {"MBU"},
-                          {"P(SLO met)"},
-                          {"Breaks at (requests/s)"},
-                          {"Pareto", false}},
-              .rows = {}};
-  const auto shown = [](const std::optional<double>& value) {
-    return value ? fixed(*value, 2) : std::string("-");
-  };
+  Table table{.title = "Finalists", .columns = {{"Deployment", false}, {"GPUs"}}, .rows = {}};
+  add_cost_columns(table);
+  for (const char* title :
+       {"TTFT p95 (ms)", "TPOT p95 (ms)", "MFU", "MBU", "P(SLO met)", "Breaks at (requests/s)"}) {
+    table.columns.push_back({title});
+  }
+  table.columns.push_back({"Pareto", false});
   for (const RankedPlan& one : ranked) {
-    table.rows.push_back({one.title, fixed(static_cast<double>(one.gpus), 0),
-                          shown(one.cost_per_hour), shown(one.dollars_per_million_output_tokens),
-                          fixed(kMilliseconds.of(one.result.ttft_p95_s), 0),
-                          fixed(kMilliseconds.of(one.result.tpot_p95_s), 1),
-                          mfu_text(one.utilisation), mbu_text(one.utilisation),
-                          as_probability(one.probability),
-                          fixed(one.capacity_rate_per_s, 2) + (breaks_on_few(one) ? " (few)" : ""),
-                          one.pareto ? "yes" : ""});
+    std::vector<std::string> cells{one.title, fixed(static_cast<double>(one.gpus), 0)};
+    add_cost_cells(cells, one.cost);
+    for (std::string cell :
+         {fixed(kMilliseconds.of(one.result.ttft_p95_s), 0),
+          fixed(kMilliseconds.of(one.result.tpot_p95_s), 1), mfu_text(one.utilisation),
+          mbu_text(one.utilisation), as_probability(one.probability),
+          fixed(one.capacity_rate_per_s, 2) + (breaks_on_few(one) ? " (few)" : ""),
+          std::string(one.pareto ? "yes" : "")}) {
+      cells.push_back(std::move(cell));
+    }
+    table.rows.push_back(std::move(cells));
   }
   return table;
 }

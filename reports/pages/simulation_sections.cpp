@@ -8,6 +8,7 @@
 
 #include "base/numbers.hpp"
 #include "base/wording.hpp"
+#include "reports/pages/cost_cells.hpp"
 #include "simulator/results/duration_histogram.hpp"
 #include "simulator/results/figures.hpp"
 
@@ -145,18 +146,6 @@ std::string empty_slots(const EngineUse& use) {
   return text;
 }
 
-/// "$4.50 per hour, $0.21 per million output tokens, $0.04 per million tokens"
-std::string cost_of(const SimulationAnswer& answer) {
-  std::string text = fmt::format("${} per hour", fixed(answer.cost_per_hour->value, 2));
-  if (const auto& each = answer.dollars_per_million_output_tokens) {
-    text += fmt::format(", ${} per million output tokens", fixed(*each, 2));
-  }
-  if (const auto& each = answer.dollars_per_million_tokens) {
-    text += fmt::format(", ${} per million tokens in and out", fixed(*each, 2));
-  }
-  return text;
-}
-
 Table load_table(const SimulationAnswer& answer) {
   const LoadResult& result = answer.load;
   const EngineUse& use = answer.engine;
@@ -173,8 +162,8 @@ Table load_table(const SimulationAnswer& answer) {
   }
   row("tokens", fmt::format("{} /s in, {} /s out", fixed(result.input_tokens_per_s, 0),
                             fixed(result.output_tokens_per_s, 0)));
-  if (answer.cost_per_hour) row("cost", cost_of(answer));
-  if (answer.power_w) row("power", fixed(*answer.power_w, 0) + " W at the boards' limit");
+  if (const std::string cost = price_words(answer.cost); !cost.empty()) row("cost", cost);
+  if (const std::string power = power_words(answer.cost); !power.empty()) row("power", power);
   row("steps", with_separators(use.steps));
   row("running", fmt::format("{} mean, {} peak", fixed(use.mean_running, 1),
                              with_separators(use.peak_running)));

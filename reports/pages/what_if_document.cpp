@@ -8,6 +8,7 @@
 
 #include "base/numbers.hpp"
 #include "base/wording.hpp"
+#include "reports/pages/cost_cells.hpp"
 #include "reports/pages/limits_section.hpp"
 #include "roofcast/what_if.hpp"
 
@@ -41,20 +42,14 @@ bool has_slo(const Slo& slo) { return !slo.targets.empty() || !slo.classes.empty
 
 // ---- text
 
-/// The cost, which appears in only one column of all tables.
-struct CostColumn {
-  MetricName metric{};
-  std::optional<double> VariantAnswer::*value = nullptr;
-};
-
-std::vector<CostColumn> unasked_costs(const std::vector<MetricAnswer>& metrics) {
-  std::vector<CostColumn> costs = {
-      {{"cost_usd_per_h"}, &VariantAnswer::cost_per_hour},
-      {{"cost_usd_per_million_output_tokens"}, &VariantAnswer::dollars_per_million_output_tokens}};
-  std::erase_if(costs, [&](const CostColumn& cost) {
-    return std::any_of(metrics.begin(), metrics.end(),
-                       [&](const MetricName& asked) { return asked == cost.metric; });
-  });
+/// The costs that have columns of their own where they were not asked for.
+std::vector<const CostFigure*> unasked_costs(const std::vector<MetricAnswer>& metrics) {
+  std::vector<const CostFigure*> costs;
+  for (const CostFigure& cost : kCostFigures) {
+    const bool asked = std::ranges::any_of(
+        metrics, [&](const MetricName& metric) { return metric.name == cost.name; });
+    if (!asked && cost.in_tables) costs.push_back(&cost);
+  }
   return costs;
 }
 
@@ -64,10 +59,10 @@ Table variant_table(const WhatIfAnswer& answer) {
   for (const MetricAnswer& metric : metrics) table.columns.push_back({title_of(metric)});
   const bool judged = has_slo(answer.baseline.slo);
   table.columns.push_back({judged ? "SLO" : "Load", false});
-  const std::vector<CostColumn> costs = unasked_costs(metrics);
+  const std::vector<const CostFigure*> costs = unasked_costs(metrics);
   table.columns.push_back({"MFU"});
   table.columns.push_back({"MBU"});
-  for (const CostColumn& cost : costs) table.columns.push_back({title_of(cost.metric)});
+  for (const CostFigure* cost : costs) table.columns.push_back({cost->title});
   for (const VariantAnswer& row : answer.variants) {
     std::vector<std::string> cells = {name_of(row)};
     for (const MetricAnswer& metric : row.metrics) {
@@ -78,10 +73,7 @@ Table variant_table(const WhatIfAnswer& answer) {
     cells.push_back(row.reason.empty() ? verdict_of(row, judged) : "no answer");
     cells.push_back(mfu_text(row.utilisation));
     cells.push_back(mbu_text(row.utilisation));
-    for (const CostColumn& cost : costs) {
-      const std::optional<double>& value = row.*cost.value;
-      cells.push_back(value ? fixed(*value, 2) : "-");
-    }
+    for (const CostFigure* cost : costs) cells.push_back(cost_text(row.cost, *cost));
     table.rows.push_back(std::move(cells));
   }
   return table;
@@ -259,7 +251,7 @@ std::vector<std::string> notes_of(const WhatIfAnswer& answer) {
     }
   }
   for (const VariantAnswer& row : answer.variants) {
-    if (row.reason.empty() && !row.cost_per_hour) {
+    if (row.reason.empty() && !row.cost.dollars_per_hour) {
       notes.push_back("no cost, because a GPU's profile has no price");
       break;
     }

@@ -180,12 +180,10 @@ std::vector<MetricRow> simulation_metrics(const SimulationRun& run) {
 }
 
 std::vector<MetricRow> cost_metrics(const SimulationRun& run) {
-  const auto cost = cost_of(run.pools, run.result);
-  if (!cost) return {};
-  std::vector<MetricRow> rows = {{"cost_usd_per_h", "value", cost->per_hour.value}};
-  if (cost->dollars_per_million_output_tokens) {
-    rows.push_back(
-        {"cost_usd_per_million_output_tokens", "value", *cost->dollars_per_million_output_tokens});
+  const ServingCost cost = cost_of(run.pools, run.result);
+  std::vector<MetricRow> rows;
+  for (const CostFigure& figure : kCostFigures) {
+    if (const auto& value = cost.*figure.value) rows.push_back({figure.name, "value", *value});
   }
   return rows;
 }

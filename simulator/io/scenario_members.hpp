@@ -453,6 +453,11 @@ void members(auto& visit, Slo& slo) {
   visit.reading([&](const JsonObject& object) { share_out(slo.classes, object); });
 }
 
+void members(auto& visit, Pricing& pricing) {
+  visit("kind", pricing.kind, Choice{kPriceKinds});
+  visit("table", pricing.table, Text{}, !pricing.table.empty());
+}
+
 // ---- the scenario
 
 /// A limit that clients declare: a number of tokens, or "none".
@@ -502,6 +507,7 @@ void members(auto& visit, Scenario& scenario) {
   const Slo& slo = scenario.slo;
   visit("slo", scenario.slo, Object<Slo>{},
         !slo.goodput.empty() || !slo.targets.empty() || !slo.classes.empty());
+  visit("pricing", scenario.pricing, Object<Pricing>{}, scenario.pricing != Pricing{});
   visit("seed", scenario.seed, Unsigned{});
 }
 

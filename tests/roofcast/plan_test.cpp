@@ -96,7 +96,8 @@ TEST(PlanAnswer, NamesWhatIsEnoughAsPredictedBesideWhatIsProbable) {
   EXPECT_GT(answer.point_estimate->probability, 0.5);
   ASSERT_FALSE(answer.ranked.empty());
   EXPECT_GE(answer.ranked.front().probability, kPlanProbability);
-  EXPECT_GT(*answer.ranked.front().cost_per_hour, *answer.point_estimate->cost_per_hour);
+  EXPECT_GT(*answer.ranked.front().cost.dollars_per_hour,
+            *answer.point_estimate->cost.dollars_per_hour);
 }
 
 TEST(PlanAnswer, ProposesAShorterContextWhereTheFullOneKeepsACheaperGpuOut) {
@@ -110,7 +111,8 @@ TEST(PlanAnswer, ProposesAShorterContextWhereTheFullOneKeepsACheaperGpuOut) {
   EXPECT_THAT(answer.ranked.front().title, HasSubstr("L40S"));
   ASSERT_TRUE(answer.shorter_context);
   EXPECT_THAT(answer.shorter_context->title, HasSubstr("max-model-len auto"));
-  EXPECT_LT(*answer.shorter_context->cost_per_hour, *answer.ranked.front().cost_per_hour);
+  EXPECT_LT(*answer.shorter_context->cost.dollars_per_hour,
+            *answer.ranked.front().cost.dollars_per_hour);
   EXPECT_THAT(plan_sentences(answer), testing::Contains(HasSubstr("saves $")));
   question.scenario.overrides.fit_model_len = true;
   const PlanAnswer shorter = plan(question);

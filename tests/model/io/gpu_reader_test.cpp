@@ -80,6 +80,47 @@ TEST(GpuReader, NamesTheKeyThatIsMissing) {
   }
 }
 
+TEST(GpuReader, NamesAllMissingKeysAtOnce) {
+  const std::string error = error_after([](Json& p) {
+    p.erase("memory_bytes");
+    p.erase("vendor");
+    p["peer_link"].erase("latency_s");
+    p["dense_peak_flops_per_s"].erase("fp32");
+  });
+  EXPECT_EQ(error.find("hardware profile card.json: 4 keys are missing: vendor, memory_bytes, "
+                       "dense_peak_flops_per_s.fp32, peer_link.latency_s"),
+            0U)
+      << error;
+}
+
+TEST(GpuReader, ReadsWhatACardDraws) {
+  Json profile = valid_profile();
+  profile["power"] = {{"idle_w", 70}, {"joules_per_byte", 3e-11}};
+  const Gpu gpu = parse_gpu(profile.dump(), "card.json");
+  EXPECT_EQ(gpu.power.idle->value, 70);
+  EXPECT_EQ(*gpu.power.joules_per_byte, 3e-11);
+  EXPECT_FALSE(gpu.power.active);
+  EXPECT_THAT(error_after([](Json& p) { p["power"]["idle"] = 70; }), HasSubstr("power.idle"));
+  EXPECT_THAT(error_after([](Json& p) { p["power"]["joules_per_byte"] = 31; }),  // picojoules
+              HasSubstr("power.joules_per_byte"));
+}
+
+TEST(GpuReader, TakesTheCurvesOfABuiltInCardWhereItHasNone) {
+  Json profile = valid_profile();
+  profile["curves_of"] = "nvidia-h200-sxm";
+  const Gpu gpu = parse_gpu(profile.dump(), "card.json");
+  const Gpu sister = load_gpu("h200").gpu;
+  EXPECT_EQ(gpu.sister->name, "nvidia-h200-sxm");
+  EXPECT_EQ(gpu.tables, sister.tables);
+  EXPECT_EQ(gpu.efficiencies.gemm.at("fp8"), sister.efficiencies.gemm.at("fp8"));
+  EXPECT_EQ(gpu.efficiencies.gemm.at("bf16").at(1024), 0.8);  // its own
+  EXPECT_EQ(gpu.floors.gemm.value, 4e-6);                     // its own
+  EXPECT_THAT(error_after([](Json& p) { p["curves_of"] = "nvidia-h20-sxm"; }),
+              AllOf(HasSubstr("curves_of"), HasSubstr("did you mean")));
+  EXPECT_THAT(error_after([](Json& p) { p["curves_of"] = "nvidia-h20"; }),
+              HasSubstr("nvidia-h20 has no curves of its own, but those of nvidia-h200-sxm"));
+}
+
 TEST(GpuReader, RejectsAnUnknownKeyAndSaysWhatWasMeant) {
   const std::string error = error_after([](Json& p) { p["memory_bandwith_bytes_per_s"] = 2e12; });
   EXPECT_EQ(error,
@@ -220,6 +261,16 @@ TEST(GpuNames, AcceptsTheSpellingsInUse) {
       {"nvidia-l4", {"L4", "NVIDIA L4", "nvidia-l4"}},
       {"nvidia-l40s", {"L40S", "NVIDIA L40S"}},
       {"nvidia-a10g", {"A10G", "NVIDIA A10G"}},
+      {"nvidia-a10", {"A10", "NVIDIA A10"}},
+      {"nvidia-rtx-a6000", {"A6000", "RTX A6000", "NVIDIA RTX A6000"}},
+      {"nvidia-rtx-6000-ada", {"RTX 6000 Ada", "NVIDIA RTX 6000 Ada Generation"}},
+      {"nvidia-l40", {"L40", "NVIDIA L40"}},
+      {"nvidia-h20", {"H20", "NVIDIA H20"}},
+      {"nvidia-h800-sxm", {"H800", "NVIDIA H800", "h800_sxm"}},
+      {"nvidia-gh200", {"GH200", "NVIDIA GH200 480GB", "GH200 120GB"}},
+      {"nvidia-gh200-144gb", {"GH200-144GB"}},
+      {"nvidia-t4", {"T4", "Tesla T4", "NVIDIA T4"}},
+      {"nvidia-v100-sxm2-32gb", {"V100", "Tesla V100-SXM2-32GB", "V100-SXM2"}},
       {"nvidia-rtx-3090", {"3090", "NVIDIA GeForce RTX 3090"}},
       {"nvidia-rtx-4090", {"RTX4090", "NVIDIA GeForce RTX 4090", "rtx-4090", "4090"}},
       {"nvidia-rtx-5090", {"RTX 5090", "NVIDIA GeForce RTX 5090"}},
@@ -243,15 +294,15 @@ std::string unknown_gpu_error(const std::string& name) {
 }
 
 TEST(GpuNames, NeverTakesAVariantForAnother) {
-  for (const char* name : {"H100-96GB", "L40", "A10", "A100-SXM4-160GB", "RTX 4090 D", "H20",
-                           "RTX PRO 6000 Max-Q", "h", "", "nvidia", "GH200"}) {
+  for (const char* name : {"H100-96GB", "L40G", "A10M", "A100-SXM4-160GB", "RTX 4090 D", "H20-3e",
+                           "RTX PRO 6000 Max-Q", "h", "", "nvidia", "V100-PCIe", "T4G"}) {
     EXPECT_THAT(unknown_gpu_error(name), HasSubstr("unknown GPU '" + std::string(name) + "'"));
   }
 }
 
 TEST(GpuNames, SuggestsTheNearest) {
   EXPECT_THAT(unknown_gpu_error("RTX 4090 D"), HasSubstr("did you mean 'nvidia-rtx-4090'"));
-  EXPECT_THAT(unknown_gpu_error("L40"), HasSubstr("nvidia-l40s"));
+  EXPECT_THAT(unknown_gpu_error("L40G"), HasSubstr("nvidia-l40s"));
   EXPECT_THAT(unknown_gpu_error("H1OO-SXM"), HasSubstr("'nvidia-h100-sxm'"));
   EXPECT_THAT(unknown_gpu_error("TPU-v5p-slice-of-four"), testing::Not(HasSubstr("did you mean")));
 }

@@ -70,16 +70,20 @@ TEST_P(HardwareProfile, ShowsNoMoreMemoryThanItHas) {
   EXPECT_GE(gpu_.memory_visible.value, 0.9 * gpu_.memory.value);
 }
 
-/// bf16 FLOP per clock of one SM or CU, dense, fp32 accumulate: 2 x FMA lanes of its tensor cores.
-/// A100, H100 and GeForce RTX whitepapers; AMD CDNA white papers. Workstation and server Ada and
-/// Blackwell RTX run at twice the GeForce rate with fp32 accumulate.
+/// bf16 (else fp16) FLOP per clock of one SM or CU, dense, fp32 accumulate: 2 x FMA lanes of its
+/// tensor cores. A100, H100 and GeForce RTX whitepapers; AMD CDNA white papers. Workstation and
+/// server Ada and Blackwell RTX run at twice the GeForce rate with fp32 accumulate, the L40 at that
+/// of GeForce; an export limit leaves the H20 a quarter of an H100's. Volta and Turing: fp16, by
+/// their whitepapers.
 double flops_per_clock(const Gpu& gpu) {
-  const std::map<std::string, double> by_architecture = {
-      {"hopper", 4096}, {"blackwell", 8192}, {"cdna3", 2048}, {"cdna4", 4096}};
+  const std::map<std::string, double> by_architecture = {{"hopper", 4096}, {"blackwell", 8192},
+                                                         {"cdna3", 2048},  {"cdna4", 4096},
+                                                         {"volta", 1024},  {"turing", 1024}};
   const std::map<std::string, double> by_name = {
-      {"nvidia-a10g", 512},         {"nvidia-rtx-3090", 512}, {"nvidia-rtx-4090", 512},
-      {"nvidia-rtx-5090", 512},     {"nvidia-l4", 1024},      {"nvidia-l40s", 1024},
-      {"nvidia-rtx-pro-6000", 1024}};
+      {"nvidia-a10g", 512},          {"nvidia-rtx-3090", 512},   {"nvidia-rtx-4090", 512},
+      {"nvidia-rtx-5090", 512},      {"nvidia-l4", 1024},        {"nvidia-l40s", 1024},
+      {"nvidia-rtx-pro-6000", 1024}, {"nvidia-l40", 512},        {"nvidia-rtx-6000-ada", 1024},
+      {"nvidia-a10", 1024},          {"nvidia-rtx-a6000", 1024}, {"nvidia-h20", 1024}};
   if (const auto named = by_name.find(gpu.name); named != by_name.end()) return named->second;
   if (gpu.architecture == "ampere") return 2048;
   return by_architecture.at(gpu.architecture);
@@ -88,22 +92,26 @@ double flops_per_clock(const Gpu& gpu) {
 TEST_P(HardwareProfile, StatesADensePeakThatItsUnitsReach) {
   ASSERT_TRUE(gpu_.boost_clock_hz);
   const double ceiling = gpu_.multiprocessors * *gpu_.boost_clock_hz * flops_per_clock(gpu_);
-  const double bf16 = gpu_.dense_peak.at(DType::bf16).value;
-  EXPECT_LE(bf16, 1.005 * ceiling);  // datasheets round to three digits
-  EXPECT_GE(bf16, 0.97 * ceiling);   // a 2:4 sparse figure would be twice the ceiling
+  const double half = gpu_.dense_peak.at(DType::fp16).value;
+  EXPECT_LE(half, 1.005 * ceiling);  // datasheets round to three digits
+  EXPECT_GE(half, 0.97 * ceiling);   // a 2:4 sparse figure would be twice the ceiling
 }
 
 TEST_P(HardwareProfile, DoublesItsRateWithEachHalvingOfTheFormat) {
   const auto& peak = gpu_.dense_peak;
-  const double bf16 = peak.at(DType::bf16).value;
-  EXPECT_EQ(peak.at(DType::fp16).value, bf16);
+  const double half = peak.at(DType::fp16).value;
+  const bool before_ampere = gpu_.architecture == "volta" || gpu_.architecture == "turing";
+  EXPECT_EQ(peak.contains(DType::bf16), !before_ampere);
+  if (!before_ampere) {
+    EXPECT_EQ(peak.at(DType::bf16).value, half);
+  }
   if (peak.contains(DType::fp8)) {
-    EXPECT_NEAR(peak.at(DType::fp8).value / bf16, 2, 0.03);
+    EXPECT_NEAR(peak.at(DType::fp8).value / half, 2, 0.03);
   }
   if (peak.contains(DType::tf32)) {
-    EXPECT_NEAR(bf16 / peak.at(DType::tf32).value, 2, 0.03);
+    EXPECT_NEAR(half / peak.at(DType::tf32).value, 2, 0.03);
   }
-  const bool has_fp8_units = gpu_.architecture != "ampere";
+  const bool has_fp8_units = gpu_.architecture != "ampere" && !before_ampere;
   EXPECT_EQ(peak.contains(DType::fp8), has_fp8_units);
 }
 

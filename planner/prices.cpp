@@ -1,0 +1,168 @@
+#include "planner/prices.hpp"
+
+#include <fmt/format.h>
+
+#include <fstream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "base/error.hpp"
+#include "base/io/bounded_json.hpp"
+#include "base/io/json_reader.hpp"
+#include "model/io/gpu_reader.hpp"
+
+namespace roofcast {
+namespace {
+
+using TableJson = nlohmann::ordered_json;
+
+constexpr const char* kOnDemand = "on_demand_dollars_per_hour";
+constexpr const char* kReserved = "reserved_dollars_per_hour";
+constexpr const char* kSpot = "spot_dollars_per_hour";
+constexpr const char* kCapital = "capital_dollars";
+constexpr double kHoursOfYear = 8760;
+constexpr int kPriceSchema = 1;
+
+double positive(const JsonReader& object, const char* key, double fallback, double most) {
+  if (!object.has(key)) return fallback;
+  const nlohmann::json& value = object.required(key);
+  const std::string expected = fmt::format("a number above 0 and up to {:g}", most);
+  if (!value.is_number()) object.refuse(key, expected);
+  const auto number = value.get<double>();
+  if (!(number > 0 && number <= most)) object.refuse(key, expected);
+  return number;
+}
+
+std::optional<DollarsPerHour> hourly(const JsonReader& object, const char* key) {
+  if (!object.has(key)) return std::nullopt;
+  return DollarsPerHour{positive(object, key, 0, 1e4)};
+}
+
+GpuPrices read_prices_of(const JsonReader& object) {
+  object.check_keys({kOnDemand, kReserved, kSpot, kCapital, "source"},
+                    "is not a key of a GPU's prices");
+  GpuPrices prices{.on_demand = hourly(object, kOnDemand),
+                   .reserved = hourly(object, kReserved),
+                   .spot = hourly(object, kSpot)};
+  if (object.has(kCapital)) prices.capital_dollars = positive(object, kCapital, 0, 1e7);
+  if (object.has("source")) {
+    const nlohmann::json& source = object.required("source");
+    if (!source.is_string()) object.refuse("source", "a text");
+    prices.source = source.get<std::string>();
+  }
+  return prices;
+}
+
+std::string key_of(const std::string& gpu) {
+  return is_profile_path(gpu) ? gpu : load_gpu(gpu).gpu.name;
+}
+
+/// What "spot" and so on are called in a message about a table.
+std::optional<DollarsPerHour> price_of_kind(const PriceTable& table, const GpuPrices& prices,
+                                            const Gpu& gpu, PriceKind kind) {
+  switch (kind) {
+    case PriceKind::on_demand:
+      return prices.on_demand ? prices.on_demand : gpu.price;
+    case PriceKind::reserved:
+      return prices.reserved;
+    case PriceKind::spot:
+      return prices.spot;
+    case PriceKind::owned:
+      break;
+  }
+  return owned_price(table, prices, gpu);
+}
+
+}  // namespace
+
+PriceTable read_price_table(const std::string& path) {
+  const std::string where = "price table " + path;
+  std::ifstream file(path, std::ios::binary);
+  if (!file) throw Error(where + ": cannot be opened");
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  nlohmann::json json;
+  try {
+    json = parse_bounded<nlohmann::json>(text, where, RepeatedKeys::refused);
+  } catch (const nlohmann::json::exception&) {
+    throw Error(where + ": is not JSON");
+  }
+  if (!json.is_object()) throw Error(where + ": must be a single JSON object");
+  const JsonDialect dialect{.place = "{where}: {path}{key} "};
+  const JsonReader top{json, where, dialect};
+  top.check_keys({"schema_version", "amortisation_years", "power_dollars_per_kwh", "pue", "gpus"},
+                 "is not a key of a price table");
+  if (top.required("schema_version") != kPriceSchema) {
+    top.refuse("schema_version", fmt::format("{}", kPriceSchema));
+  }
+  PriceTable table;
+  table.amortisation_years = positive(top, "amortisation_years", table.amortisation_years, 100);
+  table.power_dollars_per_kwh =
+      positive(top, "power_dollars_per_kwh", table.power_dollars_per_kwh, 100);
+  table.pue = positive(top, "pue", table.pue, 10);
+  if (table.pue < 1) top.refuse("pue", "a number of at least 1");
+  const nlohmann::json& gpus = top.required("gpus");
+  if (!gpus.is_object()) top.refuse("gpus", "an object of prices by GPU");
+  for (const auto& [name, prices] : gpus.items()) {
+    if (!prices.is_object()) top.refuse("gpus", "an object for each GPU");
+    const JsonReader object{prices, where, dialect, "gpus." + name + "."};
+    std::string key;
+    try {
+      key = key_of(name);
+    } catch (const Error& error) {
+      throw Error(fmt::format("{}: gpus: {}", where, error.what()));
+    }
+    if (!table.gpus.emplace(std::move(key), read_prices_of(object)).second) {
+      throw Error(fmt::format("{}: gpus.{}: names a GPU a second time", where, name));
+    }
+  }
+  return table;
+}
+
+std::string built_in_price_table() {
+  const PriceTable table;
+  TableJson json{{"schema_version", kPriceSchema},
+                 {"amortisation_years", table.amortisation_years},
+                 {"power_dollars_per_kwh", table.power_dollars_per_kwh},
+                 {"pue", table.pue}};
+  for (const std::string& name : gpu_names()) {
+    const Gpu gpu = load_gpu(name).gpu;
+    if (!gpu.price) continue;
+    json["gpus"][name] = {{kOnDemand, gpu.price->value},
+                          {"source", gpu.sources.at("price_dollars_per_hour")}};
+  }
+  return json.dump(2) + "\n";
+}
+
+std::optional<DollarsPerHour> owned_price(const PriceTable& table, const GpuPrices& prices,
+                                          const Gpu& gpu) {
+  if (!prices.capital_dollars || !gpu.board_power) return std::nullopt;
+  constexpr double kWattsOfKilowatt = 1000;
+  return DollarsPerHour{*prices.capital_dollars / (table.amortisation_years * kHoursOfYear) +
+                        gpu.board_power->value * table.pue / kWattsOfKilowatt *
+                            table.power_dollars_per_kwh};
+}
+
+void take_price(Gpu& gpu, const std::string& named, const Pricing& pricing) {
+  if (pricing == Pricing{}) return;
+  if (pricing.table.empty()) {
+    if (pricing.kind == PriceKind::on_demand) return;
+    throw UsageError(fmt::format(
+        "`pricing` {}: needs a price table (`prices`); profiles have on-demand prices only "
+        "('roofcast gpus --as-prices' prints a table to start from)",
+        name_of(pricing.kind)));
+  }
+  const PriceTable table = read_price_table(pricing.table);
+  const auto found = table.gpus.find(is_profile_path(named) ? named : gpu.name);
+  const GpuPrices prices = found == table.gpus.end() ? GpuPrices{} : found->second;
+  gpu.price = price_of_kind(table, prices, gpu, pricing.kind);
+  if (gpu.price || pricing.kind == PriceKind::on_demand) return;
+  throw UsageError(fmt::format("`pricing` {}: {} states no {} for {}", name_of(pricing.kind),
+                               pricing.table,
+                               pricing.kind == PriceKind::owned  ? kCapital
+                               : pricing.kind == PriceKind::spot ? kSpot
+                                                                 : kReserved,
+                               gpu.name));
+}
+
+}  // namespace roofcast

@@ -1,0 +1,50 @@
+// Price tables: what an hour of each GPU costs, rented or owned. A small JSON file that users edit;
+// docs/plan.md describes its keys.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+
+#include "model/hardware/gpu.hpp"
+#include "simulator/scenario.hpp"
+
+namespace roofcast {
+
+/// Prices of one GPU. Unset: not stated.
+struct GpuPrices {
+  std::optional<DollarsPerHour> on_demand{}, reserved{}, spot{};
+  /// What is paid once for a GPU with its share of server, network and room.
+  std::optional<double> capital_dollars{};
+  std::string source{};  // where they come from, and when
+
+  bool operator==(const GpuPrices&) const = default;
+};
+
+struct PriceTable {
+  // Of owned GPUs.
+  double amortisation_years = 4;
+  double power_dollars_per_kwh = 0.10;
+  double pue = 1.3;                         // power of the site over power of the machines
+  std::map<std::string, GpuPrices> gpus{};  // by name of the profile, or its path
+
+  bool operator==(const PriceTable&) const = default;
+};
+
+/// Throws Error naming file, key and what was expected.
+PriceTable read_price_table(const std::string& path);
+
+/// The table of all built-in profiles with a price, as the text of such a file.
+std::string built_in_price_table();
+
+/// Owning a GPU for an hour: capital over its years, and the power that has to be supplied, which
+/// is the board's limit times the PUE. Returns nullopt if either is not known.
+std::optional<DollarsPerHour> owned_price(const PriceTable& table, const GpuPrices& prices,
+                                          const Gpu& gpu);
+
+/// Sets the GPU's price to what the scenario's pricing says; without a table and a kind, nothing
+/// changes. An on-demand price that the table lacks is the profile's. `named`: how the user named
+/// the GPU. Throws Error as read_price_table does, UsageError if a price of that kind is not known.
+void take_price(Gpu& gpu, const std::string& named, const Pricing& pricing);
+
+}  // namespace roofcast

@@ -1,0 +1,97 @@
+#include "planner/prices.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "base/error.hpp"
+#include "model/io/gpu_reader.hpp"
+
+namespace roofcast {
+namespace {
+
+using testing::HasSubstr;
+
+class Prices : public testing::Test {
+ protected:
+  /// The path of a table with that text.
+  std::string table(const std::string& text) {
+    std::ofstream(path_) << text;
+    return path_;
+  }
+  std::string complaint(const std::string& text) {
+    try {
+      read_price_table(table(text));
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "";
+  }
+  void TearDown() override { std::filesystem::remove(path_); }
+
+ private:
+  std::string path_ = testing::TempDir() + "prices_test.json";
+};
+
+const char* const kTable = R"({"schema_version": 1, "amortisation_years": 5,
+  "power_dollars_per_kwh": 0.2, "pue": 1.5,
+  "gpus": {"H100": {"on_demand_dollars_per_hour": 4, "spot_dollars_per_hour": 1.5,
+                    "capital_dollars": 43800, "source": "a contract"}}})";
+
+double price_of(const std::string& gpu, const std::string& table, PriceKind kind) {
+  Gpu loaded = load_gpu(gpu).gpu;
+  take_price(loaded, gpu, {.table = table, .kind = kind});
+  return loaded.price.value_or(DollarsPerHour{}).value;
+}
+
+TEST_F(Prices, EachKindCounts) {
+  const std::string path = table(kTable);
+  EXPECT_DOUBLE_EQ(price_of("h100", path, PriceKind::on_demand), 4);
+  EXPECT_DOUBLE_EQ(price_of("h100", path, PriceKind::spot), 1.5);
+  // 43,800 $ over 5 x 8,760 h is 1 $ an hour; 700 W x 1.5 is 1.05 kW, at 0.20 $ 0.21 $.
+  EXPECT_NEAR(price_of("h100", path, PriceKind::owned), 1.21, 1e-12);
+}
+
+TEST_F(Prices, WhatTheTableLacksIsTheProfilesOnDemandPriceOrRefused) {
+  const std::string path = table(kTable);
+  EXPECT_DOUBLE_EQ(price_of("l40s", path, PriceKind::on_demand), 0.99);
+  try {
+    price_of("h100", path, PriceKind::reserved);
+    FAIL() << "no reserved price is stated";
+  } catch (const UsageError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("reserved_dollars_per_hour for nvidia-h100-sxm"));
+  }
+  EXPECT_THROW(price_of("h100", "", PriceKind::spot), UsageError);  // no table
+}
+
+TEST_F(Prices, WithoutPricingAProfileKeepsItsOwn) {
+  EXPECT_DOUBLE_EQ(price_of("h100", "", PriceKind::on_demand), 4.5);
+}
+
+TEST_F(Prices, ErrorsNameTheFileTheKeyAndWhatWasExpected) {
+  EXPECT_THAT(complaint("[]"), HasSubstr("must be a single JSON object"));
+  EXPECT_THAT(complaint("{"), HasSubstr("prices_test.json: is not JSON"));
+  EXPECT_THAT(complaint(R"({"schema_version": 2, "gpus": {}})"), HasSubstr("schema_version"));
+  EXPECT_THAT(complaint(R"({"schema_version": 1})"), HasSubstr("gpus"));
+  EXPECT_THAT(complaint(R"({"schema_version": 1, "pue": 0.9, "gpus": {}})"), HasSubstr("pue"));
+  EXPECT_THAT(complaint(R"({"schema_version": 1, "gpus": {"h101": {}}})"), HasSubstr("'h101'"));
+  EXPECT_THAT(complaint(R"({"schema_version": 1, "gpus": {"h100": {"spot": 1}}})"),
+              HasSubstr("gpus.h100.spot"));
+  EXPECT_THAT(
+      complaint(R"({"schema_version": 1, "gpus": {"h100": {"spot_dollars_per_hour": -1}}})"),
+      HasSubstr("gpus.h100.spot_dollars_per_hour is -1, expected a number above 0"));
+  EXPECT_THAT(complaint(R"({"schema_version": 1, "gpus": {"h100": {}, "H100-SXM": {}}})"),
+              HasSubstr("a second time"));
+}
+
+TEST_F(Prices, ThePrintedTableReadsBack) {
+  const PriceTable read = read_price_table(table(built_in_price_table()));
+  EXPECT_DOUBLE_EQ(read.gpus.at("nvidia-h100-sxm").on_demand->value, 4.5);
+  EXPECT_THAT(read.gpus.at("nvidia-h100-sxm").source, HasSubstr("on demand"));
+}
+
+}  // namespace
+}  // namespace roofcast
