@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "base/numbers.hpp"
 #include "model/memory/memory_plan.hpp"
 #include "model/step/generation_estimate.hpp"
 #include "planner/sizing.hpp"
@@ -143,12 +144,18 @@ PerStep<StepAnswer> steps_of(const GenerationEstimate& generation, std::int64_t 
 }
 
 std::vector<FormatAnswer> variants_of(const EstimateQuestion& question) {
-  const std::vector<FormatVariant> formats = format_variants(question.deployment);
+  std::vector<FormatVariant> formats = format_variants(question.deployment);
   std::vector<Deployment> deployments;
   deployments.reserve(formats.size());
-  for (const FormatVariant& format : formats) {
-    deployments.push_back(resolve(format.options).deployment);
-  }
+  std::erase_if(formats, [&](const FormatVariant& format) {
+    try {
+      deployments.push_back(resolve(format.options).deployment);
+      return false;
+    } catch (const Error&) {
+      if (deployments.empty()) throw;  // as given
+      return true;                     // the GPU has no such format
+    }
+  });
   const std::vector<DTypeVariant> times =
       compare_dtypes(deployments, question.batch, question.input_tokens, question.output_tokens);
   std::vector<FormatAnswer> variants;

@@ -21,6 +21,7 @@ void add_scenario_options(SimulateOptions& target, po::options_description& comm
   more.add(from_command_option(target.from_command))
       .add(load_shape_options(target.workload.shape))
       .add(trace_form_options(target.workload))
+      .add(pricing_options(target.pricing))
       .add(scheduler_options(target.deployment))
       .add(feature_options(target.deployment.overrides));
 }
@@ -81,9 +82,10 @@ bool has_free_length(const SimulateOptions& options) {
 }
 
 Scenario with_flags(Scenario scenario, const SimulateOptions& options) {
-  return with_options(
-      std::move(scenario),
-      {.deployment = options.deployment, .cluster = options.cluster, .workload = options.workload});
+  return with_options(std::move(scenario), {.deployment = options.deployment,
+                                            .cluster = options.cluster,
+                                            .workload = options.workload,
+                                            .pricing = options.pricing});
 }
 
 }  // namespace roofcast

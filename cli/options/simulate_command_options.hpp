@@ -16,6 +16,7 @@ struct SimulateOptions {
   DeploymentOptions deployment;
   ClusterOptions cluster;
   WorkloadOptions workload;
+  PricingOptions pricing;
   bool store = true;
   std::string store_path = kDefaultStore;
   bool keep_requests = false;

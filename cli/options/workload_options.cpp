@@ -28,4 +28,8 @@ po::options_description cluster_options(ClusterOptions& target) {
   return flag_options("Cluster", cluster_flags(), target);
 }
 
+po::options_description pricing_options(PricingOptions& target) {
+  return flag_options("Prices", pricing_flags(), target);
+}
+
 }  // namespace roofcast

@@ -3,6 +3,7 @@
 
 #include "cli/options/arguments.hpp"
 #include "planner/flags/cluster_flags.hpp"
+#include "planner/flags/scenario_flags.hpp"
 #include "planner/flags/workload_flags.hpp"
 
 namespace roofcast {
@@ -24,5 +25,8 @@ po::options_description objective_options(WorkloadOptions& target);
 
 /// Replicas and their router.
 po::options_description cluster_options(ClusterOptions& target);
+
+/// Which prices count.
+po::options_description pricing_options(PricingOptions& target);
 
 }  // namespace roofcast

@@ -54,6 +54,7 @@ Usage capacity_usage(CapacityCommandOptions& target) {
       .add(engine_options(simulate.deployment))
       .add(load_shape_options(simulate.workload.shape))
       .add(trace_form_options(simulate.workload))
+      .add(pricing_options(simulate.pricing))
       .add(scheduler_options(simulate.deployment))
       .add(feature_options(simulate.deployment.overrides));
   usage.more = "More: --from-cmd LINE, engine knobs, load shapes, trace formats";

@@ -54,6 +54,7 @@ Usage plan_usage(PlanCommandOptions& target) {
       .add(trace_options(simulate.workload))
       .add(load_shape_options(simulate.workload.shape))
       .add(trace_form_options(simulate.workload))
+      .add(pricing_options(simulate.pricing))
       .add(engine_options(simulate.deployment))
       .add(scheduler_options(simulate.deployment))
       .add(feature_options(simulate.deployment.overrides));

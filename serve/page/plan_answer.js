@@ -6,14 +6,14 @@ import { count, dollars, fixed, gib, percent, probability, time, timeRange } fro
 
 const byId = (id) => document.getElementById(id);
 
-function card(title, figure, words, more) {
+function card(title, figure, words, ...more) {
   return element(
     "section",
     { class: "card" },
     element("h2", {}, title),
     element("p", { class: "big" }, figure),
     element("p", {}, ...explained(words)),
-    more,
+    ...more,
   );
 }
 
@@ -80,16 +80,32 @@ function gpus_of(values) {
   return `${count(gpus)} ${gpus === 1 ? "GPU" : "GPUs"}`;
 }
 
+/// "620 W of 1,400 W, 1.53 J per output token"
+function powerLine(run) {
+  const { mean_power_w: watts, power_w: limit, joules_per_output_token: joules } = run;
+  if (watts === undefined || joules === undefined) return null;
+  return element(
+    "p",
+    { class: "small" },
+    data(watts, count(watts) + " W"),
+    ` of ${count(limit)} W, `,
+    data(joules, joules.toPrecision(3) + " J"),
+    " per output token",
+  );
+}
+
 function costCard(run, values) {
-  if (run.cost_usd_per_h === null) return card("Cost", "no price", "of this GPU is known");
-  const each = run.cost_usd_per_million_output_tokens;
+  // Keys of what is not known are left out.
+  const { cost_usd_per_h: hour, cost_usd_per_million_output_tokens: each } = run;
+  if (hour === undefined) return card("Cost", "no price", "of this GPU is known");
   return card(
     "Cost",
-    data(run.cost_usd_per_h, dollars(run.cost_usd_per_h) + " /h"),
+    data(hour, dollars(hour) + " /h"),
     `for ${gpus_of(values)}, typical on-demand rent`,
-    each === null
+    each === undefined
       ? null
       : element("p", { class: "small" }, data(each, dollars(each)), " per million output tokens"),
+    powerLine(run),
   );
 }
 
@@ -121,7 +137,8 @@ function sentence(words) {
 
 /// "on 2 GPUs for $9.00 an hour"
 function placeWords(run, values) {
-  const price = run.cost_usd_per_h === null ? "" : ` for ${dollars(run.cost_usd_per_h)} per hour`;
+  const hour = run.cost_usd_per_h;
+  const price = hour === undefined ? "" : ` for ${dollars(hour)} per hour`;
   return `on ${gpus_of(values)}${price}`;
 }
 

@@ -14,6 +14,8 @@ const NAMES = new Map([
   ["output_tokens_per_s", "Output tokens/s"],
   ["cost_usd_per_h", "Cost ($/h)"],
   ["cost_usd_per_million_output_tokens", "Cost per million output tokens ($)"],
+  ["mean_power_w", "Power drawn (W)"],
+  ["joules_per_output_token", "Energy per output token (J)"],
   ["itl_s", "Between tokens (ITL)"],
   ["queue_s", "Waiting in the queue"],
   ["kv_use_mean", "Mean share of the KV cache in use"],

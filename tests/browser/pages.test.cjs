@@ -186,6 +186,8 @@ async function expectEqual(page) {
     run.output_tokens_per_s,
     run.cost_usd_per_h,
     run.cost_usd_per_million_output_tokens,
+    run.mean_power_w,
+    run.joules_per_output_token,
   ]) {
     assert.ok(
       cards.some(([shown_value]) => shown_value === String(value)),
