@@ -197,21 +197,24 @@ std::vector<std::string> chat_and_job(const LessonFacts& facts) {
   const LessonClasses& at_once = classes_with(facts, JobArrival::at_once);
   const LessonClasses& spread = classes_with(facts, JobArrival::spread);
   std::vector<std::string> said = {
-      "Chat alone: " + chat_words(alone),
+      "Chat alone: " + chat_words(alone) +
+          (alone.kept ? "" : " So this load is too much for it even without a job."),
       fmt::format("With the job handed in at once: {} The job is done after {}.{}",
                   chat_words(at_once), as_time(at_once.job_done),
-                  at_once.kept ? ""
-                               : " That is all it was promised, so the same engine at the same "
-                                 "time keeps one promise and breaks the other.")};
+                  at_once.kept || !alone.kept
+                      ? ""
+                      : " That is all it was promised, so the same engine at the same "
+                        "time keeps one promise and breaks the other.")};
   if (can_go_first(facts)) {
     const LessonClasses& first = classes_with(facts, JobArrival::behind_chat);
     said.push_back(fmt::format(
         "With waiting requests of chat going first (--scheduling-policy priority): {} The job is "
         "done after {}.{}",
         chat_words(first), as_time(first.job_done),
-        first.kept ? ""
-                   : " Requests of the job that already run keep their memory, and make each step "
-                     "longer."));
+        first.kept || !alone.kept
+            ? ""
+            : " Requests of the job that already run keep their memory, and make each step "
+              "longer."));
   }
   said.push_back(fmt::format(
       "With the job's requests sent one by one, evenly over the {} of chat: {} The job is done "

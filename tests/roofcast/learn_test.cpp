@@ -50,6 +50,10 @@ const LessonStep& step(const LessonAnswer& answer, const char* key) {
   return found ? *found : none;
 }
 
+const LessonClasses& beside(const LessonAnswer& answer, JobArrival job) {
+  return *std::ranges::find(answer.numbers.classes, job, &LessonClasses::job);
+}
+
 std::string all_of(const LessonStep& step) {
   std::string text;
   for (const std::string& one : step.text) text += one + "\n";
@@ -131,6 +135,28 @@ TEST(Lesson, DraftsGainLittleInLargeBatchesAndTheReasonIsSaid) {
 TEST(Lesson, DraftsThatCostNoArithmeticAreNotSaidTo) {
   EXPECT_LT(gpt2_on_h100().numbers.drafts.back().flop_share, 0.5);
   EXPECT_THAT(all_of(step(gpt2_on_h100(), "speculative")), Not(HasSubstr("full arithmetic")));
+}
+
+// Qwen3-30B-A3B reads 8 of 128 experts for a token: the drafts of one text choose others, those of
+// 256 texts find all of them read.
+TEST(Lesson, DraftsOfOneTextHaveMoreExpertsRead) {
+  const LessonAnswer answer = learn({.deployment = {.model = "qwen3-30b-a3b", .gpu = "h200"}});
+  const std::vector<LessonDrafts>& drafts = answer.numbers.drafts;
+  EXPECT_GT(drafts.front().step / drafts.front().without,
+            drafts.back().step / drafts.back().without);
+  EXPECT_THAT(all_of(step(answer, "speculative")),
+              AllOf(HasSubstr("chooses experts of its own"), Not(HasSubstr("costs little"))));
+  EXPECT_THAT(all_of(step(answer, "quantisation")),
+              Not(testing::ContainsRegex("1[0-9][0-9] % of")));
+}
+
+TEST(Lesson, ALoadThatIsTooMuchForChatAloneIsSaidToBe) {
+  const LessonAnswer answer = learn(
+      {.deployment = {.model = "llama-3.1-8b", .gpu = "l4"}, .prompt = 4000, .generate = 100});
+  EXPECT_FALSE(beside(answer, JobArrival::none).kept);
+  EXPECT_THAT(all_of(step(answer, "slo")),
+              AllOf(HasSubstr("too much for it even without a job"),
+                    Not(HasSubstr("keeps one promise and breaks the other"))));
 }
 
 TEST(Lesson, FewerBitsAreShownWhereTheyHelp) {
@@ -280,10 +306,6 @@ TEST(Lesson, BusyIsNotFull) {
   for (const LessonLoad& load : on_h100().numbers.loads) {
     EXPECT_LE(load.mean_running, most.mean_running);
   }
-}
-
-const LessonClasses& beside(const LessonAnswer& answer, JobArrival job) {
-  return *std::ranges::find(answer.numbers.classes, job, &LessonClasses::job);
 }
 
 // 60 % of the most for chat and 30 % for the job: less than the most, so whether a promise is kept
