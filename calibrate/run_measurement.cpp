@@ -14,6 +14,7 @@
 #include "model/engines/knobs.hpp"
 #include "model/step/step_estimate.hpp"
 #include "planner/deploy.hpp"
+#include "planner/flags/idle_flags.hpp"
 #include "planner/scenario_run.hpp"
 #include "simulator/io/scenario_workload.hpp"
 
@@ -68,17 +69,29 @@ constexpr std::array<std::string_view, 6> kActing = {"max_model_len",  "max_num_
 /// Of those that only schedule, what the small engine does not do.
 constexpr std::array<std::string_view, 2> kAbsent = {"enable_prefix_caching", "stream_interval"};
 
+/// And what only decides between requests.
+constexpr std::array<std::string_view, 3> kOfSeveral = {"watermark", "scheduler_reserve_full_isl",
+                                                        "scheduling_policy"};
+
 /// The memory is this machine's and the kernels are launched one by one: other settings of engines
 /// change nothing here. Throws UsageError naming the first that is given.
-void refuse_idle_knobs(const EngineOverrides& given) {
+void refuse_idle_knobs(const Scenario& scenario, const Workload& workload) {
   for (const EngineKnob& knob : engine_knobs()) {
+    if (!knob.get(scenario.overrides)) continue;
     const bool acts =
         (knob.only_schedules && std::ranges::find(kAbsent, knob.key) == kAbsent.end()) ||
         std::ranges::find(kActing, knob.key) != kActing.end();
-    if (acts || !knob.get(given)) continue;
-    throw UsageError(
-        fmt::format("`{}`: has no effect here, it is not part of what measure runs", knob.key));
+    if (!acts) {
+      throw UsageError(
+          fmt::format("`{}`: has no effect here, it is not part of what measure runs", knob.key));
+    }
+    if (workload.requests.size() == 1 &&
+        std::ranges::find(kOfSeveral, knob.key) != kOfSeveral.end()) {
+      throw UsageError(
+          fmt::format("`{}`: has no effect here, there is a single request", knob.key));
+    }
   }
+  if (const auto idle = idle_priorities(scenario.overrides, scenario)) throw UsageError(*idle);
 }
 
 /// Length of the longest request, prompt and output.
@@ -247,7 +260,7 @@ void check_served(const Measurement& m) {
 /// Resolves model, profile and engine, and the layers that run.
 void resolve_question(Measurement& m) {
   const Scenario& scenario = m.task.scenario;
-  refuse_idle_knobs(scenario.overrides);
+  refuse_idle_knobs(scenario, m.workload);
   DeploymentOptions options = deployment_options(scenario, PoolScenario{});
   options.weight_format.reset();  // number_format() decides
   options.engine = scenario.engine.empty() ? kOwnEngine : scenario.engine;

@@ -15,6 +15,7 @@
 #include "base/error.hpp"
 #include "base/io/named_pipe.hpp"
 #include "base/numbers.hpp"
+#include "base/wording.hpp"
 #include "cli/default_store.hpp"
 #include "cli/options/arguments.hpp"
 #include "cli/spelling.hpp"
@@ -142,12 +143,16 @@ Document run_document(const Run& run, const std::string& path) {
     table.rows.push_back({metric.name, metric.statistic, fmt::format("{:.6g}", metric.value)});
   }
   document.sections.push_back(
-      {.heading = fmt::format("Run {}: {} of {} on {}, {}", run.row.id, run.row.kind, run.row.model,
-                              run.row.gpu, run.row.engine),
+      {.heading = fmt::format("Run {}: {}", run.row.id,
+                              words_of({.kind = run.row.kind,
+                                        .model = run.row.model,
+                                        .gpu = run.row.gpu,
+                                        .engine = run.row.engine})),
        .lines = {run.row.summary, run.row.created_at + "  " + run.row.command_line,
-                 fmt::format("profile {}, seed {}, {} request rows", run.row.profile_hash,
-                             run.row.seed,
-                             with_separators(static_cast<std::int64_t>(run.requests.size())))},
+                 (run.row.profile_hash.empty()
+                      ? ""
+                      : fmt::format("profile {}, seed {}, ", run.row.profile_hash, run.row.seed)) +
+                     counted(std::ssize(run.requests), "request row")},
        .table = std::move(table)});
   return document;
 }

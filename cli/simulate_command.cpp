@@ -17,7 +17,6 @@
 #include "cli/options/simulate_command_options.hpp"
 #include "cli/progress.hpp"
 #include "cli/spelling.hpp"
-#include "planner/flags/idle_flags.hpp"
 #include "reports/pages/answer_documents.hpp"
 #include "reports/rows/simulation_rows.hpp"
 #include "roofcast/capacity.hpp"
@@ -74,18 +73,13 @@ int run_simulate(CommandContext& context) {
     throw UsageError(
         "--keep-requests stores requests, and --no-store stores nothing: give one of them");
   }
-  const EngineOverrides given = options.deployment.overrides;
+  const ScenarioOptions given = scenario_options(options);
   take_from_command(options.deployment, options.from_command, context.err);
-  const Scenario scenario = simulate_scenario(options);
-  refuse_idle_flags(given, scenario);
-  refuse_idle_max_tokens(options.workload, scenario);
-  refuse_idle_router(options.cluster, scenario);
+  SimulationQuestion question = simulation_question(options.question, simulate_scenario(options),
+                                                    given, has_free_length(options));
   if (!options.requests_out.empty()) {
-    check_not_among(options.requests_out, "--requests-out", files_used(options, scenario));
+    check_not_among(options.requests_out, "--requests-out", files_used(options, question.scenario));
   }
-  SimulationQuestion question = options.question;
-  question.scenario = scenario;
-  question.free_length = has_free_length(options);
   if (options.no_intervals) question.intervals = Intervals::none;
   std::optional<Store> store;
   std::optional<ProgressBar> bar;

@@ -10,6 +10,7 @@
 #include "cli/options/workload_options.hpp"
 #include "cli/spelling.hpp"
 #include "planner/flags/flag_values.hpp"
+#include "planner/flags/idle_flags.hpp"
 #include "reports/importers/metric_rows.hpp"
 #include "roofcast/envelope.hpp"
 #include "simulator/io/scenario_workload.hpp"
@@ -148,6 +149,7 @@ int run_trace(CommandContext& context) {
   if (!prometheus.empty()) observed = observed_load(prometheus, options);
   Scenario scenario;
   apply(options, scenario);
+  if (!observed) refuse_idle_flags(options, scenario.workload);
   std::vector<std::string> inputs = input_files(scenario);
   if (observed) inputs.push_back(prometheus);
   if (!path.empty()) check_not_among(path, "--out", inputs);

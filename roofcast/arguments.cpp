@@ -5,7 +5,6 @@
 
 #include "base/error.hpp"
 #include "planner/flags/flag_values.hpp"
-#include "planner/flags/idle_flags.hpp"
 #include "simulator/io/scenario_reader.hpp"
 
 namespace roofcast {
@@ -197,46 +196,23 @@ StaircaseQuestion question_of(const StaircaseArguments& arguments) {
 }
 
 SimulationQuestion question_of(const SimulationArguments& arguments) {
-  SimulationQuestion question = arguments.question;
-  question.scenario = scenario_of(arguments.load);
-  question.free_length = has_free_length(arguments.load);
-  refuse_idle_flags(arguments.load.options.deployment.overrides, question.scenario);
-  refuse_idle_max_tokens(arguments.load.options.workload, question.scenario);
-  refuse_idle_router(arguments.load.options.cluster, question.scenario);
-  return question;
+  return simulation_question(arguments.question, scenario_of(arguments.load),
+                             arguments.load.options, has_free_length(arguments.load));
 }
 
 CapacityQuestion question_of(const CapacityArguments& arguments) {
-  Scenario scenario = scenario_of(arguments.load);
-  refuse_idle_flags(arguments.load.options.deployment.overrides, scenario);
-  refuse_idle_max_tokens(arguments.load.options.workload, scenario);
-  refuse_idle_router(arguments.load.options.cluster, scenario);
-  return capacity_question(std::move(scenario), arguments.capacity,
+  return capacity_question(scenario_of(arguments.load), arguments.load.options, arguments.capacity,
                            has_free_length(arguments.load));
 }
 
 PlanQuestion question_of(const PlanArguments& arguments) {
-  PlanQuestion question =
-      plan_question(scenario_of(arguments.load), arguments.load.options.deployment, arguments.plan,
-                    has_free_length(arguments.load));
-  if (std::ranges::none_of(question.search, [](const Knob& knob) {
-        return knob.key == "engine" || knob.key == "capacity_scheduler_policy";
-      })) {
-    refuse_idle_max_tokens(arguments.load.options.workload, question.scenario);
-  }
-  return question;
+  return plan_question(scenario_of(arguments.load), arguments.load.options, arguments.plan,
+                       has_free_length(arguments.load));
 }
 
 WhatIfQuestion question_of(const WhatIfArguments& arguments) {
-  WhatIfQuestion question = what_if_question(scenario_of(arguments.load), arguments.what_if,
-                                             has_free_length(arguments.load));
-  if (!varies(question.settings, {"model", "engine"})) {
-    refuse_idle_flags(arguments.load.options.deployment.overrides, question.baseline);
-  }
-  if (!varies(question.settings, {"model", "engine", "capacity_scheduler_policy"})) {
-    refuse_idle_max_tokens(arguments.load.options.workload, question.baseline);
-  }
-  return question;
+  return what_if_question(scenario_of(arguments.load), arguments.load.options, arguments.what_if,
+                          has_free_length(arguments.load));
 }
 
 std::string result_override(std::span<const NamedText> given) {

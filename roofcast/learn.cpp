@@ -27,6 +27,15 @@ struct EnumNames<Grade> {
        {Grade::wrong, "wrong"}}};
 };
 
+template <>
+struct EnumNames<JobArrival> {
+  static constexpr std::array<std::pair<JobArrival, std::string_view>, 4> values = {
+      {{JobArrival::none, "none"},
+       {JobArrival::at_once, "at_once"},
+       {JobArrival::behind_chat, "behind_chat"},
+       {JobArrival::spread, "spread"}}};
+};
+
 namespace {
 
 constexpr const char* kLearnCommand = "learn";

@@ -123,17 +123,30 @@ struct LessonBatch {
   double bandwidth_share = 0;  // of the memory bandwidth, 0 to 1
 };
 
+/// A decode step in which each of `batch` sequences has draft tokens checked.
+struct LessonDrafts {
+  std::int64_t batch = 1;
+  std::int64_t tokens = 0;  // computed: the newest one and the drafts of each sequence
+  Seconds without{};        // the step without drafts
+  Seconds step{};
+  double gain = 1;  // tokens per second over those without drafts; the draft model's time left out
+  double gain_half_right = 1;  // the same if drafts are accepted half as often
+  double flop_share = 0;       // of the peak, 0 to 1
+};
+
 struct LessonFormat {
   std::string name{};
   Seconds prefill{};
   double prefill_uncertainty = 0;  // one standard deviation, as a share
   std::string prefill_source{};    // "±8 % fitted"
   Seconds decode_step{};
+  double decode_uncertainty = 0;  // as prefill_uncertainty
   std::string decode_source{};
   /// Whether its times rest on figures of the same kind as the first format's. If not, a ratio of
   /// the two would be one of the sources.
   bool comparable = true;
   Bytes weights{};
+  std::int64_t texts = 0;  // whole texts that fit in memory at once
 };
 
 /// How K/V memory is given out: in blocks, or a place for the longest text at once.
@@ -156,6 +169,23 @@ struct LessonLoad {
   Seconds tpot_p95{};
 };
 
+/// How a batch job comes in beside chat.
+enum class JobArrival {
+  none,         // there is none
+  at_once,      // all its requests when chat begins
+  behind_chat,  // the same, but waiting requests of chat go first
+  spread        // one by one, evenly over the time of chat
+};
+
+/// Chat, whose requests arrive one by one at random, beside a batch job.
+struct LessonClasses {
+  JobArrival job = JobArrival::none;
+  Seconds ttft_p95{};  // of chat
+  Seconds tpot_p95{};
+  bool kept = false;   // the promise to chat
+  Seconds job_done{};  // when the job's last request finishes; 0 without one
+};
+
 /// What the lesson's numbers and figures are made of.
 struct LessonNumbers {
   StaircaseTimes tokens{};
@@ -164,9 +194,13 @@ struct LessonNumbers {
   FlopsPerByte ridge{};
   LessonBatch prefill{};               // of the prompt; its `batch` are its tokens
   std::vector<LessonBatch> batches{};  // decode steps in the middle of the answer
+  std::vector<LessonDrafts> drafts{};  // the same with drafts
   std::vector<LessonFormat> formats{};
   std::vector<LessonBlocks> blocks{};  // smallest first; the last one is the longest text
   std::vector<LessonLoad> loads{};     // smallest first
+  std::int64_t job_requests = 0;       // of the batch job in `classes`
+  Seconds chat_span{};                 // there: from the first request of chat to the last
+  std::vector<LessonClasses> classes{};
 };
 
 struct LessonAnswer {
@@ -290,6 +324,18 @@ void members(Visitor& visit, LessonBatch& batch) {
 }
 
 template <class Visitor>
+void members(Visitor& visit, LessonDrafts& drafts) {
+  visit("batch", drafts.batch, "sequences");
+  visit("tokens", drafts.tokens, "computed: the newest one and the drafts of each sequence");
+  visit("step_without_drafts_s", drafts.without, "time of the step without drafts");
+  visit("step_s", drafts.step, "with them");
+  visit("gain", drafts.gain,
+        "tokens per second over those without drafts; the draft model's time is left out");
+  visit("gain_half_right", drafts.gain_half_right, "the same if drafts are accepted half as often");
+  visit("flop_share", drafts.flop_share, "of the dense peak, 0 to 1");
+}
+
+template <class Visitor>
 void members(Visitor& visit, LessonFormat& format) {
   visit("name", format.name, "number formats");
   visit("prefill_s", format.prefill, "of the prompt");
@@ -297,11 +343,14 @@ void members(Visitor& visit, LessonFormat& format) {
         "of prefill_s: one standard deviation, as a share");
   visit("prefill_source", format.prefill_source, "spread and kind of the figures behind prefill_s");
   visit("decode_step_s", format.decode_step, "mean decode step of one sequence");
+  visit("decode_relative_uncertainty", format.decode_uncertainty,
+        "of decode_step_s: one standard deviation, as a share");
   visit("decode_source", format.decode_source,
         "spread and kind of the figures behind decode_step_s");
   visit("comparable", format.comparable,
         "whether its times rest on the same kind of figures as the first format's");
   visit("weight_bytes_per_gpu", format.weights, "weights of the fullest GPU");
+  visit("texts", format.texts, "whole texts that fit in memory at once");
 }
 
 template <class Visitor>
@@ -326,6 +375,17 @@ void members(Visitor& visit, LessonLoad& load) {
 }
 
 template <class Visitor>
+void members(Visitor& visit, LessonClasses& classes) {
+  visit("job", classes.job,
+        "how the batch job comes in: none; at_once; behind_chat: at once, but waiting requests of "
+        "chat go first; spread: one by one, evenly");
+  visit("chat_ttft_p95_s", classes.ttft_p95, "95th percentile of chat's time to the first token");
+  visit("chat_tpot_p95_s", classes.tpot_p95, "95th percentile of chat's time per further token");
+  visit("chat_kept", classes.kept, "whether the promise to chat is kept");
+  visit("job_done_s", classes.job_done, "when the job's last request finishes; 0 without one");
+}
+
+template <class Visitor>
 void members(Visitor& visit, LessonNumbers& numbers) {
   visit("naive_token_s", numbers.tokens.naive, "time of each token without a cache");
   visit("cached_token_s", numbers.tokens.cached, "with a cache; the first is the prefill");
@@ -336,9 +396,13 @@ void members(Visitor& visit, LessonNumbers& numbers) {
   visit("ridge_flops_per_byte", numbers.ridge, "first over second");
   visit("prefill", numbers.prefill, "the step that computes the prompt");
   visit("batches", numbers.batches, "decode steps in the middle of the answer");
-  visit("formats", numbers.formats, "the same in other number formats; the given one first");
+  visit("drafts", numbers.drafts, "the same with draft tokens to check");
+  visit("formats", numbers.formats, "one decode step in other number formats; the given one first");
   visit("blocks", numbers.blocks, "block sizes of the KV cache; the last: the longest text");
   visit("loads", numbers.loads, "simulated loads, smallest first");
+  visit("job_requests", numbers.job_requests, "of the batch job in `classes`");
+  visit("chat_span_s", numbers.chat_span, "there: from the first request of chat to the last");
+  visit("classes", numbers.classes, "chat beside a batch job");
 }
 
 template <class Visitor>

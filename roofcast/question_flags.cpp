@@ -244,6 +244,14 @@ const Flags<SimulationQuestion>& simulation_flags() {
   return flags;
 }
 
+SimulationQuestion simulation_question(SimulationQuestion question, Scenario scenario,
+                                       const ScenarioOptions& given, bool free_length) {
+  refuse_idle_flags(given, {&scenario, 1});
+  question.scenario = std::move(scenario);
+  question.free_length = free_length;
+  return question;
+}
+
 const Flags<SimulationQuestion>& interval_flags() {
   using Q = SimulationQuestion;
   static const Flags<Q> flags = {
@@ -281,8 +289,10 @@ const Flags<CapacityOptions>& capacity_flags() {
   return flags;
 }
 
-CapacityQuestion capacity_question(Scenario scenario, const CapacityOptions& options,
-                                   bool free_length) {
+CapacityQuestion capacity_question(Scenario scenario, const ScenarioOptions& given,
+                                   const CapacityOptions& options, bool free_length) {
+  const Scenario studied = with_load(scenario);
+  refuse_idle_flags(given, {&studied, 1});
   if (options.from && !options.growth) throw UsageError("--from: needs --growth");
   if (options.min_goodput && scenario.slo.goodput.empty()) {
     throw UsageError("--min-goodput: needs --goodput, the limits of a good request");

@@ -49,6 +49,11 @@ const Flags<SamplingQuestion>& sampling_flags();
 /// explain.
 const Flags<SimulationQuestion>& simulation_flags();
 
+/// `question` with its scenario, to which the flags `given` have been applied. `free_length`: the
+/// caller gave no number of requests. Throws UsageError for flags that would change nothing.
+SimulationQuestion simulation_question(SimulationQuestion question, Scenario scenario,
+                                       const ScenarioOptions& given, bool free_length);
+
 /// intervals.
 const Flags<SimulationQuestion>& interval_flags();
 
@@ -64,9 +69,10 @@ struct CapacityOptions {
 /// min-goodput, explain, growth, from, lose-one.
 const Flags<CapacityOptions>& capacity_flags();
 
-/// `free_length`: the caller gave no number of requests. Throws UsageError for options that
-/// contradict each other or the scenario.
-CapacityQuestion capacity_question(Scenario scenario, const CapacityOptions& options,
-                                   bool free_length);
+/// `given` are the flags that the scenario was overridden by; `free_length`: the caller gave no
+/// number of requests. Throws UsageError for options that contradict each other or the scenario,
+/// and for flags that would change nothing.
+CapacityQuestion capacity_question(Scenario scenario, const ScenarioOptions& given,
+                                   const CapacityOptions& options, bool free_length);
 
 }  // namespace roofcast

@@ -1,6 +1,7 @@
 #include "roofcast/question_json.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -97,12 +98,13 @@ bool is_on(const std::string& key, const Json& value) {
 std::vector<std::string> texts_of(const std::string& key, const Json& value, bool is_list,
                                   const ValueRules& rules) {
   std::vector<std::string> texts;
-  if (is_list && value.is_array()) {
+  if (value.is_array()) {
     if (value.size() > rules.max_values) {
       throw UsageError(
           fmt::format("{}: expected a list of at most {} values", key, rules.max_values));
     }
     for (const Json& one : value) texts.push_back(text_of(key, one, rules));
+    if (!is_list) texts = {text_of(key, fmt::format("{}", fmt::join(texts, ",")), rules)};
   } else {
     texts.push_back(text_of(key, value, rules));
   }

@@ -1,5 +1,7 @@
 // Questions as JSON objects: {"model": "llama-3.1-8b", "tp": 2} to a struct, by its table of flags.
-// A key is the name of a flag or an alias of it, with '_' or '-'.
+// A key is the name of a flag or an alias of it, with '_' or '-'. A list is as many values of a
+// flag that takes several, and the values with commas between of one that takes a text: {"gpu":
+// ["h100", "l40s"]} is {"gpu": "h100,l40s"}.
 //
 // All functions throw UsageError naming the key as `max_model_len` is spelled in JSON.
 #pragma once
@@ -46,7 +48,7 @@ std::vector<std::string> keys_in(const Json& body);
 const Json& value_in(const Json& body, const std::string& key);
 /// false: the key is there and says no.
 bool is_on(const std::string& key, const Json& value);
-/// The texts of a value: one, or several of a list.
+/// The texts of a value: one, or several of a list if the flag takes several.
 std::vector<std::string> texts_of(const std::string& key, const Json& value, bool is_list,
                                   const ValueRules& rules);
 [[noreturn]] void throw_unknown(const std::string& key, const std::vector<std::string>& names);

@@ -17,6 +17,7 @@
 #include "planner/flags/flag_values.hpp"
 #include "planner/flags/idle_flags.hpp"
 #include "planner/what_if/vary.hpp"
+#include "planner/what_if/vary_scenario.hpp"
 #include "simulator/io/engine_options.hpp"
 
 namespace roofcast {
@@ -125,6 +126,20 @@ void refuse_searched_flags(const DeploymentOptions& given, const std::vector<Kno
   }
 }
 
+/// The scenario, and what each of the settings makes of it. What they contradict is refused
+/// elsewhere.
+std::vector<Scenario> with_each(const Scenario& scenario, const std::vector<Settings>& settings) {
+  std::vector<Scenario> all{scenario};
+  for (const Settings& one : settings) {
+    try {
+      all.push_back(with_settings(scenario, one));
+    } catch (const UsageError&) {
+      continue;
+    }
+  }
+  return all;
+}
+
 auto count_up_to(std::int64_t max) {
   return [max](const std::string& text, const std::string& flag) {
     return parse_count_by({.what = "count above zero", .examples = "1, 5", .min = 1, .max = max},
@@ -226,7 +241,7 @@ const Flags<PlanOptions>& more_plan_flags() {
   return flags;
 }
 
-PlanQuestion plan_question(Scenario scenario, const DeploymentOptions& given,
+PlanQuestion plan_question(Scenario scenario, const ScenarioOptions& given,
                            const PlanOptions& options, bool free_length) {
   PlanQuestion question{.scenario = std::move(scenario)};
   refuse_idle_share(options, question.scenario.slo);
@@ -243,11 +258,10 @@ PlanQuestion plan_question(Scenario scenario, const DeploymentOptions& given,
   for (const std::string& text : options.search) {
     question.search.push_back(parse_dimension(text));
   }
-  refuse_searched_flags(given, question.search);
-  if (std::ranges::find(question.search, "engine", &Knob::key) == question.search.end()) {
-    refuse_idle_flags(given.overrides, question.scenario, Degrees::searched);
-  }
-  question.fixed_tensor = given.parallel.tensor.has_value();
+  refuse_searched_flags(given.deployment, question.search);
+  refuse_idle_flags(given, with_each(question.scenario, one_at_a_time(question.search)),
+                    Degrees::searched);
+  question.fixed_tensor = given.deployment.parallel.tensor.has_value();
   question.free_length = free_length;
   question.objective = options.objective.value_or(question.objective);
   question.limits = {
@@ -299,22 +313,18 @@ const Flags<WhatIfOptions>& what_if_flags() {
   return flags;
 }
 
-bool varies(const std::vector<Settings>& settings, std::initializer_list<std::string_view> keys) {
-  return std::ranges::any_of(settings, [&](const Settings& one) {
-    return std::ranges::any_of(one, [&](const Setting& setting) {
-      return std::ranges::find(keys, setting.key) != keys.end();
-    });
-  });
-}
-
-WhatIfQuestion what_if_question(Scenario baseline, const WhatIfOptions& options, bool free_length) {
-  return {.baseline = std::move(baseline),
-          .settings = settings_of(options),
-          .metrics = metrics_of(options),
-          .seeds = options.seeds,
-          .threads = static_cast<int>(options.threads.value_or(available_threads())),
-          .free_length = free_length,
-          .explain = options.explain};
+WhatIfQuestion what_if_question(Scenario baseline, const ScenarioOptions& given,
+                                const WhatIfOptions& options, bool free_length) {
+  WhatIfQuestion question{
+      .baseline = std::move(baseline),
+      .settings = settings_of(options),
+      .metrics = metrics_of(options),
+      .seeds = options.seeds,
+      .threads = static_cast<int>(options.threads.value_or(available_threads())),
+      .free_length = free_length,
+      .explain = options.explain};
+  refuse_idle_flags(given, with_each(question.baseline, question.settings));
+  return question;
 }
 
 }  // namespace roofcast

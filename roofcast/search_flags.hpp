@@ -4,7 +4,6 @@
 #pragma once
 
 #include <cstdint>
-#include <initializer_list>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -42,7 +41,7 @@ const Flags<PlanOptions>& more_plan_flags();
 /// several. `given` are the flags that it was overridden by; `free_length`: the caller gave no
 /// number of requests. Throws UsageError for options that are missing, contradictory or without
 /// effect.
-PlanQuestion plan_question(Scenario scenario, const DeploymentOptions& given,
+PlanQuestion plan_question(Scenario scenario, const ScenarioOptions& given,
                            const PlanOptions& options, bool free_length);
 
 struct WhatIfOptions {
@@ -57,11 +56,10 @@ struct WhatIfOptions {
 /// vary, one-at-a-time, seeds, metric, explain, threads.
 const Flags<WhatIfOptions>& what_if_flags();
 
-/// Whether a variant sets one of the keys.
-bool varies(const std::vector<Settings>& settings, std::initializer_list<std::string_view> keys);
-
-/// `free_length`: the caller gave no number of requests. Throws UsageError for options that are
-/// missing, contradictory or without effect.
-WhatIfQuestion what_if_question(Scenario baseline, const WhatIfOptions& options, bool free_length);
+/// `given` are the flags that the baseline was overridden by; `free_length`: the caller gave no
+/// number of requests. Throws UsageError for options that are missing, contradictory or without
+/// effect, in the baseline and in every variant.
+WhatIfQuestion what_if_question(Scenario baseline, const ScenarioOptions& given,
+                                const WhatIfOptions& options, bool free_length);
 
 }  // namespace roofcast

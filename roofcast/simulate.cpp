@@ -151,7 +151,7 @@ void members(Visitor& visit, EngineUse& use) {
   visit("kv_empty_mean", use.mean_kv_empty,
         "mean share of the cache that is allocated to sequences, but empty");
   visit("kv_empty_peak", use.peak_kv_empty, "of the engine with the most");
-  double empty_share = use.mean_kv_use > 0 ? use.mean_kv_empty / use.mean_kv_use : 0;
+  double empty_share = kv_empty_share(use).value_or(0);
   visit("kv_empty_share", empty_share, "kv_empty_mean over kv_use_mean: of what is allocated");
   visit("kv_unused_mean", use.mean_kv_unused,
         "of kv_empty_mean: reserved beyond the end of the request; 0 if K and V are paged");

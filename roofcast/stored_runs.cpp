@@ -26,6 +26,17 @@ Run stored_run(const Store& store, const std::string& store_name, std::int64_t i
                           store_name));
 }
 
+std::string words_of(const RunNames& run) {
+  std::string text(run.kind);
+  const auto add = [&](std::string_view before, std::string_view name) {
+    if (!name.empty()) text += fmt::format("{}{}", before, name);
+  };
+  add(" of ", run.model);
+  add(" on ", run.gpu);
+  add(", ", run.engine);
+  return text;
+}
+
 Json to_json(const RunRow& row) {
   return {{"id", row.id},
           {"kind", row.kind},

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "base/json.hpp"
 #include "planner/scenario_run.hpp"
@@ -18,6 +19,14 @@ std::int64_t store_simulation(Store& store, const SimulationRun& run,
 
 /// Throws Error if there is no such run; `store_name` is what errors call the store.
 Run stored_run(const Store& store, const std::string& store_name, std::int64_t id);
+
+/// What a run was of. Imported ones may name no model, GPU or engine: empty.
+struct RunNames {
+  std::string_view kind{}, model{}, gpu{}, engine{};
+};
+
+/// "simulate of llama-3.1-8b on NVIDIA H100 SXM, vllm-0.19", without what is not known.
+std::string words_of(const RunNames& run);
 
 /// The columns of `runs`, without input and profile.
 Json to_json(const RunRow& row);

@@ -48,8 +48,13 @@ void add_step(const LessonStep& step, const std::vector<Figure>& figures, Output
   for (const std::string& text : step.reveal) add(text);
   for (const Figure& figure : figures) {
     if (std::ranges::find(step.figures, figure.key) == step.figures.end()) continue;
+    const bool is_first = section.table.columns.empty();
+    if (!is_first) {
+      document.sections.push_back(
+          std::exchange(section, {.heading = figure.title, .lines = {}, .table = {}}));
+    }
     section.table = figure_table(figure);
-    section.table.title = figure.title;
+    section.table.title = is_first ? figure.title : "";
   }
   document.sections.push_back(std::move(section));
 }

@@ -5,7 +5,6 @@
 #include "base/error.hpp"
 #include "cli/options/flag_options.hpp"
 #include "cli/options/from_command.hpp"
-#include "planner/flags/scenario_flags.hpp"
 #include "simulator/io/scenario_reader.hpp"
 
 namespace roofcast {
@@ -81,11 +80,15 @@ bool has_free_length(const SimulateOptions& options) {
   return options.scenario_path.empty() && !options.workload.num_prompts;
 }
 
+ScenarioOptions scenario_options(const SimulateOptions& options) {
+  return {.deployment = options.deployment,
+          .cluster = options.cluster,
+          .workload = options.workload,
+          .pricing = options.pricing};
+}
+
 Scenario with_flags(Scenario scenario, const SimulateOptions& options) {
-  return with_options(std::move(scenario), {.deployment = options.deployment,
-                                            .cluster = options.cluster,
-                                            .workload = options.workload,
-                                            .pricing = options.pricing});
+  return with_options(std::move(scenario), scenario_options(options));
 }
 
 }  // namespace roofcast

@@ -6,6 +6,7 @@
 #include "cli/default_store.hpp"
 #include "cli/options/deployment_options.hpp"
 #include "cli/options/workload_options.hpp"
+#include "planner/flags/scenario_flags.hpp"
 #include "roofcast/question_flags.hpp"
 
 namespace roofcast {
@@ -35,6 +36,9 @@ Usage simulate_usage(SimulateOptions& target);
 
 /// The scenario file, if any, overridden by the given flags.
 Scenario simulate_scenario(const SimulateOptions& options);
+
+/// The flags that change a scenario.
+ScenarioOptions scenario_options(const SimulateOptions& options);
 
 /// Whether nothing says how many requests there are: a scenario file does, even if by default.
 bool has_free_length(const SimulateOptions& options);

@@ -9,7 +9,6 @@
 #include "cli/options/simulate_command_options.hpp"
 #include "cli/progress.hpp"
 #include "cli/spelling.hpp"
-#include "planner/flags/idle_flags.hpp"
 #include "reports/pages/answer_documents.hpp"
 #include "roofcast/capacity.hpp"
 #include "roofcast/simulate.hpp"
@@ -62,24 +61,18 @@ Usage capacity_usage(CapacityCommandOptions& target) {
   return usage;
 }
 
-CapacityQuestion question_of(const CapacityCommandOptions& options) {
-  return capacity_question(simulate_scenario(options.simulate), options.capacity,
-                           has_free_length(options.simulate));
-}
-
 }  // namespace
 
 int run_capacity(CommandContext& context) {
   CapacityCommandOptions options;
   const auto common = parse(context, capacity_usage(options));
   if (!common) return kExitDone;
-  const EngineOverrides given = options.simulate.deployment.overrides;
+  const ScenarioOptions given = scenario_options(options.simulate);
   take_from_command(options.simulate.deployment, options.simulate.from_command, context.err);
   tell_version(options.simulate.deployment, context.err);
-  const CapacityQuestion question = question_of(options);
-  refuse_idle_flags(given, question.scenario);
-  refuse_idle_max_tokens(options.simulate.workload, question.scenario);
-  refuse_idle_router(options.simulate.cluster, question.scenario);
+  const CapacityQuestion question =
+      capacity_question(simulate_scenario(options.simulate), given, options.capacity,
+                        has_free_length(options.simulate));
   LoadStudy study = capacity_study(question);
   // Opened before the work: an unwritable file should not cost the simulations.
   std::optional<Store> store;

@@ -9,7 +9,6 @@
 #include "base/io/shown.hpp"
 #include "cli/options/flag_options.hpp"
 #include "cli/program_build.hpp"
-#include "planner/flags/idle_flags.hpp"
 
 namespace roofcast {
 namespace {
@@ -93,13 +92,8 @@ std::vector<PlanFile> plan_files(const PlanCommandOptions& options) {
 PlanQuestion plan_question(const PlanCommandOptions& options) {
   const SimulateOptions& simulate = options.simulate;
   const bool free_length = has_free_length(simulate);
-  PlanQuestion question =
-      plan_question(simulate_scenario(simulate), simulate.deployment, options.plan, free_length);
-  if (std::ranges::none_of(question.search, [](const Knob& knob) {
-        return knob.key == "engine" || knob.key == "capacity_scheduler_policy";
-      })) {
-    refuse_idle_max_tokens(simulate.workload, question.scenario);
-  }
+  PlanQuestion question = plan_question(simulate_scenario(simulate), scenario_options(simulate),
+                                        options.plan, free_length);
   question.program = program_build();
   return question;
 }

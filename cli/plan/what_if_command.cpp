@@ -13,7 +13,6 @@
 #include "cli/options/simulate_command_options.hpp"
 #include "cli/progress.hpp"
 #include "cli/spelling.hpp"
-#include "planner/flags/idle_flags.hpp"
 #include "reports/figures/chart_renderer.hpp"
 #include "reports/figures/stacked_svg.hpp"
 #include "reports/pages/answer_documents.hpp"
@@ -98,14 +97,9 @@ int run_whatif(CommandContext& context) {
   WhatIfCommandOptions options;
   const auto common = parse(context, whatif_usage(options));
   if (!common) return kExitDone;
-  const WhatIfQuestion question = what_if_question(
-      simulate_scenario(options.scenario), options.what_if, has_free_length(options.scenario));
-  if (!varies(question.settings, {"model", "engine"})) {
-    refuse_idle_flags(options.scenario.deployment.overrides, question.baseline);
-  }
-  if (!varies(question.settings, {"model", "engine", "capacity_scheduler_policy"})) {
-    refuse_idle_max_tokens(options.scenario.workload, question.baseline);
-  }
+  const WhatIfQuestion question =
+      what_if_question(simulate_scenario(options.scenario), scenario_options(options.scenario),
+                       options.what_if, has_free_length(options.scenario));
   const WhatIfTask task = what_if_task(question);
   // Opened before the work: an unwritable file should not cost a simulation.
   if (!options.plot_path.empty()) check_plot_path(options, question.baseline);

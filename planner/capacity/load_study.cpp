@@ -18,8 +18,11 @@ bool is_steady(const SyntheticWorkload& synthetic) {
   return std::holds_alternative<SteadyRate>(synthetic.pattern);
 }
 
-bool is_at_once(const SyntheticWorkload& synthetic) {
-  return is_steady(synthetic) && std::isinf(synthetic.request_rate);
+/// Whether synthetic requests arrive all at once, without a client's limit.
+bool asks_no_load(const Scenario& scenario) {
+  const auto* synthetic = std::get_if<SyntheticWorkload>(&scenario.workload);
+  return synthetic != nullptr && is_steady(*synthetic) && std::isinf(synthetic->request_rate) &&
+         !scenario.max_concurrency;
 }
 
 /// Gives requests without a rate one that the study can scale.
@@ -125,16 +128,16 @@ double throughput_of(const LoadStudy& study, Execution& execution) {
 
 }  // namespace
 
-LoadStudy study_of(const Scenario& scenario, const SloRequirement& requirement, bool free_length) {
-  LoadStudy study{.asked = true, .requirement = requirement};
-  study.requirement.must_keep_up = true;
+Scenario with_load(const Scenario& scenario) {
   Scenario studied = scenario;
-  if (auto* synthetic = std::get_if<SyntheticWorkload>(&studied.workload)) {
-    if (is_at_once(*synthetic) && !studied.max_concurrency) {
-      give_rate(*synthetic);
-      study.asked = false;
-    }
-  }
+  if (asks_no_load(scenario)) give_rate(std::get<SyntheticWorkload>(studied.workload));
+  return studied;
+}
+
+LoadStudy study_of(const Scenario& scenario, const SloRequirement& requirement, bool free_length) {
+  LoadStudy study{.asked = !asks_no_load(scenario), .requirement = requirement};
+  study.requirement.must_keep_up = true;
+  Scenario studied = with_load(scenario);
   const bool grows = free_length && may_grow(studied);
   if (grows) set_arrivals(studied, arrival_limits(studied).first);
   study.requirement.sample = is_sample(studied);

@@ -35,6 +35,10 @@ struct LoadStudy {
   bool grows() const { return growing && growing->grows(); }
 };
 
+/// The scenario as a study scales its load: synthetic requests that ask for no load are given a
+/// rate.
+Scenario with_load(const Scenario& scenario);
+
 /// The study of a scenario, or only the scenario's refusal (run.refusal) if it has one. Requests
 /// that arrive all at once under a client's limit form a closed loop, whose limit is the load.
 /// Without a limit they ask for no load, and synthetic requests are given a rate. `free_length`:

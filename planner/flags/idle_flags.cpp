@@ -1,13 +1,17 @@
 #include "planner/flags/idle_flags.hpp"
 
+#include <algorithm>
 #include <array>
-#include <optional>
+#include <cmath>
 #include <string>
+#include <utility>
+#include <variant>
 #include <vector>
 
 #include "base/error.hpp"
 #include "planner/scenario_run.hpp"
 #include "simulator/engine/batching_policy.hpp"
+#include "simulator/io/trace_reader.hpp"
 
 namespace roofcast {
 namespace {
@@ -52,55 +56,173 @@ void refuse_idle_flags(const EngineOverrides& given, const DeploymentOptions& op
   if (idle) throw UsageError(*idle);
 }
 
-void refuse_idle_flags(const EngineOverrides& given, const Scenario& scenario, Degrees degrees) {
-  if (given.scheduling_policy == QueueOrder::priority &&
-      std::holds_alternative<SyntheticWorkload>(scenario.workload)) {
-    throw UsageError(
-        "`scheduling_policy`: priority would change nothing here, only requests of a trace have "
-        "priorities");
+std::optional<std::string> idle_priorities(const EngineOverrides& given, const Scenario& scenario) {
+  if (given.scheduling_policy != QueueOrder::priority ||
+      !std::holds_alternative<SyntheticWorkload>(scenario.workload)) {
+    return std::nullopt;
   }
-  std::optional<std::string> idle;
+  return "`scheduling_policy`: priority would change nothing here, only requests of a trace have "
+         "priorities";
+}
+
+namespace {
+
+using Reason = std::optional<std::string>;  // why a flag would change nothing; unset: it may act
+
+/// Deployments of all pools; nullopt if one of them does not resolve.
+std::optional<std::vector<Deployment>> deployments_of(const Scenario& scenario) {
+  std::vector<Deployment> deployments;
   for (const PoolScenario& pool : pools_of(scenario)) {
     DeploymentOptions options = deployment_options(scenario, pool);
     options.gpu = first_gpu(options.gpu);
-    const auto deployment = resolved_if_possible(options);
-    if (!deployment) return;
-    KnobSetting setting{.use = KnobUse::load,
-                        .engine = deployment->engine,
-                        .model = deployment->model,
-                        .gpu = deployment->gpu};
-    if (degrees == Degrees::known) setting.parallel = deployment->parallel;
-    idle = idle_knob(given, setting);
-    if (!idle) return;
+    auto deployment = resolved_if_possible(options);
+    if (!deployment) return std::nullopt;
+    deployments.push_back(std::move(*deployment));
   }
+  return deployments;
+}
+
+Reason idle_knobs(const ScenarioOptions& given, const Scenario& scenario, Degrees degrees) {
+  const EngineOverrides& overrides = given.deployment.overrides;
+  if (auto idle = idle_priorities(overrides, scenario)) return idle;
+  const auto deployments = deployments_of(scenario);
+  if (!deployments) return std::nullopt;
+  Reason idle;
+  for (const Deployment& deployment : *deployments) {
+    KnobSetting setting{.use = KnobUse::load,
+                        .engine = deployment.engine,
+                        .model = deployment.model,
+                        .gpu = deployment.gpu};
+    if (degrees == Degrees::known) setting.parallel = deployment.parallel;
+    idle = idle_knob(overrides, setting);
+    if (!idle) break;
+  }
+  return idle;
+}
+
+/// "none" acts only where an engine reserves for what clients declare. A number cuts longer outputs
+/// in every engine.
+Reason idle_max_tokens(const ScenarioOptions& given, const Scenario& scenario, Degrees) {
+  if (given.workload.max_tokens != kNoMaxTokens) return std::nullopt;
+  const auto deployments = deployments_of(scenario);
+  if (!deployments) return std::nullopt;
+  const auto reserves = [](const Deployment& deployment) {
+    return make_policy(deployment.engine)->reserves_output(deployment.engine);
+  };
+  if (std::ranges::any_of(*deployments, reserves)) return std::nullopt;
+  return "`max_tokens`: would change nothing here, the engine reserves nothing for what clients "
+         "declare";
+}
+
+/// Whether a request may have two replicas of a role to choose from.
+bool has_choice(const Scenario& scenario) {
+  std::array<std::int32_t, 3> replicas{};  // by role
+  for (const PoolScenario& pool : pools_of(scenario)) {
+    if (pool.autoscaling) return true;
+    replicas.at(static_cast<std::size_t>(pool.role)) += pool.replicas;
+  }
+  return std::ranges::any_of(replicas, [](std::int32_t of_role) { return of_role > 1; });
+}
+
+Reason idle_router(const ScenarioOptions& given, const Scenario& scenario, Degrees) {
+  if (!given.cluster.router || has_choice(scenario)) return std::nullopt;
+  return "`router`: would change nothing here, there is one replica to choose from";
+}
+
+bool is_drawn(const LengthDistribution& lengths) {
+  return lengths.kind != LengthDistribution::Kind::fixed;
+}
+
+/// Whether arrivals, lengths or contents of the requests are drawn.
+bool is_drawn(const WorkloadSpec& workload) {
+  const auto* synthetic = std::get_if<SyntheticWorkload>(&workload);
+  if (synthetic == nullptr) return false;
+  const bool even_gaps = std::holds_alternative<SteadyRate>(synthetic->pattern) &&
+                         (std::isinf(synthetic->request_rate) || std::isinf(synthetic->burstiness));
+  return !even_gaps || is_drawn(synthetic->input) || is_drawn(synthetic->output) ||
+         synthetic->range_ratio.input || synthetic->range_ratio.output ||
+         synthetic->shared_prefix || synthetic->sessions || synthetic->lora.count > 0;
+}
+
+Reason nothing_drawn(const WorkloadSpec& workload) {
+  if (is_drawn(workload)) return std::nullopt;
+  return std::holds_alternative<TraceWorkload>(workload)
+             ? "`seed`: would change nothing here, nothing of this trace or its replay is drawn"
+             : "`seed`: would change nothing here, nothing is drawn: all requests are alike and "
+               "arrive at once or evenly";
+}
+
+Reason no_hash_ids(const WorkloadSpec& workload) {
+  const auto* trace = std::get_if<TraceWorkload>(&workload);
+  if (trace == nullptr || !read_trace(*trace).contents.empty()) return std::nullopt;
+  return "`trace_block_size`: would change nothing here, the trace has no hash ids";
+}
+
+bool draws(RouterPolicy policy) {
+  return policy == RouterPolicy::random || policy == RouterPolicy::power_of_two;
+}
+
+/// Whether a router draws among several replicas or data-parallel ranks.
+bool routes_at_random(const Scenario& scenario) {
+  if (!scenario.cluster) return false;
+  const bool drawn =
+      draws(scenario.cluster->router.policy) || draws(scenario.cluster->decode_router.policy);
+  if (drawn && has_choice(scenario)) return true;
+  return std::ranges::any_of(scenario.cluster->pools, [](const PoolScenario& pool) {
+    return pool.rank_router && draws(*pool.rank_router);
+  });
+}
+
+/// The seed decides on arrivals, lengths and contents of synthetic loads, on classes of requests
+/// that have none, on the choices of some routers and on which drafts are accepted.
+Reason idle_seed(const ScenarioOptions& given, const Scenario& scenario, Degrees) {
+  if (!given.workload.seed || is_drawn(scenario.workload) || routes_at_random(scenario) ||
+      scenario.slo.classes.size() > 1) {
+    return std::nullopt;
+  }
+  const auto deployments = deployments_of(scenario);
+  if (!deployments) return std::nullopt;
+  for (const Deployment& deployment : *deployments) {
+    if (deployment.engine.speculation.on()) return std::nullopt;
+  }
+  return nothing_drawn(scenario.workload);
+}
+
+/// The block size says how many tokens a hash id of a trace stands for; only prefix caches and
+/// routers that look into them compare ids.
+Reason idle_block_size(const ScenarioOptions& given, const Scenario& scenario, Degrees) {
+  if (!given.workload.trace_block_size) return std::nullopt;
+  if (auto idle = no_hash_ids(scenario.workload)) return idle;
+  const auto deployments = deployments_of(scenario);
+  if (!deployments) return std::nullopt;
+  const auto caches = [](const Deployment& deployment) { return deployment.engine.prefix_caching; };
+  if (std::ranges::any_of(*deployments, caches)) return std::nullopt;
+  return "`trace_block_size`: would change nothing here, the engine keeps no prefixes";
+}
+
+}  // namespace
+
+void refuse_idle_flags(const WorkloadOptions& given, const WorkloadSpec& workload) {
+  Reason idle;
+  if (given.seed) idle = nothing_drawn(workload);
+  if (!idle && given.trace_block_size) idle = no_hash_ids(workload);
   if (idle) throw UsageError(*idle);
 }
 
-void refuse_idle_max_tokens(const WorkloadOptions& given, const Scenario& scenario) {
-  if (given.max_tokens != kNoMaxTokens) return;  // a number also cuts longer outputs
-  for (const PoolScenario& pool : pools_of(scenario)) {
-    DeploymentOptions options = deployment_options(scenario, pool);
-    options.gpu = first_gpu(options.gpu);
-    const auto deployment = resolved_if_possible(options);
-    if (!deployment) return;
-    if (make_policy(deployment->engine)->reserves_output(deployment->engine)) return;
+void refuse_idle_flags(const ScenarioOptions& given, std::span<const Scenario> scenarios,
+                       Degrees degrees) {
+  for (const auto rule : {idle_knobs, idle_max_tokens, idle_router, idle_seed, idle_block_size}) {
+    Reason reason;
+    for (const Scenario& scenario : scenarios) {
+      Reason here = rule(given, scenario, degrees);
+      if (!here) {
+        reason.reset();
+        break;
+      }
+      if (!reason) reason = std::move(here);
+    }
+    if (reason) throw UsageError(*reason);
   }
-  throw UsageError(
-      "`max_tokens`: would change nothing here, the engine reserves nothing for what clients "
-      "declare");
-}
-
-void refuse_idle_router(const ClusterOptions& given, const Scenario& scenario) {
-  if (!given.router) return;
-  std::array<std::int32_t, 3> replicas{};  // by role
-  for (const PoolScenario& pool : pools_of(scenario)) {
-    if (pool.autoscaling) return;
-    replicas.at(static_cast<std::size_t>(pool.role)) += pool.replicas;
-  }
-  for (const std::int32_t of_role : replicas) {
-    if (of_role > 1) return;
-  }
-  throw UsageError("`router`: would change nothing here, there is one replica to choose from");
 }
 
 }  // namespace roofcast

@@ -1,10 +1,13 @@
 // Flags that change nothing where they are given (model/engines/idle_knobs.hpp), for all faces.
 #pragma once
 
+#include <optional>
+#include <span>
+#include <string>
+
 #include "model/engines/idle_knobs.hpp"
 #include "planner/deploy.hpp"
-#include "planner/flags/cluster_flags.hpp"
-#include "planner/flags/workload_flags.hpp"
+#include "planner/flags/scenario_flags.hpp"
 #include "simulator/scenario.hpp"
 
 namespace roofcast {
@@ -17,16 +20,18 @@ void refuse_idle_flags(const EngineOverrides& given, const DeploymentOptions& op
 /// Whether the degrees of parallelism are those that will run, or are still searched for.
 enum class Degrees { known, searched };
 
-/// The same for a scenario: knobs that change nothing in any pool. Of several GPUs ("h100,l40s",
-/// "any") the first is taken.
-void refuse_idle_flags(const EngineOverrides& given, const Scenario& scenario,
+/// Throws UsageError naming the first of the given flags that would change nothing in any of the
+/// `scenarios`: the question's own, with the flags applied, and those that it tries beside it.
+/// Looks at knobs of engines, the router, max_tokens, the seed and the block size of a trace. Of
+/// several GPUs ("h100,l40s", "any") the first is taken; what does not resolve is refused
+/// elsewhere. Throws Error if a trace whose block size is given cannot be read.
+void refuse_idle_flags(const ScenarioOptions& given, std::span<const Scenario> scenarios,
                        Degrees degrees = Degrees::known);
 
-/// Throws UsageError if --max-tokens is "none" and no pool's engine reserves anything for what
-/// clients declare. A number cuts longer outputs in every engine.
-void refuse_idle_max_tokens(const WorkloadOptions& given, const Scenario& scenario);
+/// The same for a load without an engine: its seed and the block size of a trace.
+void refuse_idle_flags(const WorkloadOptions& given, const WorkloadSpec& workload);
 
-/// Throws UsageError if --router is given and nowhere are there two replicas to choose from.
-void refuse_idle_router(const ClusterOptions& given, const Scenario& scenario);
+/// Why priorities change nothing for the load; nullopt if they act, or order nothing.
+std::optional<std::string> idle_priorities(const EngineOverrides& given, const Scenario& scenario);
 
 }  // namespace roofcast

@@ -1,5 +1,6 @@
 #include "reports/pages/answer_documents.hpp"
 #include "roofcast/compare.hpp"
+#include "roofcast/stored_runs.hpp"
 
 #include <fmt/format.h>
 
@@ -13,8 +14,10 @@ namespace {
 std::string name_of(std::int64_t id) { return fmt::format("Run {}", id); }
 
 std::string headline_of(const ComparedRun& run) {
-  return fmt::format("{}: {} of {} on {}, {}: {}", name_of(run.id), run.kind, run.model, run.gpu,
-                     run.engine, run.summary);
+  return fmt::format(
+      "{}: {}: {}", name_of(run.id),
+      words_of({.kind = run.kind, .model = run.model, .gpu = run.gpu, .engine = run.engine}),
+      run.summary);
 }
 
 std::string value_text(const std::optional<double>& value) {

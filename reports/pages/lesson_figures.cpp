@@ -105,6 +105,38 @@ Figure batches(const LessonAnswer& answer) {
   return figure;
 }
 
+Figure drafts(const LessonAnswer& answer) {
+  Figure figure{.key = "lesson_drafts",
+                .title = "Drafts over the texts in a batch",
+                .caption = fmt::format(
+                    "Decode steps with {} of each text checked, beside steps without drafts. "
+                    "The time of the helper is not counted.",
+                    counted(answer.inputs.drafts, "draft token")),
+                .x = {.title = "texts in a step", .scale = AxisScale::logarithmic},
+                .y = {.title = "times as fast as without drafts", .low = 0},
+                .table = {.title = "",
+                          .columns = {{"Texts"},
+                                      {"Tokens computed"},
+                                      {"Without drafts"},
+                                      {"With drafts"},
+                                      {"Of the FLOP/s"},
+                                      {"Times as fast"}},
+                          .rows = {}}};
+  const auto agrees = [](double share) { return as_percent(share, 0) + " are right"; };
+  FigureSeries as_set{.name = agrees(answer.inputs.acceptance)};
+  FigureSeries half{.name = agrees(answer.inputs.acceptance / 2)};
+  for (const LessonDrafts& one : answer.numbers.drafts) {
+    as_set.points.push_back({.x = to_double(one.batch), .y = one.gain});
+    half.points.push_back({.x = to_double(one.batch), .y = one.gain_half_right});
+    figure.table.rows.push_back({with_separators(one.batch), with_separators(one.tokens),
+                                 as_time(one.without), as_time(one.step),
+                                 as_percent(one.flop_share), fixed(one.gain, 2)});
+  }
+  figure.series = {std::move(as_set), std::move(half)};
+  figure.marked.push_back({.value = 1, .name = "as fast as without"});
+  return figure;
+}
+
 Figure formats(const LessonAnswer& answer) {
   const auto& rows = answer.numbers.formats;
   double longest = 0;
@@ -124,15 +156,16 @@ Figure formats(const LessonAnswer& answer) {
                                       {"Decode step"},
                                       {"rests on", false},
                                       {"Prefill"},
-                                      {"rests on", false}},
+                                      {"rests on", false},
+                                      {"Texts"}},
                           .rows = {}}};
   FigureSeries series{.name = "decode step", .mark = Mark::bars};
   for (std::size_t i = 0; i < rows.size(); ++i) {
     figure.x.names.push_back(rows[i].name);
     series.points.push_back({.x = static_cast<double>(i), .y = unit.of(rows[i].decode_step.value)});
-    figure.table.rows.push_back({rows[i].name, as_gib(rows[i].weights),
-                                 as_time(rows[i].decode_step), rows[i].decode_source,
-                                 as_time(rows[i].prefill), rows[i].prefill_source});
+    figure.table.rows.push_back(
+        {rows[i].name, as_gib(rows[i].weights), as_time(rows[i].decode_step), rows[i].decode_source,
+         as_time(rows[i].prefill), rows[i].prefill_source, with_separators(rows[i].texts)});
   }
   figure.series.push_back(std::move(series));
   return figure;
@@ -213,6 +246,53 @@ Figure loads(const LessonAnswer& answer) {
   return figure;
 }
 
+std::string job_words(JobArrival job) {
+  switch (job) {
+    case JobArrival::none:
+      return "chat alone";
+    case JobArrival::at_once:
+      return "job at once";
+    case JobArrival::behind_chat:
+      return "chat goes first";
+    case JobArrival::spread:
+      return "job spread";
+  }
+  return {};
+}
+
+Figure classes(const LessonAnswer& answer) {
+  Figure figure{.key = "lesson_classes",
+                .title = "Chat beside a batch job",
+                .caption = fmt::format(
+                    "What 95 of 100 requests of chat wait at most, alone and beside a job of {}: "
+                    "handed in at once, the same with waiting requests of chat going first, and "
+                    "sent one by one.",
+                    counted(answer.numbers.job_requests, "request")),
+                .x = {.title = "batch job", .scale = AxisScale::category},
+                .y = {.title = "p95 of chat (ms)", .scale = AxisScale::logarithmic},
+                .horizontal = true,
+                .table = {.title = "",
+                          .columns = {{"Batch job", false},
+                                      {"TTFT p95 of chat"},
+                                      {"TPOT p95 of chat"},
+                                      {"Promise to chat", false},
+                                      {"Job done after"}},
+                          .rows = {}}};
+  FigureSeries first{.name = "first token", .mark = Mark::bars};
+  FigureSeries further{.name = "further token", .mark = Mark::bars};
+  for (const LessonClasses& one : answer.numbers.classes) {
+    const auto x = static_cast<double>(figure.x.names.size());
+    figure.x.names.push_back(job_words(one.job));
+    first.points.push_back({.x = x, .y = one.ttft_p95.value * 1e3});
+    further.points.push_back({.x = x, .y = one.tpot_p95.value * 1e3});
+    figure.table.rows.push_back({job_words(one.job), as_time(one.ttft_p95), as_time(one.tpot_p95),
+                                 one.kept ? "kept" : "not kept",
+                                 one.job == JobArrival::none ? "-" : as_time(one.job_done)});
+  }
+  figure.series = {std::move(first), std::move(further)};
+  return figure;
+}
+
 Figure busy(const LessonAnswer& answer) {
   const auto& all = answer.numbers.loads;
   Figure figure{.key = "lesson_busy",
@@ -236,7 +316,7 @@ Figure busy(const LessonAnswer& answer) {
 
 std::vector<Figure> lesson_figures(const LessonAnswer& answer) {
   std::vector<Figure> figures = staircase_of(answer);
-  for (const auto make : {roofline, batches, formats, blocks, loads, busy})
+  for (const auto make : {roofline, batches, drafts, formats, blocks, classes, loads, busy})
     figures.push_back(make(answer));
   return figures;
 }

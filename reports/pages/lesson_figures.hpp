@@ -9,8 +9,8 @@
 
 namespace roofcast {
 
-/// staircase_token, staircase_total, lesson_roofline, lesson_batches, lesson_formats, lesson_loads,
-/// lesson_busy.
+/// staircase_token, staircase_total, lesson_roofline, lesson_batches, lesson_drafts,
+/// lesson_formats, lesson_blocks, lesson_classes, lesson_loads, lesson_busy.
 std::vector<Figure> lesson_figures(const LessonAnswer& answer);
 
 /// The probability of each word: the model's, and after temperature, top-k and top-p.

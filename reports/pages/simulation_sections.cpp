@@ -136,9 +136,8 @@ bool offloads(const SimulationAnswer& answer) {
 std::string empty_slots(const EngineUse& use) {
   std::string text =
       fmt::format("{} mean, {} peak", as_percent(use.mean_kv_empty), as_percent(use.peak_kv_empty));
-  if (use.mean_kv_use > 0) {
-    text += fmt::format("; {} of what is allocated is unused",
-                        as_percent(use.mean_kv_empty / use.mean_kv_use));
+  if (const auto share = kv_empty_share(use)) {
+    text += fmt::format("; {} of what is allocated is unused", as_percent(*share));
   }
   if (use.mean_kv_unused > 0) {
     text += fmt::format(", {} never filled", as_percent(use.mean_kv_unused / use.mean_kv_use));

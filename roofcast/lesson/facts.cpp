@@ -15,8 +15,10 @@
 #include "model/io/gpu_reader.hpp"
 #include "model/step/step_estimate.hpp"
 #include "planner/flags/scenario_flags.hpp"
+#include "planner/sizing.hpp"
 #include "roofcast/estimate.hpp"
 #include "roofcast/simulate.hpp"
+#include "simulator/time.hpp"
 
 namespace roofcast {
 namespace {
@@ -107,10 +109,6 @@ void make_fit(LessonFacts& facts) {
 
 // ---- steps
 
-/// Least share of the bandwidth or peak that is in use where it is called the limit: below it,
-/// reading or arithmetic would take less than half of the step even at full speed.
-constexpr double kNearLimit = 0.5;
-
 LessonLimit limit_of(Bound bound, const LessonWork& work) {
   switch (bound) {
     case Bound::compute:
@@ -178,6 +176,27 @@ LessonWork decode_of(const LessonFacts& facts, const RooflineStepTime& times, st
                      facts.deployment.gpu, batch);
 }
 
+/// Of the batches in `numbers`.
+void add_drafts(LessonFacts& facts, const RooflineStepTime& times) {
+  const Deployment& deployment = facts.deployment;
+  const std::int64_t context = facts.prompt + facts.generate / 2;
+  facts.tokens_per_step = tokens_per_speculative_step(facts.acceptance, facts.drafts);
+  const double half_right = tokens_per_speculative_step(facts.acceptance / 2, facts.drafts);
+  for (const LessonBatch& plain : facts.numbers.batches) {
+    const LessonWork work = lesson_work(
+        times.explain(speculative_batch(deployment.model, plain.batch, context, facts.drafts)),
+        deployment.gpu, plain.batch);
+    const double slower = work.step / plain.step;
+    facts.numbers.drafts.push_back({.batch = plain.batch,
+                                    .tokens = plain.batch * (1 + facts.drafts),
+                                    .without = plain.step,
+                                    .step = work.step,
+                                    .gain = facts.tokens_per_step / slower,
+                                    .gain_half_right = half_right / slower,
+                                    .flop_share = work.flop_share});
+  }
+}
+
 void add_steps(LessonFacts& facts) {
   constexpr std::int64_t kLargestDrawn = 256;
   constexpr std::int64_t kLargestAsked = 64;
@@ -194,13 +213,7 @@ void add_steps(LessonFacts& facts) {
     if (batch > 1 && batch <= kLargestAsked) facts.together = work;
     facts.numbers.batches.push_back(work);
   }
-  const std::int64_t context = facts.prompt + facts.generate / 2;
-  const auto with_drafts = [&](std::int64_t batch) {
-    return times.seconds(speculative_batch(deployment.model, batch, context, facts.drafts));
-  };
-  facts.speculative = with_drafts(1);
-  facts.speculative_together = with_drafts(facts.together.batch);
-  facts.tokens_per_step = tokens_per_speculative_step(facts.acceptance, facts.drafts);
+  add_drafts(facts, times);
   const auto running =
       static_cast<std::int64_t>(std::round(facts.numbers.loads.back().mean_running));
   facts.full = decode_of(facts, times, std::max<std::int64_t>(1, running));
@@ -211,6 +224,19 @@ void add_staircase(LessonFacts& facts) {
   facts.numbers.tokens = time_staircase(facts.deployment, facts.prompt, facts.generate);
   facts.short_prompt =
       time_staircase(facts.deployment, kShortPrompt, std::min(kComparedToken, facts.generate));
+}
+
+LessonFormat lesson_format(const FormatAnswer& one, const FormatAnswer& first) {
+  return {.name = one.name,
+          .prefill = one.prefill,
+          .prefill_uncertainty = one.prefill_source.relative_uncertainty,
+          .prefill_source = source_words(one.prefill_source),
+          .decode_step = one.decode_step,
+          .decode_uncertainty = one.decode_source.relative_uncertainty,
+          .decode_source = source_words(one.decode_source),
+          .comparable = one.decode_source.is_like(first.decode_source) &&
+                        one.prefill_source.is_like(first.prefill_source),
+          .weights = one.weight_bytes};
 }
 
 void add_estimate(LessonFacts& facts) {
@@ -224,17 +250,8 @@ void add_estimate(LessonFacts& facts) {
   facts.numbers.bandwidth = facts.deployment.gpu.memory_bandwidth;
   facts.numbers.peak =
       FlopsPerSecond{found.ridge.value * facts.deployment.gpu.memory_bandwidth.value};
-  const FormatAnswer& first = found.variants.front();
   for (const FormatAnswer& one : found.variants) {
-    facts.numbers.formats.push_back({.name = one.name,
-                                     .prefill = one.prefill,
-                                     .prefill_uncertainty = one.prefill_source.relative_uncertainty,
-                                     .prefill_source = source_words(one.prefill_source),
-                                     .decode_step = one.decode_step,
-                                     .decode_source = source_words(one.decode_source),
-                                     .comparable = one.decode_source.is_like(first.decode_source) &&
-                                                   one.prefill_source.is_like(first.prefill_source),
-                                     .weights = one.weight_bytes});
+    facts.numbers.formats.push_back(lesson_format(one, found.variants.front()));
   }
 }
 
@@ -272,6 +289,40 @@ void add_blocks(LessonFacts& facts) {
   all.back().longest = true;
 }
 
+/// How many texts fit in each format.
+void add_format_texts(LessonFacts& facts) {
+  const std::vector<FormatVariant> variants = format_variants(facts.options);
+  for (std::size_t i = 0; i < variants.size(); ++i) {
+    const Deployment deployment = resolve(variants[i].options).deployment;
+    const MemoryPlan plan = plan_memory(deployment);
+    if (!plan.fits) continue;
+    facts.numbers.formats.at(i).texts = texts_in_blocks(deployment, plan, facts.context());
+  }
+}
+
+/// The lesson's own model on the same machine, where fewer bits make no difference to the
+/// deployment's decode steps.
+void add_narrow_example(LessonFacts& facts) {
+  const auto apart = [](const LessonFormat& wide, const LessonFormat& narrow) {
+    return LessonFacts::can_tell_apart(wide, narrow) && narrow.decode_step < wide.decode_step;
+  };
+  if (apart(facts.format(kWideFormat), facts.format(kNarrowFormat))) return;
+  NarrowExample example{.model = kLessonModel};
+  EstimateQuestion question{
+      .batch = 1, .input_tokens = facts.prompt, .output_tokens = facts.generate};
+  question.deployment.model = kLessonModel;
+  question.deployment.gpu = facts.options.gpu;
+  question.deployment.engine = facts.options.engine;
+  const EstimateAnswer found = estimate(question);
+  if (!found.fits) return;
+  for (const FormatAnswer& one : found.variants) {
+    LessonFormat format = lesson_format(one, found.variants.front());
+    if (format.name == kWideFormat) example.wide = format;
+    if (format.name == kNarrowFormat) example.narrow = format;
+  }
+  if (apart(example.wide, example.narrow)) facts.narrow_example = std::move(example);
+}
+
 // ---- loads
 
 /// As many requests as fill the engine some times over, so that beginning and end of the run hardly
@@ -282,17 +333,26 @@ std::int64_t requests_for(const LessonFacts& facts) {
   return std::clamp(kTimesFull * most, kFewest, kMost);
 }
 
+/// `rate` requests of the lesson's lengths a second, one by one at random.
+SyntheticWorkload requests_at(const LessonFacts& facts, double rate) {
+  return {.num_prompts = requests_for(facts),
+          .request_rate = rate,
+          .input = fixed_length(facts.prompt),
+          .output = fixed_length(facts.generate)};
+}
+
+void refuse_if_it_did_not_run(const SimulationAnswer& answer) {
+  if (answer.stopped) throw Error("cancelled");
+  if (!answer.fits) throw Error(answer.reason.value_or("the model does not fit"));
+}
+
 LessonLoad simulated(const LessonFacts& facts, double share, double rate,
                      const Progress& progress) {
   SimulationQuestion question{.scenario =
                                   with_options({}, ScenarioOptions{.deployment = facts.options})};
-  question.scenario.workload = SyntheticWorkload{.num_prompts = requests_for(facts),
-                                                 .request_rate = rate,
-                                                 .input = fixed_length(facts.prompt),
-                                                 .output = fixed_length(facts.generate)};
+  question.scenario.workload = requests_at(facts, rate);
   const SimulationAnswer answer = simulate(question, progress);
-  if (answer.stopped) throw Error("cancelled");
-  if (!answer.fits) throw Error(answer.reason.value_or("the model does not fit"));
+  refuse_if_it_did_not_run(answer);
   const PoolUtilisation use =
       answer.utilisation.empty() ? PoolUtilisation{} : answer.utilisation[0];
   return {.share = share,
@@ -313,6 +373,90 @@ void add_loads(LessonFacts& facts, const Progress& progress) {
   facts.numbers.loads.push_back(most);
 }
 
+// ---- chat and batch
+
+constexpr std::int32_t kChatClass = 0, kBatchClass = 1;
+constexpr double kPercentile = 95;
+
+/// The promise to chat; a batch job is promised its end only.
+Slo promises() {
+  return {.classes = {{.name = "chat",
+                       .share = kChatShare / (kChatShare + kJobShare),
+                       .targets = {{.metric = LatencyMetric::ttft,
+                                    .percentile = kPercentile,
+                                    .limit = kChatFirstToken},
+                                   {.metric = LatencyMetric::tpot,
+                                    .percentile = kPercentile,
+                                    .limit = kChatFurtherToken}}},
+                      {.name = "batch", .share = kJobShare / (kChatShare + kJobShare)}}};
+}
+
+/// `chat`, and beside it the job's requests.
+Workload with_job(Workload chat, const LessonFacts& facts, JobArrival arrival) {
+  if (arrival == JobArrival::none) return chat;
+  const std::int64_t requests = facts.numbers.job_requests;
+  const Seconds apart = facts.numbers.chat_span / to_double(requests);
+  for (std::int64_t i = 0; i < requests; ++i) {
+    chat.requests.push_back(
+        {.arrival = arrival == JobArrival::spread ? to_nanoseconds(apart * to_double(i)) : 0,
+         .input_tokens = facts.prompt,
+         .output_tokens = facts.generate,
+         .slo_class = kBatchClass,
+         .priority = 1});
+  }
+  std::ranges::stable_sort(chat.requests, {}, &Request::arrival);
+  return chat;
+}
+
+/// When the last request of the job finishes.
+Seconds end_of_job(const SimulationResult& result) {
+  Nanoseconds last = 0;
+  for (const RequestRecord& record : result.requests) {
+    if (record.request.slo_class == kBatchClass) last = std::max(last, record.finished);
+  }
+  return to_seconds(last);
+}
+
+LessonClasses simulated_classes(const LessonFacts& facts, const Workload& chat, JobArrival arrival,
+                                const Progress& progress) {
+  ScenarioOptions options{.deployment = facts.options};
+  if (arrival == JobArrival::behind_chat) {
+    options.deployment.overrides.scheduling_policy = QueueOrder::priority;
+  }
+  SimulationQuestion question{.scenario = with_options({}, options),
+                              .recorded = with_job(chat, facts, arrival)};
+  question.scenario.slo = promises();
+  const SimulationOutcome outcome =
+      simulate_in_steps(question, {.requests = progress, .simulations = progress});
+  refuse_if_it_did_not_run(outcome.answer);
+  const std::vector<TargetOutcome>& targets = outcome.run.result.slo;
+  return {.job = arrival,
+          .ttft_p95 = Seconds{targets.at(0).achieved},
+          .tpot_p95 = Seconds{targets.at(1).achieved},
+          .kept = targets.at(0).met && targets.at(1).met,
+          .job_done = end_of_job(outcome.run.result)};
+}
+
+/// Chat alone, and with a batch job that comes in one way or another.
+void add_classes(LessonFacts& facts, const Progress& progress) {
+  const double most = facts.numbers.loads.back().requests_per_s;
+  Workload chat = generate(requests_at(facts, kChatShare * most), 0);
+  chat.class_names = {"chat", "batch"};
+  for (Request& request : chat.requests) request.slo_class = kChatClass;
+  facts.numbers.chat_span = to_seconds(chat.requests.back().arrival);
+  facts.numbers.job_requests =
+      std::max<std::int64_t>(1, std::llround(kJobShare * most * facts.numbers.chat_span.value));
+  std::vector<JobArrival> arrivals{JobArrival::none, JobArrival::at_once};
+  const std::vector<QueueOrder>& orders = find_preset(facts.deployment.engine.name).orders;
+  if (std::ranges::find(orders, QueueOrder::priority) != orders.end()) {
+    arrivals.push_back(JobArrival::behind_chat);
+  }
+  arrivals.push_back(JobArrival::spread);
+  for (const JobArrival arrival : arrivals) {
+    facts.numbers.classes.push_back(simulated_classes(facts, chat, arrival, progress));
+  }
+}
+
 }  // namespace
 
 Bytes LessonFacts::cache_of(std::int64_t tokens) const {
@@ -325,6 +469,14 @@ const LessonLoad& LessonFacts::load_at(double share) const {
 
 const LessonFormat& LessonFacts::format(std::string_view name) const {
   return *std::ranges::find(numbers.formats, name, &LessonFormat::name);
+}
+
+bool LessonFacts::can_tell_apart(const LessonFormat& one, const LessonFormat& other) {
+  const Seconds spread =
+      one.decode_step * one.decode_uncertainty + other.decode_step * other.decode_uncertainty;
+  const Seconds apart =
+      std::max(one.decode_step, other.decode_step) - std::min(one.decode_step, other.decode_step);
+  return one.comparable && other.comparable && apart > spread;
 }
 
 LessonFacts lesson_facts(const LessonQuestion& question, const Progress& progress) {
@@ -345,7 +497,10 @@ LessonFacts lesson_facts(const LessonQuestion& question, const Progress& progres
   facts.reserved = facts.plan.max_batch;
   add_staircase(facts);
   add_estimate(facts);
+  add_format_texts(facts);
+  add_narrow_example(facts);
   add_loads(facts, progress);
+  add_classes(facts, progress);
   add_steps(facts);
   add_blocks(facts);
   return facts;

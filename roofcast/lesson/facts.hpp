@@ -25,6 +25,10 @@ struct LessonWork : LessonBatch {
   Bytes product_weights{};                     // read by matrix products, of the fullest GPU
 };
 
+/// Least share of the bandwidth or peak that is in use where it is called the limit: below it,
+/// reading or arithmetic would take less than half of the step even at full speed.
+inline constexpr double kNearLimit = 0.5;
+
 /// The promise to people who chat, as the page's own default: 95 of 100 requests have their first
 /// token within half a second and the further ones at 20 a second, faster than people read.
 inline constexpr Seconds kChatFirstToken{0.5};
@@ -32,6 +36,21 @@ inline constexpr Seconds kChatFurtherToken{0.05};
 
 /// Of the most that is served, for the load whose utilisation misleads.
 inline constexpr double kTrapShare = 0.6;
+
+/// Of the most that is served: chat, and the batch job beside it. Together they are less than the
+/// most, so the deployment could serve both.
+inline constexpr double kChatShare = 0.6;
+inline constexpr double kJobShare = 0.3;
+
+/// Names of the formats whose times are compared.
+inline constexpr const char* kWideFormat = "bf16 weights";
+inline constexpr const char* kNarrowFormat = "fp8 weights";
+
+/// Formats of a model whose decode steps are limited by reading its weights.
+struct NarrowExample {
+  std::string model{};
+  LessonFormat wide{}, narrow{};
+};
 
 struct LessonFacts {
   DeploymentOptions options{};  // with engine and longest sequence as chosen
@@ -50,8 +69,6 @@ struct LessonFacts {
   LessonNumbers numbers{};
   LessonWork prefill{}, decode{};  // of one sequence; decode in the middle of the answer
   LessonWork together{};           // decode of several sequences, for the question on batches
-  Seconds speculative{};           // step of one sequence with drafts
-  Seconds speculative_together{};  // of as many as `together`
   double tokens_per_step = 1;      // with drafts
   /// Texts from which on a decode step's products, and the step as a whole, are compute-bound;
   /// unset: never.
@@ -59,6 +76,9 @@ struct LessonFacts {
   std::int64_t fitting = 0;   // sequences of prompt and answer that fit in memory
   std::int64_t reserved = 0;  // sequences that fit if each has room for the longest one
   LessonWork full{};          // decode with as many sequences as run when all requests wait
+  /// Where fewer bits do make decode faster on this machine; unset if they do for the deployment,
+  /// or if no such model fits.
+  std::optional<NarrowExample> narrow_example{};
 
   std::int64_t context() const { return prompt + generate; }
   bool on_cpu() const { return is_cpu(deployment.gpu); }
@@ -70,6 +90,9 @@ struct LessonFacts {
   std::string_view machine() const { return on_cpu() ? "CPU" : "GPU"; }
   const LessonLoad& load_at(double share) const;
   const LessonFormat& format(std::string_view name) const;
+  /// Whether the decode steps of two formats differ by more than the spread of their estimates, and
+  /// rest on figures of the same kind.
+  static bool can_tell_apart(const LessonFormat& one, const LessonFormat& other);
 };
 
 inline constexpr std::int64_t kShortPrompt = 10;

@@ -213,7 +213,7 @@ LessonStep fixes(const LessonFacts& facts) {
   const LessonNumbers& numbers = facts.numbers;
   const LessonBatch& many = facts.together;
   const Seconds each = many.step / to_double(many.batch);
-  const Seconds drafted = facts.speculative / facts.tokens_per_step;
+  const Seconds drafted = facts.numbers.drafts.front().step / facts.tokens_per_step;
   LessonAsk ask{
       .kind = GuessKind::match,
       .prompt = "Which fix removes which waste?",
@@ -242,7 +242,7 @@ LessonStep fixes(const LessonFacts& facts) {
                       "one text. With {} guessed a step, each right with probability {}, a "
                       "step takes {} and yields {} tokens on average: {} a token.",
                       counted(facts.drafts, "token"), as_percent(facts.acceptance, 0),
-                      as_time(facts.speculative), fixed(facts.tokens_per_step, 2),
+                      as_time(facts.numbers.drafts.front().step), fixed(facts.tokens_per_step, 2),
                       as_time(drafted)),
           "They add up: the programs that serve models, called engines, use all three."}};
 }

@@ -7,6 +7,7 @@
 
 #include "base/numbers.hpp"
 #include "base/wording.hpp"
+#include "model/architecture/experts.hpp"
 #include "roofcast/lesson/parts.hpp"
 
 namespace roofcast {
@@ -161,10 +162,57 @@ LessonStep batching(const LessonFacts& facts) {
       .figures = {"lesson_batches"}};
 }
 
+/// Why drafts gain less in large batches, or not less, by the figures of the largest one.
+std::string why_drafts_gain(const LessonFacts& facts) {
+  const LessonDrafts& one = facts.numbers.drafts.front();
+  const LessonDrafts& many = facts.numbers.drafts.back();
+  const std::string sum = fmt::format("{}, each with {} to be checked, are {} tokens in a step",
+                                      texts_words(many.batch), counted(facts.drafts, "draft token"),
+                                      with_separators(many.tokens));
+  const double thrown_away = facts.drafts + 1 - facts.tokens_per_step;
+  const std::string longer = ratio_words(many.step / many.without);
+  if (many.gain > 1.05 * one.gain) {
+    return fmt::format(
+        "{}: it takes {} times as long as without drafts, a step of one text {} times.{}", sum,
+        longer, ratio_words(one.step / one.without),
+        has_experts(facts.deployment.model)
+            ? " Each token chooses experts of its own: the drafts of one text have more weights "
+              "read, those of many texts hardly any that are not read anyway."
+            : "");
+  }
+  if (many.gain >= 0.95 * one.gain) {
+    return fmt::format(
+        "{}. Here even that costs little: the step takes {} times as long as without drafts.", sum,
+        longer);
+  }
+  const bool arithmetic = many.flop_share >= kNearLimit && facts.compute_bound_batch &&
+                          many.tokens > *facts.compute_bound_batch;
+  return fmt::format(
+      "{}{}: the step takes {} times as long, and of {} tokens computed for a text {} are thrown "
+      "away again, on average.",
+      sum,
+      arithmetic ? fmt::format(
+                       ", more than the {} from which on multiplying with the weights takes longer "
+                       "than reading them. So each draft costs its full arithmetic",
+                       with_separators(*facts.compute_bound_batch))
+                 : ". Each costs time that reading or starting kernels no longer hides",
+      longer, facts.drafts + 1, fixed(thrown_away, 2));
+}
+
+std::string half_right(const LessonFacts& facts) {
+  const LessonDrafts& one = facts.numbers.drafts.front();
+  const LessonDrafts& many = facts.numbers.drafts.back();
+  return fmt::format(
+      "A helper that is right half as often gains less: {} tokens a step, {} times as fast for one "
+      "text and {} times with {}{}",
+      fixed(tokens_per_speculative_step(facts.acceptance / 2, facts.drafts), 2),
+      ratio_words(one.gain_half_right), ratio_words(many.gain_half_right), texts_words(many.batch),
+      many.gain_half_right < 1 ? ": there its drafts cost more than they bring." : ".");
+}
+
 LessonStep speculative(const LessonFacts& facts) {
-  const double gain = facts.tokens_per_step * (facts.decode.step / facts.speculative);
-  const double gain_together =
-      facts.tokens_per_step * (facts.together.step / facts.speculative_together);
+  const LessonDrafts& one = facts.numbers.drafts.front();
+  const LessonDrafts& many = facts.numbers.drafts.back();
   std::string sum = "1";
   double term = 1;
   for (int i = 0; i < std::min(facts.drafts, 4); ++i) {
@@ -193,21 +241,18 @@ LessonStep speculative(const LessonFacts& facts) {
                          .plain = PlainGuess{to_double(facts.drafts),
                                              "Less: a guess counts only if those before it are "
                                              "right, too."}}),
-      .reveal = {
-          fmt::format("{} = {} tokens: the model's own, then the first guess if it is right, "
-                      "the second if both are, and so on.",
-                      sum, fixed(facts.tokens_per_step, 2)),
-          fmt::format("For one text a step takes {} with drafts and {} without: {} times as "
-                      "fast.",
-                      as_time(facts.speculative), as_time(facts.decode.step), ratio_words(gain)),
-          fmt::format("With {} in a batch it is {} times as fast{} The time of the helper is "
-                      "not counted here. The draft changes the speed, not the answers.",
-                      texts_words(facts.together.batch), ratio_words(gain_together),
-                      gain_together < 0.95 * gain
-                          ? ": a full step leaves less of the machine idle for drafts."
-                          : "."),
-          fmt::format("A helper that is right half as often gains less: {} tokens a step.",
-                      fixed(tokens_per_speculative_step(facts.acceptance / 2, facts.drafts), 2))}};
+      .reveal = {fmt::format("{} = {} tokens: the model's own, then the first guess if it is "
+                             "right, the second if both are, and so on.",
+                             sum, fixed(facts.tokens_per_step, 2)),
+                 fmt::format("For one text a step takes {} with drafts and {} without: {} times as "
+                             "fast. With {} it takes {} instead of {}: {} times as fast.",
+                             as_time(one.step), as_time(one.without), ratio_words(one.gain),
+                             texts_words(many.batch), as_time(many.step), as_time(many.without),
+                             ratio_words(many.gain)),
+                 why_drafts_gain(facts), half_right(facts),
+                 "The time of the helper is not counted here. Drafts change the speed, not the "
+                 "answers."},
+      .figures = {"lesson_drafts"}};
 }
 
 /// Why a decode step with weights in 8 bits takes what it takes; `bytes`: how many times smaller
@@ -303,16 +348,21 @@ LessonAsk ask_weights_gain(double smaller) {
                      .change = true});
 }
 
+std::string size_gain(const LessonFormat& wide, const LessonFormat& narrow) {
+  return fmt::format(
+      "{} times: {} instead of {}. The first table, which has a list of numbers for each token "
+      "(the embedding), and the last layer keep their 16 bits.",
+      ratio_words(wide.weights / narrow.weights), size_words(narrow.weights),
+      size_words(wide.weights));
+}
+
 std::vector<std::string> format_sizes(const LessonFacts& facts, const LessonFormat& wide,
                                       const LessonFormat& narrow) {
   const auto least_time = [&](Bytes weights) {
     return as_time(weights / facts.deployment.gpu.memory_bandwidth);
   };
   return {
-      fmt::format("{} times: {} instead of {}. The first table, which has a list of numbers for "
-                  "each token (the embedding), and the last layer keep their 16 bits.",
-                  ratio_words(wide.weights / narrow.weights), size_words(narrow.weights),
-                  size_words(wide.weights)),
+      size_gain(wide, narrow),
       fmt::format(
           "At full bandwidth reading them takes {} instead of {}, and a decode step of one text "
           "does little else.",
@@ -330,10 +380,49 @@ constexpr const char* kTimeSources =
     "stand its spread and what it rests on: measured on such a machine, interpolated or extended "
     "from such measurements, fitted to them, or the datasheet with a usual share of its peak.";
 
+/// Where the estimates of the two decode steps do not differ clearly.
+std::vector<std::string> formats_alike(const LessonFacts& facts, const LessonFormat& wide,
+                                       const LessonFormat& narrow) {
+  const Bytes fewer = facts.read_per_step() * (1 - narrow.weights / wide.weights);
+  const Seconds saved = fewer / facts.deployment.gpu.memory_bandwidth;
+  std::vector<std::string> said = {
+      size_gain(wide, narrow),
+      fmt::format("Does that make a decode step of one text faster? The estimates are {} and {}: "
+                  "they differ by no more than their spread, so here it cannot be told. At full "
+                  "bandwidth, reading that much less saves {}, {} of the step. {}",
+                  with_source(narrow.decode_step, narrow.decode_source),
+                  with_source(wide.decode_step, wide.decode_source), as_time(saved),
+                  as_percent(saved / wide.decode_step, 0), why_decode(facts))};
+  if (facts.narrow_example) {
+    const NarrowExample& example = *facts.narrow_example;
+    said.push_back(fmt::format(
+        "It helps where reading the weights is what a step does. On the same {}, {} has {} of "
+        "them, and its decode step takes {} with 8 bits instead of {} with 16: {} times as fast. "
+        "(roofcast learn quantisation --model {} --gpu {})",
+        facts.machine(), example.model, size_words(example.wide.weights),
+        as_time(example.narrow.decode_step), as_time(example.wide.decode_step),
+        ratio_words(example.wide.decode_step / example.narrow.decode_step), example.model,
+        facts.options.gpu));
+  }
+  return said;
+}
+
+/// What fewer bits leave for keys and values.
+std::string room_for_texts(const LessonFacts& facts, const LessonFormat& wide,
+                           const LessonFormat& narrow) {
+  return fmt::format(
+      "Fewer bits also leave more memory for the KV cache: {} of {} tokens fit with 8-bit weights, "
+      "{} with 16-bit ones, and {} if keys and values have 8 bits, too. What rounding does to the "
+      "answers has to be measured on your own tasks.",
+      texts_words(narrow.texts), with_separators(facts.context()), with_separators(wide.texts),
+      with_separators(facts.format("fp8 weights and KV cache").texts));
+}
+
 LessonStep quantisation(const LessonFacts& facts) {
-  const LessonFormat& wide = facts.format("bf16 weights");
-  const LessonFormat& narrow = facts.format("fp8 weights");
+  const LessonFormat& wide = facts.format(kWideFormat);
+  const LessonFormat& narrow = facts.format(kNarrowFormat);
   const double gain = wide.decode_step / narrow.decode_step;
+  const bool told_apart = LessonFacts::can_tell_apart(wide, narrow);
   LessonStep step{
       .key = "quantisation",
       .title = "Quantisation",
@@ -341,15 +430,14 @@ LessonStep quantisation(const LessonFacts& facts) {
           {"Weights are usually stored in 16 bits each (the format bf16). Quantisation stores them "
            "in fewer bits, such as 8 (fp8), rounded so that the answers change as little as "
            "possible."},
-      .ask = narrow.comparable ? ask_decode_gain(wide, narrow, gain)
-                               : ask_weights_gain(wide.weights / narrow.weights),
-      .reveal = narrow.comparable ? format_times(facts, wide, narrow, gain)
-                                  : format_sizes(facts, wide, narrow),
+      .ask = told_apart ? ask_decode_gain(wide, narrow, gain)
+                        : ask_weights_gain(wide.weights / narrow.weights),
+      .reveal = told_apart          ? format_times(facts, wide, narrow, gain)
+                : narrow.comparable ? formats_alike(facts, wide, narrow)
+                                    : format_sizes(facts, wide, narrow),
       .figures = {"lesson_formats"}};
   step.reveal.push_back(kTimeSources);
-  step.reveal.push_back(
-      "Fewer bits also leave more memory for the KV cache, so larger batches fit. What rounding "
-      "does to the answers has to be measured on your own tasks.");
+  step.reveal.push_back(room_for_texts(facts, wide, narrow));
   return step;
 }
 
@@ -430,6 +518,21 @@ std::string why_decode(const LessonFacts& facts) {
           at_full_speed(facts.decode));
   }
   return {};
+}
+
+std::string what_narrow_gains(const LessonFacts& facts) {
+  const LessonFormat& wide = facts.format(kWideFormat);
+  const LessonFormat& narrow = facts.format(kNarrowFormat);
+  if (LessonFacts::can_tell_apart(wide, narrow)) {
+    return fmt::format("Here a step takes {} with 8 bits instead of {} with 16.",
+                       as_time(narrow.decode_step), as_time(wide.decode_step));
+  }
+  return fmt::format("Here the weights take {} instead of {}, but {}.", size_words(narrow.weights),
+                     size_words(wide.weights),
+                     narrow.comparable
+                         ? "whether a step gets faster cannot be told: the estimates differ by no "
+                           "more than their spread"
+                         : "the times rest on figures of different kinds and are not compared");
 }
 
 std::string at_full_speed(const LessonWork& work) {

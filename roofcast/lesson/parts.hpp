@@ -67,6 +67,10 @@ std::string what_is_left(const LessonFacts& facts);
 std::string why_prefill(const LessonFacts& facts);
 std::string why_decode(const LessonFacts& facts);
 
+/// What weights in 8 bits do for a decode step of this deployment: "Here a step takes 4.6 ms with 8
+/// bits instead of 6.3 ms with 16."
+std::string what_narrow_gains(const LessonFacts& facts);
+
 /// "At full bandwidth its reading would take 17 % of that, and its arithmetic at the peak 3 %".
 std::string at_full_speed(const LessonWork& work);
 

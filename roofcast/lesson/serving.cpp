@@ -85,8 +85,6 @@ bool keeps_chat(const LessonLoad& load) {
   return load.ttft_p95 <= kChatFirstToken && load.tpot_p95 <= kChatFurtherToken;
 }
 
-std::string percent_key(double share) { return fixed(share * 100, 0); }
-
 /// The largest load up to which the promise is always kept; null: not even the smallest.
 const LessonLoad* largest_chat(const LessonFacts& facts) {
   const LessonLoad* found = nullptr;
@@ -137,24 +135,99 @@ std::string where_decode_peaks(const LessonFacts& facts) {
       texts_words(best.batch), best.batch);
 }
 
-std::string load_words(const LessonLoad& load) {
-  const std::string head =
-      load.share == 1 ? "When all wait from the start" : "At " + as_percent(load.share, 0);
-  return fmt::format("{}: first token within {}, further ones within {}.", head,
-                     as_time(load.ttft_p95), as_time(load.tpot_p95));
+/// Up to which load the promise to chat is kept if all requests are chat.
+std::string chat_alone(const LessonFacts& facts) {
+  const LessonLoad* chat = largest_chat(facts);
+  if (chat) {
+    return fmt::format(
+        "If all requests come one by one, the promise to chat is kept up to {} of the most, the "
+        "largest of the loads tried ({}).",
+        as_percent(chat->share, 0), loads_tried(facts));
+  }
+  return fmt::format(
+      "If all requests come one by one, the promise to chat is kept at none of the loads tried "
+      "({}). It takes a faster {}, a smaller model or a shorter prompt; a batch job can still use "
+      "this one.",
+      loads_tried(facts), facts.machine());
+}
+
+// ---- chat beside a batch job
+
+const LessonClasses& classes_with(const LessonFacts& facts, JobArrival arrival) {
+  return *std::ranges::find(facts.numbers.classes, arrival, &LessonClasses::job);
+}
+
+bool can_go_first(const LessonFacts& facts) {
+  return std::ranges::find(facts.numbers.classes, JobArrival::behind_chat, &LessonClasses::job) !=
+         facts.numbers.classes.end();
+}
+
+/// What happens to chat if the job is handed in at once: the key of the right choice.
+std::string fate_of_chat(const LessonFacts& facts) {
+  if (classes_with(facts, JobArrival::at_once).kept) return "yes";
+  return can_go_first(facts) && classes_with(facts, JobArrival::behind_chat).kept ? "first" : "no";
+}
+
+LessonAsk ask_fate_of_chat(const LessonFacts& facts) {
+  std::vector<LessonChoice> choices = {
+      {"yes", "Yes: together they are less than the most"},
+      {"first", "Only if the engine lets waiting requests of chat go first"},
+      {"no", "No, not even then"}};
+  if (!can_go_first(facts)) {
+    choices = {{"yes", "Yes: together they are less than the most"},
+               {"no", "No: those who chat wait behind the job"}};
+  }
+  return ask_choice(
+      fmt::format("All {} requests of the job are handed in at once. Is the promise to chat kept "
+                  "beside them?",
+                  with_separators(facts.numbers.job_requests)),
+      std::move(choices), fate_of_chat(facts));
+}
+
+/// "first token within 52.5 ms, further ones within 11.0 ms: kept."
+std::string chat_words(const LessonClasses& classes) {
+  return fmt::format("first token within {}, further ones within {}: {}.",
+                     as_time(classes.ttft_p95), as_time(classes.tpot_p95),
+                     classes.kept ? "kept" : "not kept");
+}
+
+/// The ways in which the job can come in, and what they do to either class.
+std::vector<std::string> chat_and_job(const LessonFacts& facts) {
+  const LessonClasses& alone = classes_with(facts, JobArrival::none);
+  const LessonClasses& at_once = classes_with(facts, JobArrival::at_once);
+  const LessonClasses& spread = classes_with(facts, JobArrival::spread);
+  std::vector<std::string> said = {
+      "Chat alone: " + chat_words(alone) +
+          (alone.kept ? "" : " So this load is too much for it even without a job."),
+      fmt::format("With the job handed in at once: {} The job is done after {}.{}",
+                  chat_words(at_once), as_time(at_once.job_done),
+                  at_once.kept || !alone.kept
+                      ? ""
+                      : " That is all it was promised, so the same engine at the same "
+                        "time keeps one promise and breaks the other.")};
+  if (can_go_first(facts)) {
+    const LessonClasses& first = classes_with(facts, JobArrival::behind_chat);
+    said.push_back(fmt::format(
+        "With waiting requests of chat going first (--scheduling-policy priority): {} The job is "
+        "done after {}.{}",
+        chat_words(first), as_time(first.job_done),
+        first.kept || !alone.kept
+            ? ""
+            : " Requests of the job that already run keep their memory, and make each step "
+              "longer."));
+  }
+  said.push_back(fmt::format(
+      "With the job's requests sent one by one, evenly over the {} of chat: {} The job is done "
+      "after {}.{}",
+      as_time(facts.numbers.chat_span), chat_words(spread), as_time(spread.job_done),
+      spread.kept && !at_once.kept
+          ? " Here both have what they were promised. The price is the job's time."
+          : ""));
+  return said;
 }
 
 LessonStep slo(const LessonFacts& facts) {
   const LessonLoad& most = facts.numbers.loads.back();
-  const LessonLoad* chat = largest_chat(facts);
-  std::vector<LessonChoice> choices;
-  for (const LessonLoad& load : facts.numbers.loads) {
-    if (load.share == 1) continue;
-    choices.push_back({percent_key(load.share),
-                       fmt::format("{} of the most: {} requests/s", as_percent(load.share, 0),
-                                   fixed(load.requests_per_s, 2))});
-  }
-  choices.push_back({"none", "None of these"});
   LessonStep step{
       .key = "slo",
       .title = "SLO classes: chat and batch",
@@ -172,26 +245,17 @@ LessonStep slo(const LessonFacts& facts) {
                "the most; a batch job asks for nothing else.{}",
                headline(facts.deployment), fixed(most.requests_per_s, 2),
                counted(facts.prompt, "prompt token"), counted(facts.generate, "answer token"),
-               where_decode_peaks(facts))},
-      .ask =
-          ask_choice("Requests now arrive one by one, at random. Up to which of these loads is the "
-                     "promise to chat kept?",
-                     std::move(choices), chat ? percent_key(chat->share) : "none"),
-      .reveal = {},
-      .figures = {"lesson_loads"}};
-  for (const LessonLoad& load : facts.numbers.loads) step.reveal.push_back(load_words(load));
-  step.reveal.push_back(
-      chat
-          ? fmt::format("So of {} of the most, which were tried, {} is the largest load at which "
-                        "the promise to chat is kept. The price of a promise is work left "
-                        "undone: batch requests can fill what chat leaves, if the engine lets chat "
-                        "go first.",
-                        loads_tried(facts), as_percent(chat->share, 0))
-          : fmt::format("So the promise to chat is not kept at any of these loads. It takes a "
-                        "faster {}, a smaller model or a shorter prompt; a batch job can still use "
-                        "this one.",
-                        facts.machine()));
+               where_decode_peaks(facts)),
+           fmt::format("Let chat come at {} of the most, {} requests/s, one by one and at random. "
+                       "Beside it comes a batch job of {}, as many as make up another {} in that "
+                       "time. Together they are less than the most.",
+                       as_percent(kChatShare, 0), fixed(kChatShare * most.requests_per_s, 2),
+                       counted(facts.numbers.job_requests, "request"), as_percent(kJobShare, 0))},
+      .ask = ask_fate_of_chat(facts),
+      .reveal = chat_and_job(facts),
+      .figures = {"lesson_classes", "lesson_loads"}};
   step.reveal.push_back(why_not_both(facts));
+  step.reveal.push_back(chat_alone(facts));
   step.reveal.push_back(
       "In the table, TTFT is the time to first token, TPOT the time per output token after it, and "
       "p95 what 95 of 100 requests stay within.");
@@ -482,7 +546,6 @@ bool shares_pay(const LessonFacts& facts) {
 std::vector<TeachBack> teach_back(const LessonFacts& facts) {
   const LessonNumbers& numbers = facts.numbers;
   const LessonLoad& trap = facts.load_at(kTrapShare);
-  const LessonLoad* chat = largest_chat(facts);
   return {
       {"Why does each token take longer than the one before if nothing is kept?",
        fmt::format(
@@ -519,11 +582,15 @@ std::vector<TeachBack> teach_back(const LessonFacts& facts) {
        fmt::format(
            "Most when few texts run: the weights are read anyway, and checking {} costs "
            "little beside that. Least with large batches, which already use the arithmetic, "
-           "and with drafts that are seldom right.",
-           counted(facts.drafts, "draft token"))},
-      {"Why does quantisation of the weights help decode?",
+           "and with drafts that are seldom right. Here it is {} times as fast for one text, {} "
+           "times with {}, and {} times if drafts are right half as often there.",
+           counted(facts.drafts, "draft token"), ratio_words(numbers.drafts.front().gain),
+           ratio_words(numbers.drafts.back().gain), texts_words(numbers.drafts.back().batch),
+           ratio_words(numbers.drafts.back().gain_half_right))},
+      {"When does quantisation of the weights help decode, and when does it not?",
        "Decode reads the weights for every token, and fewer bits are fewer bytes to read. Where "
-       "something else limits the step, it helps less."},
+       "something else limits the step, it helps little or not at all. " +
+           what_narrow_gains(facts)},
       {"What does paging save?",
        fmt::format(
            "Memory set aside for text that never comes. In blocks, {} of {} tokens fit, with "
@@ -532,11 +599,15 @@ std::vector<TeachBack> teach_back(const LessonFacts& facts) {
            with_separators(facts.deployment.engine.max_model_len),
            with_separators(facts.reserved))},
       {"Why can chat and batch not both have what they want from the same load?",
-       fmt::format("{} Here the promise to chat is kept at {}.", why_not_both(facts),
-                   chat
-                       ? fmt::format("{} of the most, the largest of the loads tried that keeps it",
-                                     as_percent(chat->share, 0))
-                       : "none of the loads that were tried")},
+       fmt::format(
+           "{} Here, beside a job handed in at once, those who chat have their first token within "
+           "{} instead of {}, and the job is done after {}. If its requests are sent evenly, that "
+           "is {}, and the job is done after {}.",
+           why_not_both(facts), as_time(classes_with(facts, JobArrival::at_once).ttft_p95),
+           as_time(classes_with(facts, JobArrival::none).ttft_p95),
+           as_time(classes_with(facts, JobArrival::at_once).job_done),
+           as_time(classes_with(facts, JobArrival::spread).ttft_p95),
+           as_time(classes_with(facts, JobArrival::spread).job_done))},
       {fmt::format("The dashboard says: busy {}. Is the deployment full?",
                    as_percent(trap.busy_share, 0)),
        fmt::format("{} {} of the most that it serves. Busy says that a step is running, not how "

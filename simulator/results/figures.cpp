@@ -25,10 +25,7 @@ constexpr auto kScalarFigures = std::to_array<ScalarFigure>({
     {"kv_use_peak", [](Result r) { return Value(r.use.peak_kv_use); }},
     {"kv_empty_mean", [](Result r) { return Value(r.use.mean_kv_empty); }},
     {"kv_empty_peak", [](Result r) { return Value(r.use.peak_kv_empty); }},
-    {"kv_empty_share",
-     [](Result r) {
-       return r.use.mean_kv_use > 0 ? Value(r.use.mean_kv_empty / r.use.mean_kv_use) : Value{};
-     }},
+    {"kv_empty_share", [](Result r) { return kv_empty_share(r.use); }},
     {"kv_unused_mean", [](Result r) { return Value(r.use.mean_kv_unused); }},
     {"kv_stranded_mean", [](Result r) { return Value(r.use.mean_kv_stranded); }},
     {"prefix_query_tokens", [](Result r) { return count(r.use.prefix_queries); }},
@@ -45,6 +42,10 @@ const char* title_of(LatencyMetric metric) {
     if (name == latency.name) return latency.title;
   }
   return "";  // unreachable: every metric has a figure
+}
+
+std::optional<double> kv_empty_share(const EngineUse& use) {
+  return use.mean_kv_use > 0 ? std::optional(use.mean_kv_empty / use.mean_kv_use) : std::nullopt;
 }
 
 std::span<const ScalarFigure> scalar_figures() { return kScalarFigures; }

@@ -36,6 +36,10 @@ inline constexpr auto kLatencyFigures = std::to_array<LatencyFigure>({
 /// "TTFT"
 const char* title_of(LatencyMetric metric);
 
+/// Share of the allocated K/V slots that are empty, on average over time; unset if none was
+/// allocated.
+std::optional<double> kv_empty_share(const EngineUse& use);
+
 /// A figure with a single value.
 struct ScalarFigure {
   const char* name;

@@ -62,6 +62,14 @@ class Answers(unittest.TestCase):
         self.assertEqual(roofcast.simulate(**LOAD, intervals=True).to_dict(), expected)
         self.assertNotIn("intervals", roofcast.simulate(**LOAD))
 
+    def test_take_lists_for_what_the_command_line_separates_by_commas(self):
+        question = {"model": "llama-3.1-8b", "isl": 100, "osl": 10}
+        listed = roofcast.estimate(gpu="h100", batch=[1, 2, 4], **question).to_dict()
+        self.assertEqual(listed, program("estimate", gpu="h100", batch="1,2,4", **question))
+        priced = {**LOAD, "search": ["tp=1"], "num_prompts": 50}
+        self.assertEqual(roofcast.plan(**{**priced, "gpu": ["h100", "l40s"]}).to_dict(),
+                         roofcast.plan(**{**priced, "gpu": "h100,l40s"}).to_dict())
+
     def test_of_what_if_take_a_dict_of_values(self):
         load = {key: LOAD[key] for key in LOAD if key != "slo"}
         answer = roofcast.what_if(**load, vary={"gpu": ["l40s", "h200"]}, seeds=2)

@@ -5,6 +5,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fstream>
+#include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -12,6 +14,7 @@
 #include "base/error.hpp"
 #include "model/engines/knobs.hpp"
 #include "planner/flags/idle_flags.hpp"
+#include "roofcast/arguments.hpp"
 #include "roofcast/estimate.hpp"
 #include "roofcast/memory.hpp"
 
@@ -150,44 +153,59 @@ TEST(IdleKnobs, EveryKnobActsOrIsRefused) {
   EXPECT_GT(refused, 200);
 }
 
-/// Whether refuse(...) throws a UsageError.
-template <class Refuse, class... Values>
-bool refuses(Refuse refuse, const Values&... values) {
+// ---- flags of a load
+
+/// What is said if the flags change nothing in any of the scenarios; empty if they may act.
+std::string refusal(const ScenarioOptions& given, const std::vector<Scenario>& scenarios) {
   try {
-    refuse(values...);
-  } catch (const UsageError&) {
-    return true;
+    refuse_idle_flags(given, scenarios);
+  } catch (const UsageError& error) {
+    return error.what();
   }
-  return false;
+  return {};
 }
+
+Scenario synthetic(const SyntheticWorkload& workload = {.request_rate = 10}) {
+  return {.model = "llama-3.1-8b", .gpu = "h100", .workload = workload};
+}
+
+Scenario replay(const char* rows) {
+  const std::string path = testing::TempDir() + "/idle_flags.jsonl";
+  std::ofstream(path) << rows;
+  return {.model = "llama-3.1-8b", .gpu = "h100", .workload = TraceWorkload{.path = path}};
+}
+
+constexpr const char* kPlainTrace =
+    "{\"timestamp\": 0, \"input_length\": 900, \"output_length\": 8}\n";
+constexpr const char* kTraceWithIds =
+    "{\"timestamp\": 0, \"input_length\": 900, \"output_length\": 8, \"hash_ids\": [1, 2]}\n";
 
 // vLLM and the small engine reserve nothing for what clients declare; SGLang and TensorRT-LLM do. A
 // number cuts longer outputs everywhere.
 TEST(IdleFlags, MaxTokensActWhereAnEngineReservesForThem) {
   const auto refused = [](const char* engine, std::int64_t max_tokens = kNoMaxTokens) {
-    WorkloadOptions given;
-    given.max_tokens = max_tokens;
-    return refuses(refuse_idle_max_tokens, given,
-                   Scenario{.model = "llama-3.1-8b", .gpu = "l40s,h100", .engine = engine});
+    ScenarioOptions given;
+    given.workload.max_tokens = max_tokens;
+    return !refusal(given, {{.model = "llama-3.1-8b", .gpu = "l40s,h100", .engine = engine}})
+                .empty();
   };
   EXPECT_TRUE(refused("vllm"));
   EXPECT_TRUE(refused("roofcast"));
   EXPECT_FALSE(refused("sglang"));
   EXPECT_FALSE(refused("trtllm"));
   EXPECT_FALSE(refused("vllm", 500));
-  EXPECT_FALSE(refuses(refuse_idle_max_tokens, WorkloadOptions{},
-                       Scenario{.model = "llama-3.1-8b", .gpu = "h100"}));
+  EXPECT_EQ(refusal({}, {{.model = "llama-3.1-8b", .gpu = "h100"}}), "");
 }
 
 TEST(IdleFlags, ARouterActsWhereThereAreReplicas) {
   const auto refused = [](std::int32_t replicas, std::int32_t decode) {
-    Scenario scenario{.model = "llama-3.1-8b", .gpu = "h100"};
+    Scenario scenario = synthetic();
     scenario.cluster = ClusterScenario{};
     scenario.cluster->pools = {{.name = "a", .role = PoolRole::prefill, .replicas = replicas},
                                {.name = "b", .role = PoolRole::decode, .replicas = decode}};
-    ClusterOptions given;
-    given.router = RouterPolicy::random;
-    return refuses(refuse_idle_router, given, scenario);
+    ScenarioOptions given;
+    given.cluster.router = RouterPolicy::random;
+    return !refusal(given, {scenario}).empty();
   };
   EXPECT_TRUE(refused(1, 1));
   EXPECT_FALSE(refused(2, 1));
@@ -195,12 +213,117 @@ TEST(IdleFlags, ARouterActsWhereThereAreReplicas) {
 }
 
 TEST(IdleFlags, PrioritiesComeFromTraces) {
-  const EngineOverrides given{.scheduling_policy = QueueOrder::priority};
-  Scenario scenario{.model = "llama-3.1-8b", .gpu = "h100"};
-  const auto refuse = [&](const Scenario& in) { refuse_idle_flags(given, in); };
-  EXPECT_TRUE(refuses(refuse, scenario));
-  scenario.workload = TraceWorkload{.path = "requests.csv"};
-  EXPECT_FALSE(refuses(refuse, scenario));
+  ScenarioOptions given;
+  given.deployment.overrides.scheduling_policy = QueueOrder::priority;
+  EXPECT_THAT(refusal(given, {synthetic()}), testing::HasSubstr("only requests of a trace"));
+  EXPECT_EQ(refusal(given, {replay(kPlainTrace)}), "");
+}
+
+TEST(IdleFlags, ASeedActsWhereSomethingIsDrawn) {
+  ScenarioOptions given;
+  given.workload.seed = 7;
+  const auto refused = [&](const Scenario& scenario) {
+    return !refusal(given, {scenario}).empty();
+  };
+  EXPECT_TRUE(refused(replay(kPlainTrace)));
+  EXPECT_TRUE(refused(synthetic({.request_rate = kAllAtOnce})));
+  EXPECT_TRUE(refused(synthetic(
+      {.request_rate = 10, .burstiness = std::numeric_limits<double>::infinity()})));  // even gaps
+  EXPECT_FALSE(refused(synthetic()));
+  EXPECT_FALSE(refused(synthetic({.input = parse_length_distribution("uniform:10:20")})));
+  EXPECT_FALSE(refused(synthetic({.lora = {.count = 2}})));
+  // Which drafts are accepted is drawn in a replay, too.
+  Scenario drafts = replay(kPlainTrace);
+  drafts.overrides.num_speculative_tokens = 3;
+  drafts.overrides.acceptance_rate = 0.5;
+  EXPECT_FALSE(refused(drafts));
+  Scenario routed = replay(kPlainTrace);
+  routed.cluster = ClusterScenario{.pools = {{.replicas = 2}}};
+  EXPECT_TRUE(refused(routed));  // in turn
+  routed.cluster->router.policy = RouterPolicy::power_of_two;
+  EXPECT_FALSE(refused(routed));
+}
+
+TEST(IdleFlags, ATracesBlockSizeActsOnItsHashIds) {
+  ScenarioOptions given;
+  given.workload.trace_block_size = 512;
+  EXPECT_THAT(refusal(given, {replay(kPlainTrace)}), testing::HasSubstr("has no hash ids"));
+  EXPECT_EQ(refusal(given, {replay(kTraceWithIds)}), "");
+  Scenario without = replay(kTraceWithIds);
+  without.overrides.enable_prefix_caching = false;
+  EXPECT_THAT(refusal(given, {without}), testing::HasSubstr("keeps no prefixes"));
+}
+
+TEST(IdleFlags, ALoadAloneRefusesTheSame) {
+  WorkloadOptions seed;
+  seed.seed = 7;
+  WorkloadOptions block;
+  block.trace_block_size = 64;
+  const auto refused = [](const WorkloadOptions& given, const Scenario& scenario) {
+    try {
+      refuse_idle_flags(given, scenario.workload);
+    } catch (const UsageError&) {
+      return true;
+    }
+    return false;
+  };
+  EXPECT_TRUE(refused(seed, replay(kPlainTrace)));
+  EXPECT_FALSE(refused(seed, synthetic()));
+  EXPECT_TRUE(refused(block, replay(kPlainTrace)));
+  EXPECT_FALSE(refused(block, replay(kTraceWithIds)));
+}
+
+TEST(IdleFlags, AFlagThatActsInOneOfSeveralScenariosIsTaken) {
+  ScenarioOptions given;
+  given.workload.max_tokens = kNoMaxTokens;
+  Scenario sglang = synthetic();
+  sglang.engine = "sglang";
+  EXPECT_NE(refusal(given, {synthetic(), synthetic()}), "");
+  EXPECT_EQ(refusal(given, {synthetic(), sglang}), "");
+}
+
+/// What each question says to the same flags.
+template <class Arguments>
+std::string refusal_of(Arguments arguments, const ScenarioOptions& given) {
+  arguments.load.options = given;
+  arguments.load.options.deployment.model = "llama-3.1-8b";
+  arguments.load.options.deployment.gpu = "h100";
+  arguments.load.options.workload.request_rate = 10;
+  try {
+    (void)question_of(arguments);
+  } catch (const UsageError& error) {
+    return error.what();
+  }
+  return {};
+}
+
+TEST(IdleFlags, AllQuestionsRefuseTheSame) {
+  ScenarioOptions none;
+  none.workload.max_tokens = kNoMaxTokens;
+  ScenarioOptions priority;
+  priority.deployment.overrides.scheduling_policy = QueueOrder::priority;
+  ScenarioOptions dense;
+  dense.deployment.overrides.enable_eplb = true;
+  const WhatIfArguments what_if{.what_if = {.vary = {"max_num_seqs=64"}}};
+  for (const ScenarioOptions& given : {none, priority, dense}) {
+    const std::string said = refusal_of(SimulationArguments{}, given);
+    EXPECT_THAT(said, testing::HasSubstr("would change nothing here"));
+    EXPECT_EQ(refusal_of(CapacityArguments{}, given), said);
+    EXPECT_EQ(refusal_of(PlanArguments{}, given), said);
+    EXPECT_EQ(refusal_of(what_if, given), said);
+  }
+  // Capacity gives requests a rate, whose gaps are drawn.
+  ScenarioOptions seed;
+  seed.deployment.model = "llama-3.1-8b";
+  seed.deployment.gpu = "h100";
+  seed.workload.seed = 7;
+  EXPECT_NO_THROW((void)question_of(CapacityArguments{.load = {.options = seed}}));
+  EXPECT_THROW((void)question_of(SimulationArguments{.load = {.options = seed}}), UsageError);
+  // An engine that is tried may reserve.
+  const WhatIfArguments engines{.what_if = {.vary = {"engine=sglang"}}};
+  EXPECT_EQ(refusal_of(engines, none), "");
+  EXPECT_EQ(refusal_of(PlanArguments{.plan = {.search = {"engine=vllm,sglang"}}}, none), "");
+  EXPECT_NE(refusal_of(PlanArguments{.plan = {.search = {"engine=vllm,roofcast"}}}, none), "");
 }
 
 }  // namespace

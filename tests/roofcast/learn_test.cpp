@@ -7,6 +7,7 @@
 #include <set>
 
 #include "base/numbers.hpp"
+#include "roofcast/estimate.hpp"
 #include "roofcast/memory.hpp"
 #include "roofcast/staircase.hpp"
 #include "tests/roofcast/read_back.hpp"
@@ -37,11 +38,20 @@ const LessonAnswer& on_cpu() {
   return answer;
 }
 
+const LessonAnswer& gpt2_on_h100() {
+  static const LessonAnswer answer = learn({.deployment = {.model = "gpt2", .gpu = "h100"}});
+  return answer;
+}
+
 const LessonStep& step(const LessonAnswer& answer, const char* key) {
   const LessonStep* found = find_step(answer, key);
   EXPECT_NE(found, nullptr) << key;
   static const LessonStep none;
   return found ? *found : none;
+}
+
+const LessonClasses& beside(const LessonAnswer& answer, JobArrival job) {
+  return *std::ranges::find(answer.numbers.classes, job, &LessonClasses::job);
 }
 
 std::string all_of(const LessonStep& step) {
@@ -95,6 +105,91 @@ TEST(Lesson, DraftsYieldTheGeometricSum) {
   const LessonStep& drafts = step(on_h100(), "speculative");
   EXPECT_NEAR(drafts.ask->truth.value(), 2.7731, 1e-9);
   EXPECT_THAT(all_of(drafts), HasSubstr("1 + 0.70 + 0.49 + 0.34 + 0.24 = 2.77 tokens"));
+}
+
+// 256 texts with 4 drafts each: 256 x 5 = 1,280 tokens, where the products are compute-bound from
+// 326 on (docs/learn.md). Of 5 tokens 5 - 2.7731 = 2.23 are thrown away.
+TEST(Lesson, DraftsGainLittleInLargeBatchesAndTheReasonIsSaid) {
+  const std::vector<LessonDrafts>& all = on_h100().numbers.drafts;
+  ASSERT_EQ(all.size(), on_h100().numbers.batches.size());
+  EXPECT_EQ(all.back().batch, 256);
+  EXPECT_EQ(all.back().tokens, 1280);
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    EXPECT_EQ(all[i].without, on_h100().numbers.batches[i].step);
+    EXPECT_NEAR(all[i].gain, 2.7731 * (all[i].without / all[i].step), 1e-9);
+    // 1 + 0.35 + 0.1225 + 0.042875 + 0.01500625 = 1.53038125
+    EXPECT_NEAR(all[i].gain_half_right, 1.53038125 * (all[i].without / all[i].step), 1e-9);
+    if (i > 0) {
+      EXPECT_LT(all[i].gain, all[i - 1].gain);
+    }
+  }
+  EXPECT_LT(all.back().gain, 0.6 * all.front().gain);
+  EXPECT_LT(all.back().gain_half_right, 1);
+  EXPECT_THAT(all_of(step(on_h100(), "speculative")),
+              AllOf(HasSubstr("1,280 tokens in a step, more than the 326 from which on"),
+                    HasSubstr("of 5 tokens computed for a text 2.23 are thrown away"),
+                    HasSubstr("cost more than they bring")));
+}
+
+// GPT-2's step on an H100 waits for kernels to start: its arithmetic is not used up.
+TEST(Lesson, DraftsThatCostNoArithmeticAreNotSaidTo) {
+  EXPECT_LT(gpt2_on_h100().numbers.drafts.back().flop_share, 0.5);
+  EXPECT_THAT(all_of(step(gpt2_on_h100(), "speculative")), Not(HasSubstr("full arithmetic")));
+}
+
+// Qwen3-30B-A3B reads 8 of 128 experts for a token: the drafts of one text choose others, those of
+// 256 texts find all of them read.
+TEST(Lesson, DraftsOfOneTextHaveMoreExpertsRead) {
+  const LessonAnswer answer = learn({.deployment = {.model = "qwen3-30b-a3b", .gpu = "h200"}});
+  const std::vector<LessonDrafts>& drafts = answer.numbers.drafts;
+  EXPECT_GT(drafts.front().step / drafts.front().without,
+            drafts.back().step / drafts.back().without);
+  EXPECT_THAT(all_of(step(answer, "speculative")),
+              AllOf(HasSubstr("chooses experts of its own"), Not(HasSubstr("costs little"))));
+  EXPECT_THAT(all_of(step(answer, "quantisation")),
+              Not(testing::ContainsRegex("1[0-9][0-9] % of")));
+}
+
+TEST(Lesson, ALoadThatIsTooMuchForChatAloneIsSaidToBe) {
+  const LessonAnswer answer = learn(
+      {.deployment = {.model = "llama-3.1-8b", .gpu = "l4"}, .prompt = 4000, .generate = 100});
+  EXPECT_FALSE(beside(answer, JobArrival::none).kept);
+  EXPECT_THAT(all_of(step(answer, "slo")),
+              AllOf(HasSubstr("too much for it even without a job"),
+                    Not(HasSubstr("keeps one promise and breaks the other"))));
+}
+
+TEST(Lesson, FewerBitsAreShownWhereTheyHelp) {
+  const LessonStep& small = step(gpt2_on_h100(), "quantisation");
+  EXPECT_THAT(small.ask->prompt, HasSubstr("how many times smaller are the weights"));
+  const EstimateAnswer known = estimate({.deployment = {.model = "llama-3.1-8b", .gpu = "h100"},
+                                         .batch = 1,
+                                         .input_tokens = 500,
+                                         .output_tokens = 200});
+  const auto step_in = [&](const char* name) {
+    return as_time(std::ranges::find(known.variants, name, &FormatAnswer::name)->decode_step);
+  };
+  EXPECT_THAT(all_of(small), AllOf(HasSubstr("differ by no more than their spread"),
+                                   HasSubstr("starting its kernels takes most of the step"),
+                                   HasSubstr("On the same GPU, llama-3.1-8b has 14.96 GiB"),
+                                   HasSubstr(step_in("fp8 weights") + " with 8 bits instead of " +
+                                             step_in("bf16 weights") + " with 16")));
+  EXPECT_THAT(all_of(step(on_h100(), "quantisation")),
+              AllOf(HasSubstr("how many times as fast is a decode step"),
+                    Not(HasSubstr("On the same GPU"))));
+}
+
+TEST(Lesson, FewerBitsLeaveRoomForMoreTexts) {
+  const MemoryAnswer plan =
+      memory({.deployment = {.model = "llama-3.1-8b", .gpu = "h100", .weight_format = "fp8"},
+              .solve = MemoryQuestion::Solve::batch,
+              .context = 700});
+  const auto& formats = on_h100().numbers.formats;
+  const auto texts = [&](const char* name) {
+    return std::ranges::find(formats, name, &LessonFormat::name)->texts;
+  };
+  EXPECT_EQ(texts("fp8 weights"), plan.solution->batch.value());
+  EXPECT_EQ(static_cast<double>(texts("as given")), step(on_h100(), "paging").ask->truth.value());
 }
 
 TEST(Lesson, TextsThatFitAreThoseOfTheMemoryPlan) {
@@ -211,6 +306,45 @@ TEST(Lesson, BusyIsNotFull) {
   for (const LessonLoad& load : on_h100().numbers.loads) {
     EXPECT_LE(load.mean_running, most.mean_running);
   }
+}
+
+// 60 % of the most for chat and 30 % for the job: less than the most, so whether a promise is kept
+// is decided by who waits for whom.
+TEST(Lesson, ABatchJobHandedInAtOnceBreaksThePromiseToChatAndIsDoneSooner) {
+  for (const LessonAnswer* answer : {&on_h100(), &gpt2_on_h100()}) {
+    const LessonNumbers& numbers = answer->numbers;
+    EXPECT_NEAR(static_cast<double>(numbers.job_requests),
+                0.3 * numbers.loads.back().requests_per_s * numbers.chat_span.value, 1);
+    const LessonClasses& at_once = beside(*answer, JobArrival::at_once);
+    const LessonClasses& spread = beside(*answer, JobArrival::spread);
+    EXPECT_TRUE(beside(*answer, JobArrival::none).kept);
+    EXPECT_EQ(beside(*answer, JobArrival::none).job_done.value, 0);
+    EXPECT_FALSE(at_once.kept);
+    EXPECT_TRUE(spread.kept);
+    EXPECT_LT(at_once.job_done, spread.job_done);
+    EXPECT_GT(spread.job_done, 0.99 * numbers.chat_span);  // its last request comes then
+    EXPECT_LT(beside(*answer, JobArrival::behind_chat).ttft_p95, at_once.ttft_p95);
+    EXPECT_GT(beside(*answer, JobArrival::behind_chat).job_done, at_once.job_done);
+    EXPECT_THAT(all_of(step(*answer, "slo")),
+                AllOf(HasSubstr("keeps one promise and breaks the other"),
+                      HasSubstr("Here both have what they were promised")));
+  }
+}
+
+// With chat alone, its load is the lesson's at 60 %.
+TEST(Lesson, ChatAloneIsTheLoadOfItsShare) {
+  const auto& loads = on_h100().numbers.loads;
+  const LessonLoad& same = *std::ranges::find(loads, 0.6, &LessonLoad::share);
+  EXPECT_EQ(beside(on_h100(), JobArrival::none).ttft_p95, same.ttft_p95);
+  EXPECT_EQ(beside(on_h100(), JobArrival::none).tpot_p95, same.tpot_p95);
+}
+
+TEST(Lesson, OnlyEnginesWithPrioritiesLetChatGoFirst) {
+  const LessonAnswer answer =
+      learn({.deployment = {.model = "llama-3.1-8b", .gpu = "h100", .engine = "sglang"}});
+  EXPECT_EQ(answer.numbers.classes.size(), 3U);
+  EXPECT_THAT(all_of(step(answer, "slo")), Not(HasSubstr("--scheduling-policy")));
+  EXPECT_EQ(step(answer, "slo").ask->choices.size(), 2U);
 }
 
 TEST(Lesson, SharesOfPeakAndBandwidthAreBelowOne) {

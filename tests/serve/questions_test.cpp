@@ -80,6 +80,15 @@ TEST(Questions, EachHasItsOwnKeys) {
   EXPECT_THAT(refusal("memory", R"({"num_prompts": 5})"), HasSubstr("unknown key 'num_prompts'"));
 }
 
+TEST(Questions, AListIsTheValuesWithCommasBetween) {
+  EXPECT_THAT(asked_estimate(Json{{"batch", {1, 2, 4}}}, {}).question.batches,
+              testing::ElementsAre(1, 2, 4));
+  EXPECT_EQ(asked_memory(Json{{"gpu", {"h100", "l40s"}}}, {}).deployment.gpu, "h100,l40s");
+  EXPECT_THAT(refusal("estimate", R"({"output_len": [1, 2]})"), HasSubstr("'1,2'"));
+  EXPECT_THAT(refusal("estimate", R"({"batch": []})"), HasSubstr("batch: the value is empty"));
+  EXPECT_THAT(refusal("estimate", R"({"batch": [[1], 2]})"), HasSubstr("not a list"));
+}
+
 TEST(Questions, LessonAndSamplingHaveTheirOwnKeys) {
   const LessonQuestion lesson =
       asked_lesson(Json{{"gpu", "h100"}, {"prompt", 5}, {"generate", 6}, {"acceptance", 0.5}}, {});

@@ -101,6 +101,11 @@ TEST(Measure, RefusesFlagsThatWouldChangeNothing) {
   EXPECT_THAT(refusal("--batch 4 --request-rate 5"), HasSubstr("--batch and --request-rate"));
   EXPECT_THAT(refusal("--naive --num-prompts 5"), HasSubstr("--naive and --num-prompts"));
   EXPECT_THAT(refusal("--batch 3 --max-num-seqs 2"), HasSubstr("less than the 3 requests"));
+  for (const char* between : {"--watermark 0.1", "--scheduling-policy priority"}) {
+    EXPECT_THAT(refusal(between), HasSubstr("there is a single request")) << between;
+  }
+  EXPECT_THAT(refusal("--batch 2 --scheduling-policy priority"),
+              HasSubstr("only requests of a trace have priorities"));
 }
 
 TEST(Measure, ARunInWhichNothingRanIsAnError) {

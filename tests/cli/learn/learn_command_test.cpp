@@ -61,6 +61,11 @@ TEST(LearnCommand, PrintsOneStep) {
   EXPECT_THAT(none.err, HasSubstr("no step 'rofline', did you mean 'roofline'?"));
 }
 
+TEST(LearnCommand, PrintsEveryFigureOfAStep) {
+  EXPECT_THAT(run_command(std::string("learn slo") + kSmall).out,
+              AllOf(HasSubstr("Chat beside a batch job\n"), HasSubstr("Waiting over the load\n")));
+}
+
 TEST(LearnCommand, DoesNotSuggestWhatIsNotAlike) {
   EXPECT_THAT(run_command(std::string("learn foo") + kSmall).err,
               AllOf(HasSubstr("no step 'foo'"), Not(HasSubstr("did you mean"))));

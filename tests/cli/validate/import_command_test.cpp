@@ -46,6 +46,15 @@ TEST_F(Import, StoresMeasuredRunsAndPrintsWhatItUnderstood) {
   EXPECT_THAT(run_command("runs 1").out, AllOf(HasSubstr("measured"), HasSubstr("ttft_s")));
 }
 
+TEST_F(Import, AStoredRunNamesOnlyWhatIsKnown) {
+  std::ofstream("record.json") << R"([{"start_time": 0, "token_timestamps": [0.2, 0.3]}])";
+  ASSERT_EQ(run_command("runs import record.json").exit_code, 0);
+  const std::string shown = run_command("runs 1").out;
+  EXPECT_THAT(shown, AllOf(HasSubstr("Run 1: measured\n"), HasSubstr("0 request rows")));
+  EXPECT_EQ(shown.find("profile "), std::string::npos) << shown;
+  EXPECT_EQ(shown.find(" of  on"), std::string::npos) << shown;
+}
+
 TEST_F(Import, KeepsEveryKeyThatItDoesNotKnow) {
   constexpr int kKeys = 20'000;  // 0.6 s where each key was looked for among the others
   nlohmann::json result = nlohmann::json::parse(std::ifstream("bench.json"));
