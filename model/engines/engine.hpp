@@ -318,8 +318,14 @@ inline std::int64_t decode_slots(const Engine& engine) {
   return twice ? 2 * slots : slots;
 }
 
-/// The batch size that runs when `sequences` decode: the next captured size, or `sequences` itself
-/// if graphs are off, are not padded to, or it exceeds the largest.
-std::int64_t padded_batch(const Engine& engine, std::int64_t sequences);
+/// The size of a decode batch as captured sizes count: sequences, each with all of its drafts
+/// (SGLang, cuda_graph_runner.py, num_tokens_per_bs; TensorRT-LLM, whose graphs are keyed by batch
+/// and draft length), or tokens (vLLM, cudagraph_capture_sizes).
+std::int64_t graph_size(const Engine& engine, std::int64_t sequences, std::int64_t tokens_each);
+
+/// The tokens that run when `sequences` decode, each with a number of tokens: those of the next
+/// captured size, or their own if graphs are off, are not padded to, or they exceed the largest.
+std::int64_t padded_batch(const Engine& engine, std::int64_t sequences,
+                          std::int64_t tokens_each = 1);
 
 }  // namespace roofcast
