@@ -10,6 +10,7 @@
 #include "model/architecture/expert_load.hpp"
 #include "model/architecture/weights.hpp"
 #include "model/step/efficiency.hpp"
+#include "model/step/expert_kernels.hpp"
 #include "model/step/measured_time.hpp"
 #include "model/step/shared_experts.hpp"
 #include "model/step/timed_block.hpp"
@@ -29,8 +30,9 @@ double activation_bytes(const Deployment& deployment) {
   return bits_of(deployment.model.activation) / 8.0;
 }
 
-/// In which steps a layer's shared experts run beside the routed ones; in none on GPUs without kernel
-/// tables, whose experts' shares and host terms were fitted to servers with shared experts in turn.
+/// In which steps a layer's shared experts run beside the routed ones; in none on GPUs without
+/// kernel tables, whose experts' shares and host terms were fitted to servers with shared experts
+/// in turn.
 Beside beside_routed(const Deployment& deployment, const Layer& layer) {
   return deployment.gpu.tables ? shared_experts_beside(deployment, layer) : Beside{};
 }
@@ -99,6 +101,7 @@ void set_expert_shape(const Deployment& deployment, const Layer& layer, const We
                       const Weight& whole, double pairs_a_token, LinearOperator& op) {
   op.shape = {
       .family = OperatorFamily::moe,
+      .name = std::string(expert_kernels(deployment, layer)),
       .format = kernel_format_name(layer.ffn_format),
       .outputs = down.inputs,
       .inputs = down.outputs,

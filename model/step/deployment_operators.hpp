@@ -62,8 +62,8 @@ struct LinearOperator {
   // these alone, as many pairs over as many experts. 0: there is no such shape.
   OperatorShape alone_shape{};
   double alone_each = 0;
-  // Where it runs within the routed experts' kernels or beside them on a second stream, it costs the
-  // memory and arithmetic that it takes from them, no time of its own.
+  // Where it runs within the routed experts' kernels or beside them on a second stream, it costs
+  // the memory and arithmetic that it takes from them, no time of its own.
   Beside beside{};
   int block = kNoBlock;  // of StepOperators::blocks
   Phase phase = Phase::all;

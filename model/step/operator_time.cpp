@@ -142,7 +142,8 @@ Seconds TimedOperator::measured_time(std::int64_t n, const Gpu& gpu) const {
 }
 
 Seconds TimedOperator::time(std::int64_t n, const Gpu& gpu, bool captured) const {
-  return kernel_time(n, gpu, captured) + op_.wait * static_cast<double>(op_.work.calls) + op_.serial.of(n);
+  return kernel_time(n, gpu, captured) + op_.wait * static_cast<double>(op_.work.calls) +
+         op_.serial.of(n);
 }
 
 Seconds TimedOperator::kernel_time(std::int64_t n, const Gpu& gpu, bool captured) const {

@@ -15,12 +15,6 @@ constexpr std::int64_t kVllmTokens = 256;     // VLLM_SHARED_EXPERTS_STREAM_TOKE
 constexpr std::int64_t kFusedExperts = 256;   // routed ones of a model whose shared one is fused
 constexpr std::int64_t kAnyTokens = std::numeric_limits<std::int64_t>::max();
 
-/// The part after the engine's name: "0.24" of "vllm-0.24".
-std::string_view stated_version(std::string_view engine) {
-  const std::size_t dash = engine.find('-');
-  return dash == std::string_view::npos ? std::string_view() : engine.substr(dash + 1);
-}
-
 /// Whether SGLang fuses the layer's shared expert with the routed ones.
 bool sglang_fuses(const Deployment& deployment, const MoeFfn& moe) {
   if (moe.experts != kFusedExperts || moe.shared_intermediate != moe.expert_intermediate) {

@@ -199,8 +199,10 @@ TEST(TimedMixers, WhatRunsBesideInGraphsRunsInTurnWhereKernelsAreLaunched) {
       .family = OperatorFamily::gemm, .format = "fp8_block", .outputs = 512, .inputs = 7168};
   const Deployment timed = with_curves(d, {level_curve(up, 50)});
   const RooflineStepTime step_time(timed);
-  const double in_graph = time_of(step_time.explain(decode_batch(d.model, 40, 100)), "shared_experts.gate_up_proj");
-  const double launched = time_of(step_time.explain(prefill_batch(1, 40)), "shared_experts.gate_up_proj");
+  const double in_graph =
+      time_of(step_time.explain(decode_batch(d.model, 40, 100)), "shared_experts.gate_up_proj");
+  const double launched =
+      time_of(step_time.explain(prefill_batch(1, 40)), "shared_experts.gate_up_proj");
   EXPECT_NEAR(launched, 58 * 50e-6, 1e-4);
   EXPECT_LT(in_graph, launched / 2);
 }
