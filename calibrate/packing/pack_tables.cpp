@@ -14,6 +14,7 @@
 #include "base/statistics.hpp"
 #include "calibrate/packing/thinning.hpp"
 #include "model/curves/curve_source.hpp"
+#include "model/step/expert_kernels.hpp"
 #include "model/step/roofline.hpp"
 
 namespace roofcast {
@@ -116,6 +117,28 @@ constexpr std::array kNotRun{
         "a token vLLM runs other experts (fused_moe/oracle/fp8, select_fp8_moe_backend)"},
 };
 
+/// Kernels of experts that an engine may run instead of others (model/step/expert_kernels.hpp):
+/// TensorRT-LLM's as its tables name them, and TensorRT-LLM's TRTLLM-gen as SGLang runs them, by
+/// way of FlashInfer.
+struct NamedExperts {
+  std::string_view kernel;  // how its name begins
+  std::string_view name;
+};
+constexpr std::array kNamedExperts{
+    NamedExperts{"moe_torch_flow_min_latency", kTrtllmGenExperts},
+    NamedExperts{"sglang_flashinfer_trtllm_moe", kTrtllmGenExperts},
+    NamedExperts{"moe_torch_flow_cutlass", kCutlassExperts},
+    NamedExperts{"deepgemm", kDeepgemmExperts},
+};
+
+std::string expert_name(const MeasuredCurve& curve) {
+  if (curve.shape.family != OperatorFamily::moe) return curve.shape.name;
+  for (const NamedExperts& experts : kNamedExperts) {
+    if (curve.kernel.starts_with(experts.kernel)) return std::string(experts.name);
+  }
+  return {};
+}
+
 /// The rule by which the curve's kernel, or part of its points, is not run on the GPU; null: it is.
 const NotRun* why_not_run(const MeasuredCurve& curve, const Gpu& gpu) {
   for (const NotRun& rule : kNotRun) {
@@ -138,6 +161,7 @@ std::map<std::string, SourceShapes> curves_by_source(const Gpu& gpu,
   for (MeasuredCurve curve : gpu.measured->curves) {
     if (joins_sources(curve.kernel)) continue;
     curve.kernel = with_own_source(curve.kernel);
+    curve.shape.name = expert_name(curve);
     if (const NotRun* rule = why_not_run(curve, gpu)) {
       const auto removed = std::erase_if(
           curve.points, [&](const MeasuredPoint& point) { return point.x >= rule->from; });

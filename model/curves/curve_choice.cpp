@@ -47,6 +47,16 @@ double relative_time(const MeasuredCurve& a, const MeasuredCurve& b) {
   return product;
 }
 
+/// The names under which experts' kernels are listed, those of the shape first: kernels that no
+/// engine says, then the fastest.
+std::vector<std::string> expert_names(const std::string& own) {
+  std::vector<std::string> names{own};
+  for (const char* other : {"", "trtllm_gen", "deepgemm", "cutlass"}) {
+    if (other != own) names.emplace_back(other);
+  }
+  return names;
+}
+
 /// The kernel of a shape, with more or less general ones that do the same work where it was not
 /// timed: a window's full attention, evenly picked experts, attention in the other arithmetic.
 std::vector<OperatorShape> kernels_of(const OperatorShape& shape) {
@@ -59,9 +69,15 @@ std::vector<OperatorShape> kernels_of(const OperatorShape& shape) {
     result.push_back(shape);
     result.back().inputs = 0;
   }
-  if (shape.power_law > 0) {
-    result.push_back(shape);
-    result.back().power_law = 0;
+  if (shape.family == OperatorFamily::moe) {
+    result.clear();
+    for (const std::string& name : expert_names(shape.name)) {
+      result.push_back(shape);
+      result.back().name = name;
+      if (shape.power_law == 0) continue;
+      result.push_back(result.back());
+      result.back().power_law = 0;
+    }
   }
   if (is_attention(shape.family) && shape.cache == DType::fp8) {
     const std::size_t own = result.size();
@@ -280,6 +296,18 @@ CurveBlend blend_from(const Curves& curves, const OperatorShape& shape, double r
   return {.shape = shape};
 }
 
+/// The curve of experts in the kernels that the shape names, picked as it says or evenly.
+CurveBlend named_experts(const SourceCurves& curves, const OperatorShape& shape) {
+  OperatorShape kernel = shape;
+  for (const int power_law : {shape.power_law, 0}) {
+    kernel.power_law = power_law;
+    if (const MeasuredCurve* own = curves.find(kernel)) {
+      return {.parts = {{*own, 1.0}}, .shape = kernel};
+    }
+  }
+  return {.shape = shape};
+}
+
 /// Whether the engine's own kernels were timed in the shape's family and format, at any size.
 bool timed_by_engine(const KernelTables& tables, const OperatorShape& shape,
                      std::string_view engine) {
@@ -289,13 +317,9 @@ bool timed_by_engine(const KernelTables& tables, const OperatorShape& shape,
   });
 }
 
-/// The sources that have curves of the family, nearest to the engine first. Experts run in kernels
-/// of each engine's own (Triton's, CUTLASS's, DeepGEMM's): those of another say little of an engine
-/// whose own were timed at other sizes.
+/// The sources that have curves of the family, nearest to the engine first.
 std::vector<std::string_view> sources_for(const KernelTables& tables, const OperatorShape& shape,
-                                          std::string_view engine) {
-  const bool own_only =
-      shape.family == OperatorFamily::moe && timed_by_engine(tables, shape, engine);
+                                          std::string_view engine, bool own_only) {
   std::vector<std::string_view> sources;
   for (const TableGroup& group : tables.groups()) {
     if (group.key.family != shape.family) continue;
@@ -337,7 +361,17 @@ CurveBlend find_blend(const Measured& measured, const OperatorShape& shape,
 
 CurveBlend find_blend(const KernelTables& tables, const OperatorShape& shape,
                       std::string_view engine) {
-  const std::vector<std::string_view> sources = sources_for(tables, shape, engine);
+  // Experts run in kernels of each engine's own: those of another say little of an engine whose own
+  // were timed at other sizes, unless it runs these very kernels.
+  const bool experts = shape.family == OperatorFamily::moe;
+  if (experts && !shape.name.empty()) {
+    for (const std::string_view source : sources_for(tables, shape, engine, false)) {
+      CurveBlend blend = named_experts(SourceCurves{tables, source}, shape);
+      if (!blend.parts.empty()) return blend;
+    }
+  }
+  const bool own_only = experts && timed_by_engine(tables, shape, engine);
+  const std::vector<std::string_view> sources = sources_for(tables, shape, engine, own_only);
   for (const double reach : {kNear, kAnyDistance}) {
     for (const std::string_view source : sources) {
       CurveBlend blend = blend_from(SourceCurves{tables, source}, shape, reach);

@@ -79,6 +79,11 @@ std::string_view source_of(std::string_view kernel) {
   return comma == kEnd ? kernel : kernel.substr(comma + 2);
 }
 
+std::string_view stated_version(std::string_view engine) {
+  const std::size_t dash = engine.find('-');
+  return dash == kEnd ? std::string_view() : engine.substr(dash + 1);
+}
+
 bool is_of_engine(std::string_view source, std::string_view engine) {
   const std::string asked = parsed(engine, '-').engine;
   return place_of(asked) < kEngines.size() && parsed(source, ' ').engine == asked;

@@ -38,7 +38,8 @@ std::string_view name_of(Exchange exchange);
 ///                      each head, batched, where each token has an input of its own for each
 ///   moe                format, outputs (width of one expert), inputs (hidden size), experts,
 ///                      experts_per_token, gated: a layer's experts on one rank, from chosen and
-///                      sorted token-expert pairs to the weighted sum of their results;
+///                      sorted token-expert pairs to the weighted sum of their results; name of
+///                      the kernels, where an engine has several (model/step/expert_kernels.hpp);
 ///                      power_law; expert_ranks above 1: one rank's part of `experts` spread whole
 ///                      over so many ranks
 ///   *_attention        cache, query_heads, kv_heads, head_dim, value_dim, latent, window,

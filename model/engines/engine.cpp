@@ -235,11 +235,17 @@ CacheRules cache_rules(const Engine& engine) {
   return rules;
 }
 
-std::int64_t padded_batch(const Engine& engine, std::int64_t sequences) {
+std::int64_t graph_size(const Engine& engine, std::int64_t sequences, std::int64_t tokens_each) {
+  return engine.scheduler == SchedulerKind::vllm_v1 ? sequences * tokens_each : sequences;
+}
+
+std::int64_t padded_batch(const Engine& engine, std::int64_t sequences, std::int64_t tokens_each) {
   const std::vector<std::int64_t>& sizes = engine.graph_batch_sizes;
-  if (!engine.graph_padding) return sequences;
-  const auto next = std::lower_bound(sizes.begin(), sizes.end(), sequences);
-  return next == sizes.end() ? sequences : *next;
+  const std::int64_t size = graph_size(engine, sequences, tokens_each);
+  const std::int64_t tokens_of_one = sequences * tokens_each / std::max<std::int64_t>(1, size);
+  if (!engine.graph_padding) return sequences * tokens_each;
+  const auto next = std::lower_bound(sizes.begin(), sizes.end(), size);
+  return (next == sizes.end() ? size : *next) * tokens_of_one;
 }
 
 }  // namespace roofcast

@@ -79,7 +79,11 @@ struct EngineOverrides {
   std::optional<ChunkingPolicy> context_chunking_policy{};    // TensorRT-LLM
   std::optional<std::int64_t> batch_wait_timeout_iters{};     // TensorRT-LLM: steps a prompt waits
   std::optional<double>
-      batch_wait_max_tokens_ratio{};         // TensorRT-LLM: of the budget, ends the wait
+      batch_wait_max_tokens_ratio{};                  // TensorRT-LLM: of the budget, ends the wait
+  std::optional<bool> attention_dp_enable_balance{};  // TensorRT-LLM: prompts wait for all ranks'
+  std::optional<std::int64_t> attention_dp_timeout_iters{};        // for so many steps at most
+  std::optional<std::int64_t> attention_dp_batching_wait_iters{};  // and then for further prompts
+  std::optional<MoeBackend> moe_backend{};   // TensorRT-LLM: which kernels run the experts
   std::optional<All2All> all2all_backend{};  // unset: the engine's
   std::optional<double> expert_power_law{};  // exponent of experts' popularity; unset: even
   std::optional<bool> enable_eplb{};         // popular experts are moved and copied
@@ -208,9 +212,13 @@ struct Engine {
   CapacityPolicy capacity_policy = CapacityPolicy::guaranteed_no_evict;      // TRT-LLM
   ChunkingPolicy chunking_policy = ChunkingPolicy::first_come_first_served;  // TRT-LLM
   std::int64_t batch_wait_iterations =
-      0;                        // TRT-LLM: most iterations that a prompt is held back for more
-  double batch_wait_ratio = 0;  // TRT-LLM: share of the token budget that ends the wait
-  bool counts_cached = false;   // TRT-LLM: cached prefixes count before a request starts
+      0;                          // TRT-LLM: most iterations that a prompt is held back for more
+  double batch_wait_ratio = 0;    // TRT-LLM: share of the token budget that ends the wait
+  bool balances_prompts = false;  // TRT-LLM: prompts start when every data-parallel rank has one
+  std::int64_t balance_timeout = 50;  // TRT-LLM: most steps for which they wait for that
+  std::int64_t balance_wait = 10;     // TRT-LLM: steps for which they wait then for further ones
+  MoeBackend moe_backend = MoeBackend::automatic;  // TRT-LLM
+  bool counts_cached = false;  // TRT-LLM: cached prefixes count before a request starts
   All2All all2all = All2All::allgather_reducescatter;  // of experts on data-parallel ranks
   /// Exponent of a power law of the experts' picks, for times measured with one; 0: even.
   double expert_power_law = 0;
@@ -318,8 +326,14 @@ inline std::int64_t decode_slots(const Engine& engine) {
   return twice ? 2 * slots : slots;
 }
 
-/// The batch size that runs when `sequences` decode: the next captured size, or `sequences` itself
-/// if graphs are off, are not padded to, or it exceeds the largest.
-std::int64_t padded_batch(const Engine& engine, std::int64_t sequences);
+/// The size of a decode batch as captured sizes count: sequences, each with all of its drafts
+/// (SGLang, cuda_graph_runner.py, num_tokens_per_bs; TensorRT-LLM, whose graphs are keyed by batch
+/// and draft length), or tokens (vLLM, cudagraph_capture_sizes).
+std::int64_t graph_size(const Engine& engine, std::int64_t sequences, std::int64_t tokens_each);
+
+/// The tokens that run when `sequences` decode, each with a number of tokens: those of the next
+/// captured size, or their own if graphs are off, are not padded to, or they exceed the largest.
+std::int64_t padded_batch(const Engine& engine, std::int64_t sequences,
+                          std::int64_t tokens_each = 1);
 
 }  // namespace roofcast

@@ -76,6 +76,11 @@ bool no_uneven_experts(const S& s) {
   return one_expert_rank(s) && !s.gpu.measured && !s.gpu.tables;
 }
 
+/// Kernels of several backends are in built-in tables alone.
+bool one_kernel_of_experts(const S& s) { return !s.gpu.tables; }
+
+bool shares_no_experts(const S& s) { return no_experts(s) || no_exchange(s); }
+
 bool even_experts(const S& s) { return s.engine.expert_power_law == 0; }
 
 bool whole_prompts(const S& s) {
@@ -104,9 +109,18 @@ constexpr const char* kOnlyTime = "it changes how long steps take, not what fits
 // NOLINTNEXTLINE(readability-function-size): rows of a table
 const std::vector<IdleRule>& idle_rules() {
   static const std::vector<IdleRule> rules = {
-      {.keys = {"all2all_backend", "expert_power_law", "enable_eplb", "num_redundant_experts"},
+      {.keys = {"all2all_backend", "expert_power_law", "enable_eplb", "num_redundant_experts",
+                "moe_backend"},
        .idle = no_experts,
        .reason = "the model has no experts"},
+      {.keys = {"attention_dp_enable_balance", "attention_dp_timeout_iters",
+                "attention_dp_batching_wait_iters"},
+       .idle = shares_no_experts,
+       .reason = "it acts between data-parallel ranks that share experts"},
+      {.keys = {"moe_backend"}, .idle = only_fits, .reason = kOnlyTime},
+      {.keys = {"moe_backend"},
+       .idle = one_kernel_of_experts,
+       .reason = "experts were timed with several kernels on other GPUs only"},
       {.keys = {"all2all_backend"},
        .idle = no_exchange,
        .reason = "it acts between data-parallel ranks"},

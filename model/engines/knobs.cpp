@@ -41,6 +41,9 @@ std::optional<KvReservation> named(std::string_view name, KvReservation) {
   return parse_kv_reservation(name);
 }
 std::optional<All2All> named(std::string_view name, All2All) { return parse_all2all(name); }
+std::optional<MoeBackend> named(std::string_view name, MoeBackend) {
+  return parse_moe_backend(name);
+}
 
 using Counts = std::vector<std::int64_t>;
 
@@ -510,6 +513,43 @@ std::vector<EngineKnob> scheduler_knobs() {
            .effect = "TensorRT-LLM: share of max_num_tokens that, filled by prompts and "
                      "generations, ends the wait of batch_wait_timeout_iters.",
            .examples = {0.8}}),
+      knob<&O::attention_dp_enable_balance, &Engine::balances_prompts>(
+          {.flag = "attention-dp-enable-balance",
+           .key = "attention_dp_enable_balance",
+           .group = scheduler,
+           .kind = on_off,
+           .owner = tensorrt_llm,
+           .only_schedules = true,
+           .help = "TensorRT-LLM: prompts start when every data-parallel rank has one",
+           .effect = "TensorRT-LLM with data-parallel attention: whether prompts wait, while all "
+                     "ranks generate, until every rank has one to compute.",
+           .examples = {true}}),
+      knob<&O::attention_dp_timeout_iters, &Engine::balance_timeout>(
+          {.flag = "attention-dp-timeout-iters",
+           .key = "attention_dp_timeout_iters",
+           .group = scheduler,
+           .kind = count,
+           .range = {.min = 0, .max = kAnyCount.max},
+           .owner = tensorrt_llm,
+           .only_schedules = true,
+           .partner = "attention-dp-enable-balance",
+           .help = "TensorRT-LLM: iterations after which that wait ends (default 50)",
+           .effect = "TensorRT-LLM: iterations after which prompts no longer wait for those of "
+                     "other data-parallel ranks (attention_dp_enable_balance).",
+           .examples = {std::int64_t{60}}}),
+      knob<&O::attention_dp_batching_wait_iters, &Engine::balance_wait>(
+          {.flag = "attention-dp-batching-wait-iters",
+           .key = "attention_dp_batching_wait_iters",
+           .group = scheduler,
+           .kind = count,
+           .range = {.min = 0, .max = kAnyCount.max},
+           .owner = tensorrt_llm,
+           .only_schedules = true,
+           .partner = "attention-dp-enable-balance",
+           .help = "TensorRT-LLM: iterations more for further prompts to join (default 10)",
+           .effect = "TensorRT-LLM: iterations for which prompts wait for further ones once every "
+                     "data-parallel rank has one (attention_dp_enable_balance).",
+           .examples = {std::int64_t{0}}}),
       unshown<&O::overhead, &Engine::overhead>(
           {.flag = "overhead",
            .key = "overhead_bytes",
@@ -562,6 +602,18 @@ std::vector<EngineKnob> feature_knobs() {
                      "once to each rank (and node) that has one of their experts, or once for each "
                      "expert.",
            .examples = {"deepep_high_throughput"}}),
+      unshown<&O::moe_backend, &Engine::moe_backend>(
+          {.flag = "moe-backend",
+           .key = "moe_backend",
+           .group = scheduler,
+           .kind = choice,
+           .owner = tensorrt_llm,
+           .choice = {.placeholder = "NAME", .noun = "backend", .names = moe_backend_names()},
+           .help =
+               "TensorRT-LLM: kernels of the experts: AUTO (default), CUTLASS, TRTLLM, DEEPGEMM",
+           .effect = "TensorRT-LLM's moe_config.backend: whose kernels run the experts, where "
+                     "several were timed. AUTO: by version, model and GPU.",
+           .examples = {"CUTLASS"}}),
       unshown<&O::expert_power_law, &Engine::expert_power_law>(
           {.flag = "expert-power-law",
            .key = "expert_power_law",

@@ -30,6 +30,11 @@ constexpr NameTable<ChunkingPolicy, 2> kChunking = {
     {{ChunkingPolicy::first_come_first_served, "FIRST_COME_FIRST_SERVED"},
      {ChunkingPolicy::equal_progress, "EQUAL_PROGRESS"}}};
 
+constexpr NameTable<MoeBackend, 4> kMoeBackends = {{{MoeBackend::automatic, "AUTO"},
+                                                    {MoeBackend::cutlass, "CUTLASS"},
+                                                    {MoeBackend::trtllm, "TRTLLM"},
+                                                    {MoeBackend::deepgemm, "DEEPGEMM"}}};
+
 // vLLM 0.19, config/parallel.py (All2AllBackend); SGLang 0.5.15, server_args.py
 // (MOE_A2A_BACKEND_CHOICES).
 constexpr NameTable<All2All, 17> kBackends = {
@@ -69,6 +74,7 @@ std::string_view name_of(QueueOrder order) { return name_in(kOrders, order); }
 std::string_view name_of(DraftMethod method) { return name_in(kMethods, method); }
 std::string_view name_of(CapacityPolicy policy) { return name_in(kCapacity, policy); }
 std::string_view name_of(ChunkingPolicy policy) { return name_in(kChunking, policy); }
+std::string_view name_of(MoeBackend backend) { return name_in(kMoeBackends, backend); }
 std::string_view name_of(All2All backend) { return name_in(kBackends, backend); }
 
 std::optional<All2All> parse_all2all(std::string_view text) { return value_in(kBackends, text); }
@@ -82,6 +88,7 @@ std::vector<std::string_view> queue_order_names() { return names_in(kOrders); }
 std::vector<std::string_view> draft_method_names() { return names_in(kMethods); }
 std::vector<std::string_view> capacity_policy_names() { return names_in(kCapacity); }
 std::vector<std::string_view> chunking_policy_names() { return names_in(kChunking); }
+std::vector<std::string_view> moe_backend_names() { return names_in(kMoeBackends); }
 
 std::string_view name_of(KvReservation reservation) { return name_in(kReservations, reservation); }
 
@@ -96,6 +103,9 @@ std::optional<CapacityPolicy> parse_capacity_policy(std::string_view text) {
 }
 std::optional<ChunkingPolicy> parse_chunking_policy(std::string_view text) {
   return value_in(kChunking, enumerator(text));
+}
+std::optional<MoeBackend> parse_moe_backend(std::string_view text) {
+  return value_in(kMoeBackends, upper(text));
 }
 std::optional<KvReservation> parse_kv_reservation(std::string_view text) {
   return value_in(kReservations, text);

@@ -41,6 +41,17 @@ std::vector<std::string_view> chunking_policy_names();
 std::string_view name_of(ChunkingPolicy policy);
 std::optional<ChunkingPolicy> parse_chunking_policy(std::string_view text);
 
+/// TensorRT-LLM's moe_config.backend: whose kernels run the experts. Parsed in upper or lower case.
+enum class MoeBackend {
+  automatic,  // by version, model and GPU
+  cutlass,
+  trtllm,  // TRTLLM-gen, on compute capability 10.x
+  deepgemm,
+};
+std::vector<std::string_view> moe_backend_names();
+std::string_view name_of(MoeBackend backend);
+std::optional<MoeBackend> parse_moe_backend(std::string_view text);
+
 /// What carries tokens to experts on other ranks: vLLM's --all2all-backend, SGLang's
 /// --moe-a2a-backend ("none": gathered). Also parses the backends that exchange alike: mori_* and
 /// flashinfer_* (vLLM), nixl_ep, pplx (low latency), mooncake, nixl, mori (SGLang, as deepep).

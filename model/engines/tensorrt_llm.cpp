@@ -83,6 +83,10 @@ void resolve_pytorch_graphs(Engine& engine, const EngineSetting& setting) {
 }
 
 void resolve_tensorrt_llm(Engine& engine, const EngineSetting& setting) {
+  if (engine.balances_prompts && setting.parallel.pipeline > 1) {
+    throw UsageError(
+        "`attention_dp_enable_balance`: is not modelled with pipeline stages, expected one stage");
+  }
   if (!engine.exact_graphs) resolve_pytorch_graphs(engine, setting);
   if (engine.chunked_prefill && engine.max_num_batched_tokens < engine.block_size) {
     throw UsageError(fmt::format(

@@ -10,6 +10,7 @@
 #include "model/architecture/expert_load.hpp"
 #include "model/architecture/weights.hpp"
 #include "model/step/efficiency.hpp"
+#include "model/step/expert_kernels.hpp"
 #include "model/step/measured_time.hpp"
 #include "model/step/shared_experts.hpp"
 #include "model/step/timed_block.hpp"
@@ -29,10 +30,11 @@ double activation_bytes(const Deployment& deployment) {
   return bits_of(deployment.model.activation) / 8.0;
 }
 
-/// Tokens up to which a layer's shared experts run beside the routed ones; 0 on GPUs without kernel
-/// tables, whose experts' shares and host terms were fitted to servers with shared experts in turn.
-std::int64_t beside_routed(const Deployment& deployment, const Layer& layer) {
-  return deployment.gpu.tables ? shared_experts_beside(deployment, layer) : 0;
+/// In which steps a layer's shared experts run beside the routed ones; in none on GPUs without
+/// kernel tables, whose experts' shares and host terms were fitted to servers with shared experts
+/// in turn.
+Beside beside_routed(const Deployment& deployment, const Layer& layer) {
+  return deployment.gpu.tables ? shared_experts_beside(deployment, layer) : Beside{};
 }
 
 /// Bytes of one activation as a matrix of this format reads it: quantised for narrow arithmetic.
@@ -47,7 +49,7 @@ bool same_shape(const LinearOperator& a, const LinearOperator& b) {
          a.stored_fixed == b.stored_fixed && a.experts == b.experts &&
          a.expert_bytes == b.expert_bytes && a.expert_ranks == b.expert_ranks && a.wait == b.wait &&
          a.serial == b.serial && a.shape == b.shape && a.block == b.block && a.phase == b.phase &&
-         a.beside_up_to == b.beside_up_to;
+         a.beside == b.beside;
 }
 
 /// Equal layers, counted once, in order of first appearance.
@@ -99,6 +101,7 @@ void set_expert_shape(const Deployment& deployment, const Layer& layer, const We
                       const Weight& whole, double pairs_a_token, LinearOperator& op) {
   op.shape = {
       .family = OperatorFamily::moe,
+      .name = std::string(expert_kernels(deployment, layer)),
       .format = kernel_format_name(layer.ffn_format),
       .outputs = down.inputs,
       .inputs = down.outputs,
@@ -311,7 +314,7 @@ void add_quantisation(const Deployment& deployment, const WeightFormat& format,
     op.shape.inputs = inputs;
     op.block = product.block;
     op.phase = product.phase;
-    op.beside_up_to = product.beside_up_to;
+    op.beside = product.beside;
     const bool extra = op.work.name != "quantise_activations";
     if (extra && !is_timed(deployment, op.shape)) return;
     add_operator(out.per_token, std::move(op));
@@ -324,13 +327,13 @@ void add_matrices(const Deployment& deployment, const LayerGroup& group, int blo
                   StepOperators& out) {
   const Transformer& model = deployment.model;
   const std::vector<Weight> weights = layer_weights(group.layer, model.hidden, model.activation);
-  const std::int64_t beside = beside_routed(deployment, group.layer);
+  const Beside beside = beside_routed(deployment, group.layer);
   for (const Weight& weight : weights) {
     if (!weight.multiplies || weight.split == Split::expert) continue;
     const int own_block = is_of_block(weight) ? block : kNoBlock;
     LinearOperator product = gemm_operator(deployment, weight, group.count);
     product.block = own_block;
-    if (weight.part == Part::shared_experts) product.beside_up_to = beside;
+    if (weight.part == Part::shared_experts) product.beside = beside;
     if (weight.name == "kv_b_proj") {
       add_absorbed(deployment, group.layer, group.count, own_block, product, out);
     }
@@ -404,19 +407,18 @@ void add_around(const Deployment& deployment, const LayerGroup& group, StepOpera
     add_operator(out.per_token, memory_bound_operator(deployment, std::move(name),
                                                       calls * group.count, bytes_each));
   };
-  const auto add_activation = [&](std::int64_t intermediate, bool gated,
-                                  std::int64_t beside_up_to) {
+  const auto add_activation = [&](std::int64_t intermediate, bool gated, const Beside& beside) {
     const double width = to_double(intermediate) / to_double(deployment.parallel.tensor);
     LinearOperator op = memory_bound_operator(deployment, "activation", group.count,
                                               (gated ? 3.0 : 2.0) * width * element);
-    op.beside_up_to = beside_up_to;
+    op.beside = beside;
     add_operator(out.per_token, std::move(op));
   };
   // A fused norm reads the block's output and the residual and writes both.
   const std::int64_t width = std::max<std::int64_t>(1, deployment.model.hidden);
   add_memory_bound("norms", layer.norm_elements / width, 4.0 * row);
   if (const auto* dense = std::get_if<DenseFfn>(&layer.ffn)) {
-    add_activation(dense->intermediate, dense->gated, 0);
+    add_activation(dense->intermediate, dense->gated, {});
   }
   if (const auto* moe = std::get_if<MoeFfn>(&layer.ffn)) {
     add_routing(deployment, *moe, group, out);

@@ -10,6 +10,7 @@
 
 #include "model/curves/operator_shape.hpp"
 #include "model/step/attention_block.hpp"
+#include "model/step/shared_experts.hpp"
 #include "model/step/step_work.hpp"
 
 namespace roofcast {
@@ -61,10 +62,9 @@ struct LinearOperator {
   // these alone, as many pairs over as many experts. 0: there is no such shape.
   OperatorShape alone_shape{};
   double alone_each = 0;
-  // Up to so many tokens it runs within the routed experts' kernels or beside them on a second
-  // stream, and costs the memory and arithmetic that it takes from them, no time of its own. 0:
-  // never.
-  std::int64_t beside_up_to = 0;
+  // Where it runs within the routed experts' kernels or beside them on a second stream, it costs
+  // the memory and arithmetic that it takes from them, no time of its own.
+  Beside beside{};
   int block = kNoBlock;  // of StepOperators::blocks
   Phase phase = Phase::all;
 };

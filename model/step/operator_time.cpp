@@ -141,13 +141,14 @@ Seconds TimedOperator::measured_time(std::int64_t n, const Gpu& gpu) const {
                         gpu);
 }
 
-Seconds TimedOperator::time(std::int64_t n, const Gpu& gpu) const {
-  return kernel_time(n, gpu) + op_.wait * static_cast<double>(op_.work.calls) + op_.serial.of(n);
+Seconds TimedOperator::time(std::int64_t n, const Gpu& gpu, bool captured) const {
+  return kernel_time(n, gpu, captured) + op_.wait * static_cast<double>(op_.work.calls) +
+         op_.serial.of(n);
 }
 
-Seconds TimedOperator::kernel_time(std::int64_t n, const Gpu& gpu) const {
+Seconds TimedOperator::kernel_time(std::int64_t n, const Gpu& gpu, bool captured) const {
   const Seconds alone = alone_time(n, gpu);
-  if (n > op_.beside_up_to) return alone;
+  if (!op_.beside.in_step(n, captured)) return alone;
   set_work(op_, n, scratch_);
   return std::min(alone, physical_limit(scratch_, gpu));
 }
@@ -165,11 +166,11 @@ Seconds TimedOperator::graph_saving() const {
   return measured_->graph_saving() * static_cast<double>(op_.work.calls);
 }
 
-OperatorEstimate TimedOperator::explain(std::int64_t n, const Gpu& gpu) const {
-  const Seconds total = time(n, gpu);  // also fills in the work
+OperatorEstimate TimedOperator::explain(std::int64_t n, const Gpu& gpu, bool captured) const {
+  const Seconds total = time(n, gpu, captured);  // also fills in the work
   if (measured_) {
     const Seconds fixed = measured_->fixed() * static_cast<double>(timed_calls());
-    const Seconds own = n > op_.beside_up_to ? fixed : Seconds{};
+    const Seconds own = op_.beside.in_step(n, captured) ? Seconds{} : fixed;
     OperatorEstimate result =
         measured_estimate(measured_->explain(size_of(n), 0), total, own, scratch_, gpu);
     result.source = measured_->source();

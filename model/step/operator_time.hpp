@@ -27,15 +27,16 @@ class TimedOperator {
   /// `engine` ("vllm-0.24") chooses among the sources of measured times.
   TimedOperator(LinearOperator op, const Gpu& gpu, std::string_view engine);
 
-  Seconds time(std::int64_t n, const Gpu& gpu) const;
-  OperatorEstimate explain(std::int64_t n, const Gpu& gpu) const;
+  /// `captured`: in a step whose kernels are those of a captured graph.
+  Seconds time(std::int64_t n, const Gpu& gpu, bool captured = false) const;
+  OperatorEstimate explain(std::int64_t n, const Gpu& gpu, bool captured = false) const;
   std::int64_t calls() const { return op_.work.calls; }
   const std::string& name() const { return op_.work.name; }
   /// The part of time() that a captured graph saves.
   Seconds graph_saving() const;
 
  private:
-  Seconds kernel_time(std::int64_t n, const Gpu& gpu) const;
+  Seconds kernel_time(std::int64_t n, const Gpu& gpu, bool captured) const;
   /// kernel_time() if nothing ran beside it.
   Seconds alone_time(std::int64_t n, const Gpu& gpu) const;
   Seconds unbent_time(std::int64_t n, const Gpu& gpu) const;

@@ -8,16 +8,30 @@
 
 namespace roofcast {
 
-/// Tokens of a step up to which the engine runs a layer's shared experts as one more routed expert
-/// or on a second stream beside the routed ones; 0: never. As the engines' sources have it:
-///  - SGLang fuses the one shared expert of DeepSeek-V3's shape (256 routed) without expert
-///    parallelism (models/deepseek_v2.py, determine_num_fused_shared_experts), else runs shared
+/// In which steps an operator runs within other kernels, or beside them on a second stream.
+struct Beside {
+  std::int64_t up_to = 0;       // tokens of the step; 0: in none
+  bool only_in_graphs = false;  // not where kernels are launched one by one
+
+  /// Whether it does so in a step of `tokens`, whose kernels are those of a captured graph or not.
+  bool in_step(std::int64_t tokens, bool captured) const {
+    return tokens <= up_to && (captured || !only_in_graphs);
+  }
+  bool operator==(const Beside&) const = default;
+};
+
+/// The steps in which the engine runs a layer's shared experts as one more routed expert or on a
+/// second stream beside the routed ones. As the engines' sources have it:
+///  - SGLang fuses the one shared expert of DeepSeek-V3's shape (256 routed) in steps of any size,
+///    not with expert parallelism but on AMD (models/deepseek_v2.py,
+///    determine_num_fused_shared_experts), nor with the flashinfer_trtllm experts that it runs on
+///    compute capability 10.x (server_args.py, _handle_moe_kernel_config). Else it runs shared
 ///    experts on a second stream in captured graphs of up to 1,024 tokens on NVIDIA GPUs
 ///    (forward_normal_dual_stream); Llama 4's only below 4 tokens, which is neglected.
 ///  - TensorRT-LLM 1.x does so in captured graphs (models/modeling_deepseekv3.py and others,
 ///    maybe_execute_in_parallel).
 ///  - vLLM from 0.12 up to 256 tokens, on NVIDIA GPUs (pulls 26440, 28406 and 30085; the first
 ///    measured 23.35 -> 22.09 ms a token for DeepSeek-R1 on eight B200 at batch 32).
-std::int64_t shared_experts_beside(const Deployment& deployment, const Layer& layer);
+Beside shared_experts_beside(const Deployment& deployment, const Layer& layer);
 
 }  // namespace roofcast

@@ -176,10 +176,14 @@ class StageOperators {
   Seconds time(const Deployment& deployment, const StepBatch& batch, const StepCounts& counts,
                bool captured) const {
     const Gpu& gpu = deployment.gpu;
-    const Seconds kernels = sum(per_token, counts.tokens, token_times_, gpu) +
-                            sum(per_decode_token, counts.decoding, decode_times_, gpu) +
-                            sum(per_prefill_token, counts.of(Phase::prefill), prefill_times_, gpu) +
-                            sum(per_row, counts.rows, row_times_, gpu) +
+    const auto linear = [&](const std::vector<TimedOperator>& operators, std::int64_t n,
+                            TwoTimes& times) {
+      return sum(operators, n, captured ? times.captured : times.launched, gpu, captured);
+    };
+    const Seconds kernels = linear(per_token, counts.tokens, token_times_) +
+                            linear(per_decode_token, counts.decoding, decode_times_) +
+                            linear(per_prefill_token, counts.of(Phase::prefill), prefill_times_) +
+                            linear(per_row, counts.rows, row_times_) +
                             mixer_time(attention, batch, gpu) + mixer_time(recurrent, batch, gpu) +
                             block_time(batch, counts, gpu);
     if (captured) return std::max(kernels - saved_time(batch, counts), Seconds{});
@@ -193,12 +197,18 @@ class StageOperators {
     return total;
   }
 
+  /// Times in captured graphs, and of kernels launched one by one.
+  struct TwoTimes {
+    TimesByCount captured{};
+    TimesByCount launched{};
+  };
+
   static Seconds sum(const std::vector<TimedOperator>& operators, std::int64_t n,
-                     TimesByCount& table, const Gpu& gpu) {
+                     TimesByCount& table, const Gpu& gpu, bool captured) {
     if (n == 0) return {};
     return table.at(n, [&] {
       Seconds total;
-      for (const TimedOperator& op : operators) total += op.time(n, gpu);
+      for (const TimedOperator& op : operators) total += op.time(n, gpu, captured);
       return total;
     });
   }
@@ -242,10 +252,10 @@ class StageOperators {
   Seconds token_saving_{};  // in a captured graph
   Seconds row_saving_{};
   Seconds mixer_saving_{};
-  mutable TimesByCount token_times_;
-  mutable TimesByCount decode_times_;
-  mutable TimesByCount prefill_times_;
-  mutable TimesByCount row_times_;
+  mutable TwoTimes token_times_;
+  mutable TwoTimes decode_times_;
+  mutable TwoTimes prefill_times_;
+  mutable TwoTimes row_times_;
 };
 
 /// Stages that differ, and which of them each stage equals.
@@ -303,8 +313,12 @@ struct RooflineStepTime::Impl {
     if (!engine.cuda_graphs || (engine.eager_prefill && !batch.prefills.empty())) return false;
     if (engine.exact_graphs && batch.prefills.empty()) return true;
     const std::vector<std::int64_t>& sizes = engine.graph_batch_sizes;
-    if (!engine.graph_padding) return std::ranges::binary_search(sizes, counts.tokens);
-    return !sizes.empty() && counts.tokens <= sizes.back();
+    const std::int64_t size =
+        batch.prefills.empty()
+            ? graph_size(engine, batch.decode_sequences, batch.decode_new_tokens)
+            : counts.tokens;
+    if (!engine.graph_padding) return std::ranges::binary_search(sizes, size);
+    return !sizes.empty() && size <= sizes.back();
   }
 
   Seconds time_of(const StageOperators& operators, const StepBatch& batch) const {
@@ -390,7 +404,7 @@ StepEstimate RooflineStepTime::explain(const StepBatch& batch) const {
     if (n == 0) return;
     for (const TimedOperator& op : operators) {
       const Seconds saved = in_graph ? op.graph_saving() : Seconds{};
-      result.operators.push_back(captured(op.explain(n, gpu), saved));
+      result.operators.push_back(captured(op.explain(n, gpu, in_graph), saved));
     }
   };
   add_linear(impl_->whole.per_token, counts.tokens);

@@ -129,7 +129,9 @@ StepCounts step_counts(const Engine& engine, const StepBatch& batch) {
   const std::int64_t decoding = batch.decode_sequences * batch.decode_new_tokens;
   StepCounts counts{.tokens = decoding, .rows = decoding};
   if (batch.prefills.empty()) {
-    if (engine.cuda_graphs && decoding > 0) counts.tokens = padded_batch(engine, decoding);
+    if (engine.cuda_graphs && decoding > 0) {
+      counts.tokens = padded_batch(engine, batch.decode_sequences, batch.decode_new_tokens);
+    }
     counts.decoding = counts.tokens;
     return counts;
   }

@@ -41,6 +41,10 @@ void add_keys(std::vector<ServeFlag>& rows) {
   add_flag(rows, "stream_interval", kStreamInterval);
   add_flag(rows, "batch_wait_timeout_iters", kBatchWaitIters);
   add_flag(rows, "batch_wait_max_tokens_ratio", kBatchWaitRatio);
+  add_flag(rows, "attention_dp_config.enable_balance", kBalance);
+  add_flag(rows, "attention_dp_config.timeout_iters", kBalanceTimeout);
+  add_flag(rows, "attention_dp_config.batching_wait_iters", kBalanceWait);
+  add_flag(rows, "moe_config.backend", kMoeBackend);
   add_flag(rows, "tensor_parallel_size", kTensor, read_only);
   add_flag(rows, "pipeline_parallel_size", kPipeline, read_only);
   add_flag(rows, "moe_expert_parallel_size", kExpertRanks, read_only);

@@ -371,6 +371,17 @@ Text write_capacity_policy(const ServeWords& words) {
   return policy ? Text(name_of(*policy)) : Text();
 }
 
+void read_moe_backend(ServeWords& words, const std::string& text, const std::string& flag) {
+  words.overrides.moe_backend = parse_moe_backend(text);
+  // CUTEDSL, WIDEEP, TRITON and others were not timed.
+  if (!words.overrides.moe_backend) words.not_modelled.push_back(flag + " " + text);
+}
+
+Text write_moe_backend(const ServeWords& words) {
+  const auto& backend = words.overrides.moe_backend;
+  return backend ? Text(name_of(*backend)) : Text();
+}
+
 void read_chunking_policy(ServeWords& words, const std::string& text, const std::string& flag) {
   words.overrides.context_chunking_policy = parse_chunking_policy(text);
   if (!words.overrides.context_chunking_policy) {
@@ -499,6 +510,13 @@ const ServeKnob kBatchWaitIters =
     count_knob<&O::batch_wait_timeout_iters>("batch_wait_timeout_iters");
 const ServeKnob kBatchWaitRatio =
     number_knob<&O::batch_wait_max_tokens_ratio>("batch_wait_max_tokens_ratio");
+const ServeKnob kBalance =
+    switch_knob<&O::attention_dp_enable_balance>("attention_dp_enable_balance");
+const ServeKnob kBalanceTimeout =
+    count_knob<&O::attention_dp_timeout_iters>("attention_dp_timeout_iters");
+const ServeKnob kBalanceWait =
+    count_knob<&O::attention_dp_batching_wait_iters>("attention_dp_batching_wait_iters");
+const ServeKnob kMoeBackend{"moe_backend", read_moe_backend, write_moe_backend};
 
 }  // namespace serve_knobs
 

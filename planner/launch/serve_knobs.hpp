@@ -39,6 +39,7 @@ extern const ServeKnob kOffloadingSize, kCapacityPolicy, kChunkingPolicy;
 extern const ServeKnob kContextRanks, kEplb, kEplbConfig, kRedundantExperts, kLora, kMaxLoraRank;
 extern const ServeKnob kDraftAlgorithm, kDraftModel, kDraftSteps, kDraftBranches, kDraftTree;
 extern const ServeKnob kRecvInterval, kStreamInterval, kBatchWaitIters, kBatchWaitRatio;
+extern const ServeKnob kBalance, kBalanceTimeout, kBalanceWait, kMoeBackend;
 
 }  // namespace serve_knobs
 

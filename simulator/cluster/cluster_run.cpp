@@ -236,9 +236,16 @@ void ClusterRun::start_step(const Group& group) {
   const bool alone = to_start_.size() == 1 && ranks.size() == 1;
   const Nanoseconds horizon = next_time().value_or(std::numeric_limits<Nanoseconds>::max());
   std::optional<Nanoseconds> end, wake;
+  if (replica.balance) start_balanced(replica);
   for (Rank& rank : ranks) {
     const std::int64_t steps_before = rank.engine->counters().steps;
-    rank.step_end = alone ? rank.engine->start_steps(now_, horizon) : rank.engine->start_step(now_);
+    if (replica.balance) {
+      ++work_;
+    } else if (alone) {
+      rank.step_end = rank.engine->start_steps(now_, horizon);
+    } else {
+      rank.step_end = rank.engine->start_step(now_);
+    }
     work_ += rank.engine->counters().steps - steps_before;
     if (rank.step_end) {
       end = std::max(end.value_or(now_), *rank.step_end);
@@ -258,6 +265,29 @@ void ClusterRun::start_step(const Group& group) {
   }
   state_of(group) = GroupState::idle;
   if (wake) push(*wake, {.kind = Kind::wake, .part = group.part, .place = place});
+}
+
+/// Starts a step of ranks whose prompts start together. A rank that had nothing to run when the
+/// others decided this step joins them in the next, which all decide now.
+void ClusterRun::start_balanced(ClusterReplica& replica) {
+  const auto has_decided = [](const Rank& rank) { return rank.engine->has_decided(); };
+  const bool decided = std::ranges::any_of(replica.ranks, has_decided);
+  if (!decided) balance_prompts(replica);
+  for (Rank& rank : replica.ranks) {
+    if (!decided || has_decided(rank)) rank.step_end = rank.engine->begin_step(now_);
+  }
+  if (!decides_ahead(cluster_.pools[static_cast<std::size_t>(replica.pool)].replica.engine)) return;
+  balance_prompts(replica);
+  for (Rank& rank : replica.ranks) rank.engine->decide_step(now_);
+}
+
+/// Lets the ranks choose what may run in the step that they decide next, and holds their prompts
+/// back unless they may start.
+void ClusterRun::balance_prompts(ClusterReplica& replica) {
+  offers_.clear();
+  for (Rank& rank : replica.ranks) offers_.push_back(rank.engine->offer_step(now_));
+  const bool hold = replica.balance->holds(offers_);
+  for (Rank& rank : replica.ranks) rank.engine->hold_prompts(hold);
 }
 
 void ClusterRun::end_step(const Event& event) {

@@ -72,6 +72,8 @@ class ClusterRun {
   void mark_due(const Group& group);
   void start_steps();
   void start_step(const Group& group);
+  void start_balanced(ClusterReplica& replica);
+  void balance_prompts(ClusterReplica& replica);
   void end_step(const Event& event);
   void end_of(RequestId id, const Place& place);
   void leave_if_drained(std::int32_t replica);
@@ -103,6 +105,7 @@ class ClusterRun {
   std::int64_t work_ = 0;               // events and steps so far
   std::vector<Nanoseconds> host_time_;  // per request, by pool
   std::vector<Group> to_start_;         // groups that may be able to run
+  std::vector<StepOffer> offers_;       // of the ranks that decide a step
   struct Unrouted {
     RequestId request = kNoRequest;
     Nanoseconds since = 0;

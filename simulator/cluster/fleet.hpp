@@ -11,6 +11,7 @@
 #include "simulator/cluster/cluster.hpp"
 #include "simulator/cluster/cluster_admission.hpp"
 #include "simulator/cluster/level.hpp"
+#include "simulator/cluster/prompt_balance.hpp"
 #include "simulator/engine/replica_engine.hpp"
 #include "simulator/results/level_timeline.hpp"
 
@@ -55,6 +56,7 @@ struct ClusterReplica {
   std::vector<ReplicaLoad> rank_loads{};
   Router rank_router;
   std::vector<GroupState> groups{};
+  std::optional<PromptBalance> balance{};  // of ranks whose prompts start together
   std::int64_t sending = 0;  // prompts whose K and V are being sent to a decode replica
   bool retries = true;       // whether its last failure resends its requests
   LinkUse link{};            // its link for KV transfers

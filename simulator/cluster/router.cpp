@@ -96,7 +96,7 @@ std::vector<std::string_view> router_policy_names() {
 
 RouterPolicy default_rank_router(SchedulerKind scheduler) {
   if (scheduler == SchedulerKind::sglang) return RouterPolicy::round_robin;
-  if (scheduler == SchedulerKind::tensorrt_llm) return RouterPolicy::least_kv;
+  if (scheduler == SchedulerKind::tensorrt_llm) return RouterPolicy::least_outstanding;
   return RouterPolicy::vllm_dp;
 }
 

@@ -32,6 +32,7 @@ struct EngineState {
   EngineCounters counters{};
   std::uint64_t seed = 0;               // Replica::seed
   std::optional<HeldGaps> held_gaps{};  // used with GapCounting::when_finished
+  bool holds_prompts = false;  // prompts stay out of the step that is decided (PromptBalance)
   // Of a pipeline (PipelinedEngine):
   std::int64_t micro_batches = 1;  // steps that may be in progress at once
   std::int64_t in_progress = 0;    // steps in progress when the next is decided
@@ -109,6 +110,10 @@ class BatchingPolicy {
   /// last token ends; they are neither scheduled nor preempted. Those that await a token are not
   /// scheduled either.
   virtual void schedule(EngineState& state, Nanoseconds now, StepPlan& plan) = 0;
+
+  /// Chooses what may run in the next step, without starting it: schedule() follows at once, with
+  /// the same plan, and computes it, but for prompts if `holds_prompts` is set meanwhile.
+  virtual StepOffer offer(EngineState&, StepPlan&) { return {}; }
 
   /// Takes the same decision as schedule() for an engine that keeps its decode batch in aggregate:
   /// the states of the batch's requests are not up to date and must not be read. Returns whether

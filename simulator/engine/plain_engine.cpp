@@ -21,6 +21,15 @@ PlainEngine::PlainEngine(const Replica& replica, RequestTable& table, TokenGaps&
 }
 
 std::optional<Nanoseconds> PlainEngine::start_step(Nanoseconds now) {
+  const auto end = begin_step(now);
+  // Asynchronous scheduling decides the next step as soon as this one is submitted
+  // (step_with_batch_queue in vllm/v1/engine/core.py): anything that arrives or finishes while this
+  // one runs is seen one step later.
+  if (end && decides_ahead(state_.engine)) decide(now, next_);
+  return end;
+}
+
+std::optional<Nanoseconds> PlainEngine::begin_step(Nanoseconds now) {
   assert(!in_progress_);
   if (next_.empty()) decide(now, next_);
   if (next_.empty() && !state_.arrived.empty()) decide(now, next_);  // which now looks for them
@@ -32,18 +41,21 @@ std::optional<Nanoseconds> PlainEngine::start_step(Nanoseconds now) {
   step_end_ = now + duration;
   in_progress_ = true;
   account_step(state_, duration);
-  // Asynchronous scheduling decides the next step as soon as this one is submitted
-  // (step_with_batch_queue in vllm/v1/engine/core.py): anything that arrives or finishes while this
-  // one runs is seen one step later.
-  if (decides_ahead(state_.engine)) decide(now, next_);
   return step_end_;
+}
+
+StepOffer PlainEngine::offer_step(Nanoseconds) {
+  assert(next_.empty());
+  next_.plan.clear();
+  offered_ = true;
+  return policy_->offer(state_, next_.plan);
 }
 
 /// Calls the policy. If the only request it looked at preempted itself, nothing runs and no time
 /// passes, so the policy is called again.
 void PlainEngine::decide(Nanoseconds now, DecidedStep& step) {
   do {
-    step.plan.clear();
+    if (!std::exchange(offered_, false)) step.plan.clear();
     policy_->schedule(state_, now, step.plan);
     account_moves(state_, step.plan, now);
   } while (step.empty() && !step.plan.preempted.empty());

@@ -23,6 +23,11 @@ class PlainEngine final : public ReplicaEngine {
 
   void enqueue(RequestId id) override { roofcast::enqueue(state_, *policy_, id); }
   std::optional<Nanoseconds> start_step(Nanoseconds now) override;
+  bool has_decided() const override { return !next_.empty(); }
+  StepOffer offer_step(Nanoseconds now) override;
+  void hold_prompts(bool hold) override { state_.holds_prompts = hold; }
+  std::optional<Nanoseconds> begin_step(Nanoseconds now) override;
+  void decide_step(Nanoseconds now) override { decide(now, next_); }
   void move_step_end(Nanoseconds end) override;
   std::span<const RequestId> finish_step() override;
   std::optional<Nanoseconds> next_wake() const override;
@@ -44,8 +49,9 @@ class PlainEngine final : public ReplicaEngine {
   TokenGaps& gaps_;
   EngineState state_;
   std::unique_ptr<BatchingPolicy> policy_;
-  DecidedStep step_;  // in progress
-  DecidedStep next_;  // decided while step_ runs, with asynchronous scheduling
+  DecidedStep step_;      // in progress
+  DecidedStep next_;      // decided while step_ runs, with asynchronous scheduling
+  bool offered_ = false;  // what may run in next_ has been chosen
   bool in_progress_ = false;
   Nanoseconds step_end_ = 0;
   std::vector<RequestId> finished_;

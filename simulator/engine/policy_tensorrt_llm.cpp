@@ -25,9 +25,11 @@ namespace {
 
 class TensorrtLlmPolicy final : public BatchingPolicy {
  public:
-  explicit TensorrtLlmPolicy(const Engine& engine) : aggregate_(!engine.speculation.on()) {}
+  explicit TensorrtLlmPolicy(const Engine& engine)
+      : aggregate_(!engine.speculation.on() && !engine.balances_prompts) {}
 
   void schedule(EngineState& state, Nanoseconds now, StepPlan& plan) override;
+  StepOffer offer(EngineState& state, StepPlan& plan) override;
   std::optional<bool> schedule_around(EngineState& state, Nanoseconds now, const DecodeLoad& load,
                                       StepPlan& plan) override;
   bool schedules_in_aggregate() const override { return aggregate_; }
@@ -51,22 +53,42 @@ class TensorrtLlmPolicy final : public BatchingPolicy {
     std::int64_t emitted = 0;  // tokens the client has when that step has ended
   };
 
+  void choose(EngineState& state, StepPlan& plan);
+  void hold_prompts();
   void share_computed_prompts(EngineState& state);
   void wait_for_prompts(const EngineState& state);
   bool start(EngineState& state, AdmissionCandidate& candidate, StepPlan& plan);
   void run(EngineState& state, const AdmissionCandidate& candidate, StepPlan& plan);
   void put_back(EngineState& state, const StepPlan& plan) const;
 
-  bool aggregate_ = true;  // the fast engine's batches have no drafts
+  // The fast engine's batches have no drafts, and its ranks do not decide together.
+  bool aggregate_ = true;
+  bool chosen_ = false;  // candidates_ are of the step that is decided next
   Candidates candidates_{};
   std::int64_t waited_ = 0;       // iterations for which prompts have waited for more of them
   std::vector<Prompt> ending_{};  // whose blocks cannot be reused yet
 };
 
-void TensorrtLlmPolicy::schedule(EngineState& state, Nanoseconds, StepPlan& plan) {
+/// Which requests may run, and how many tokens of each.
+void TensorrtLlmPolicy::choose(EngineState& state, StepPlan& plan) {
   share_computed_prompts(state);
   find_candidates(state, plan, candidates_);
   share_tokens(state.engine, state.blocks.layout().block_tokens, candidates_.fitting);
+}
+
+StepOffer TensorrtLlmPolicy::offer(EngineState& state, StepPlan& plan) {
+  choose(state, plan);
+  chosen_ = true;
+  StepOffer offer;
+  for (const AdmissionCandidate& candidate : candidates_.fitting) {
+    if (candidate.tokens > 0) ++(candidate.generation ? offer.generations : offer.prompts);
+  }
+  return offer;
+}
+
+void TensorrtLlmPolicy::schedule(EngineState& state, Nanoseconds, StepPlan& plan) {
+  if (!std::exchange(chosen_, false)) choose(state, plan);
+  if (state.holds_prompts) hold_prompts();
   wait_for_prompts(state);
   for (AdmissionCandidate& candidate : candidates_.fitting) {
     if (candidate.tokens == 0) continue;
@@ -122,6 +144,10 @@ void TensorrtLlmPolicy::wait_for_prompts(const EngineState& state) {
     return;
   }
   ++waited_;
+  hold_prompts();
+}
+
+void TensorrtLlmPolicy::hold_prompts() {
   for (AdmissionCandidate& candidate : candidates_.fitting) {
     if (!candidate.generation) candidate.tokens = 0;
   }

@@ -72,6 +72,12 @@ struct EngineLoad {
   std::int64_t blocks_usable = 0;
 };
 
+/// What an engine would run in the step that it decides next.
+struct StepOffer {
+  std::int64_t prompts = 0;      // of which at least a part would be computed
+  std::int64_t generations = 0;  // that would gain a token
+};
+
 class ReplicaEngine {
  public:
   virtual ~ReplicaEngine() = default;
@@ -91,6 +97,24 @@ class ReplicaEngine {
     static_cast<void>(horizon);
     return start_step(now);
   }
+
+  // For ranks that decide their steps together (PromptBalance); start_step() does all of it for
+  // engines that decide alone. Engines that do not look at every request have none of it.
+
+  /// Whether the next step has been decided already.
+  virtual bool has_decided() const { return false; }
+  /// Chooses what may run in the step that is decided next. Precondition: that step is decided
+  /// before anything else happens.
+  virtual StepOffer offer_step(Nanoseconds now) {
+    static_cast<void>(now);
+    return {};
+  }
+  /// Whether prompts stay out of the steps decided from now on.
+  virtual void hold_prompts(bool hold) { static_cast<void>(hold); }
+  /// As start_step(), but does not decide the step after this one.
+  virtual std::optional<Nanoseconds> begin_step(Nanoseconds now) { return start_step(now); }
+  /// Decides the next step while one is in progress, or before the first.
+  virtual void decide_step(Nanoseconds now) { static_cast<void>(now); }
 
   /// Moves the end of the step in progress to `end`: later, because it waits for other engines, or
   /// earlier, because the replica fails (evacuate() follows).

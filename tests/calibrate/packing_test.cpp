@@ -191,6 +191,38 @@ TEST(Packing, KernelsThatTheEngineDoesNotRunThereAreLeftOut) {
   EXPECT_THAT(tables->record().left_out[0], HasSubstr("TRTLLM 1.3.0rc20, mxfp4 moe: 1 curves"));
 }
 
+// TensorRT-LLM's choice of moe_config.backend, and the same kernels as SGLang runs them.
+TEST(Packing, ExpertsInKernelsThatAreChosenByNameAreKeptApart) {
+  MeasuredCurve curve{.shape = {.family = OperatorFamily::moe,
+                                .format = "nvfp4",
+                                .outputs = 2048,
+                                .inputs = 7168,
+                                .experts = 256,
+                                .experts_per_token = 8,
+                                .gated = true},
+                      .kernel = "moe_torch_flow_cutlass, TRTLLM 1.3.0rc20",
+                      .terms = {.floor = Seconds{1e-3}}};
+  for (double x = 1; x <= 512; x *= 2) add(curve, x, 0, 500);
+  Gpu gpu = load_gpu("b200").gpu;
+  gpu.measured.emplace();
+  for (const char* kernel :
+       {"moe_torch_flow_cutlass, TRTLLM 1.3.0rc20", "moe_torch_flow_min_latency, TRTLLM 1.3.0rc20",
+        "sglang_flashinfer_trtllm_moe, SGLang 0.5.14", "vllm_nvfp4_moe, vLLM 0.24.0"}) {
+    curve.kernel = kernel;
+    gpu.measured->curves.push_back(curve);
+  }
+  std::vector<std::string> names;
+  for (const PackedGroup& packed : pack_tables(gpu, {}).groups) {
+    for (const MeasuredCurve& kept : packed.curves) {
+      names.push_back(packed.group.source + ": " + kept.shape.name);
+      EXPECT_EQ(packed.group.key.name, kept.shape.name);
+    }
+  }
+  EXPECT_THAT(names, testing::UnorderedElementsAre("TRTLLM 1.3.0rc20: cutlass",
+                                                   "TRTLLM 1.3.0rc20: trtllm_gen",
+                                                   "SGLang 0.5.14: trtllm_gen", "vLLM 0.24.0: "));
+}
+
 // Its absorbed products, one for each head, are another table's.
 TEST(Packing, ProductsOfWeightsLeftUnsetAreLeftOut) {
   OperatorShape shape = product();

@@ -129,6 +129,27 @@ TEST(KernelTables, ProductsForEachHeadAreNoCornersOfAnother) {
   EXPECT_DOUBLE_EQ(all.us(head, "vllm"), 50);
 }
 
+TEST(KernelTables, ExpertsAnswerInTheKernelsThatAreNamed) {
+  const auto named = [](const char* name, const char* format) {
+    OperatorShape shape = experts(format, 768);
+    shape.name = name;
+    return shape;
+  };
+  const Tables all({curve(named("cutlass", "nvfp4"), "TRTLLM 1.3.0", 9),
+                    curve(named("trtllm_gen", "nvfp4"), "TRTLLM 1.3.0", 3),
+                    curve(named("deepgemm", "fp8_block"), "TRTLLM 1.3.0", 8),
+                    curve(named("trtllm_gen", "fp8_block"), "SGLang 0.5.14", 4)});
+  EXPECT_DOUBLE_EQ(all.us(named("cutlass", "nvfp4"), "trtllm"), 9);
+  EXPECT_DOUBLE_EQ(all.us(named("trtllm_gen", "nvfp4"), "trtllm"), 3);
+  // The same kernels as another engine runs them, before the engine's own other ones.
+  EXPECT_DOUBLE_EQ(all.us(named("trtllm_gen", "fp8_block"), "trtllm"), 4);
+  EXPECT_DOUBLE_EQ(all.us(named("deepgemm", "fp8_block"), "trtllm"), 8);
+  EXPECT_DOUBLE_EQ(all.us(named("cutlass", "fp8_block"), "trtllm"), 8);  // not timed: its own
+  // Engines whose choice is not known run what was timed.
+  EXPECT_DOUBLE_EQ(all.us(named("", "fp8_block"), "sglang"), 4);
+  EXPECT_DOUBLE_EQ(all.us(named("", "nvfp4"), "vllm"), 3);
+}
+
 TEST(KernelTables, ExpertsOfAnotherEngineAnswerOnlyWhereTheOwnWereTimedAtNoSize) {
   const Tables all({curve(experts("fp8", 768), "vLLM 0.14.0", 14),
                     curve(experts("fp8", 4096), "TRTLLM 1.3.0", 13),

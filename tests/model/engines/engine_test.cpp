@@ -278,6 +278,19 @@ TEST(PaddedBatch, IsTheNextCapturedSize) {
   EXPECT_EQ(padded_batch(eager, 9), 9);
 }
 
+// With three drafts a sequence has four tokens in each step: vLLM captures by tokens, SGLang and
+// TensorRT-LLM by sequences, of which the largest default on an RTX 4090 is 24 (SGLang).
+TEST(PaddedBatch, OfDraftsIsInSequencesOrTokensAsTheEngineCaptures) {
+  const Engine vllm = engine_on(test::rtx_4090(), "vllm-0.19");
+  EXPECT_EQ(graph_size(vllm, 9, 4), 36);
+  EXPECT_EQ(padded_batch(vllm, 9, 4), 40);
+  const Engine sglang = engine_on(test::rtx_4090(), "sglang", {.num_speculative_tokens = 3});
+  EXPECT_EQ(graph_size(sglang, 9, 4), 9);
+  EXPECT_EQ(padded_batch(sglang, 9, 4), 12 * 4);
+  EXPECT_EQ(padded_batch(sglang, 24, 4), 24 * 4);
+  EXPECT_EQ(padded_batch(sglang, 25, 4), 25 * 4);  // beyond the largest
+}
+
 TEST(EngineOverrides, BendDefaultsThatWouldContradictThem) {
   // 512 tokens a step cannot serve 1024 sequences: the default gives way.
   const Engine few_tokens = engine_on(test::h100(), "vllm-0.19", {.max_num_batched_tokens = 512});

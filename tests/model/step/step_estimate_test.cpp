@@ -163,6 +163,23 @@ TEST(StepEstimate, ABatchWithoutAGraphOfItsSizeIsLaunchedKernelByKernel) {
   EXPECT_GT(device(5), 1.0);
 }
 
+// Four sequences of four tokens each: SGLang's graph of four holds them, and vLLM's of four tokens
+// does not.
+TEST(StepEstimate, GraphsOfSequencesHoldTheirDrafts) {
+  Deployment deployment = deployment_of(test::gpt2_small(), round_gpu());
+  Engine& engine = deployment.engine;
+  engine.host.kernel_launch = Seconds{1.0};
+  engine.graph_batch_sizes = {1, 2, 4};
+  const auto device = [&](SchedulerKind scheduler) {
+    engine.scheduler = scheduler;
+    const StepBatch batch = speculative_batch(deployment.model, 4, 10, 3);
+    return RooflineStepTime(deployment).explain(batch).device.value;
+  };
+  EXPECT_LT(device(SchedulerKind::sglang), 1.0);
+  EXPECT_LT(device(SchedulerKind::tensorrt_llm), 1.0);
+  EXPECT_GT(device(SchedulerKind::vllm_v1), 1.0);
+}
+
 // vLLM on an H100, one sequence of Llama-3.1-8B: 10 operators in each of 32 layers, embedding, last
 // norm, LM head and five of sampling: 328, at 25 us each 8.2 ms, where the weights alone take 4.8.
 TEST(StepEstimate, EagerModeWaitsForPyTorch) {

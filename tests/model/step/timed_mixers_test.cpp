@@ -2,10 +2,13 @@
 // products, the quantisation of activations.
 #include <gtest/gtest.h>
 
+#include <limits>
+#include <memory>
 #include <string>
 #include <variant>
 #include <vector>
 
+#include "model/curves/kernel_tables.hpp"
 #include "model/io/model_reader.hpp"
 #include "model/step/measured_time.hpp"
 #include "model/step/shared_experts.hpp"
@@ -147,7 +150,7 @@ TEST(TimedMixers, FindingScalesAddsToQuantising) {
 TEST(TimedMixers, SharedExpertsRunBesideRoutedOnesAsTheEngineDoes) {
   Deployment d = deployment_of(load_model("deepseek-v3"), round_gpu(), {.tensor = 8});
   d.gpu.vendor = "NVIDIA";
-  d.engine.graph_batch_sizes = {1, 2, 512};
+  d.gpu.compute_capability = "9.0";
   const Layer layer = d.model.layers.back();
   const auto beside = [&](const char* name, const char* version, bool over_ranks) {
     d.engine.name = name;
@@ -155,18 +158,53 @@ TEST(TimedMixers, SharedExpertsRunBesideRoutedOnesAsTheEngineDoes) {
     d.parallel.expert_parallel = over_ranks;
     return shared_experts_beside(d, layer);
   };
-  EXPECT_EQ(beside("vllm-0.11", "vllm-0.11", false), 0);
-  EXPECT_EQ(beside("vllm-0.19", "vllm-0.19", false), 256);
-  EXPECT_EQ(beside("sglang", "sglang-0.5.9", false), 1024);  // the 257th routed expert
-  EXPECT_EQ(beside("sglang", "sglang-0.5.9", true), 512);    // captured
-  EXPECT_EQ(beside("trtllm", "trtllm-1.3", true), 512);
-  EXPECT_EQ(beside("trtllm-0.18", "trtllm-0.18", false), 0);
-  EXPECT_EQ(beside("textbook", "textbook", false), 0);
-  EXPECT_EQ(shared_experts_beside(d, d.model.layers.front()), 0);  // dense
+  const Beside always{.up_to = std::numeric_limits<std::int64_t>::max()};
+  const Beside in_graphs{.up_to = always.up_to, .only_in_graphs = true};
+  const Beside in_sglangs_graphs{.up_to = 1024, .only_in_graphs = true};
+  EXPECT_EQ(beside("vllm-0.11", "vllm-0.11", false), Beside{});
+  EXPECT_EQ(beside("vllm-0.19", "vllm-0.19", false), Beside{.up_to = 256});
+  EXPECT_EQ(beside("sglang", "sglang-0.5.9", false), always);  // the 257th routed expert
+  EXPECT_EQ(beside("sglang", "sglang-0.5.9", true), in_sglangs_graphs);
+  EXPECT_EQ(beside("trtllm", "trtllm-1.3", true), in_graphs);
+  EXPECT_FALSE(beside("trtllm-0.18", "trtllm-0.18", false).in_step(1, true));
+  EXPECT_EQ(beside("textbook", "textbook", false), Beside{});
+  EXPECT_EQ(shared_experts_beside(d, d.model.layers.front()), Beside{});  // dense
+  d.gpu.compute_capability = "10.0";  // flashinfer_trtllm experts
+  EXPECT_EQ(beside("sglang", "sglang-0.5.9", false), in_sglangs_graphs);
   d.gpu.vendor = "AMD";
-  EXPECT_EQ(beside("vllm-0.19", "vllm-0.19", false), 0);
-  EXPECT_EQ(beside("sglang", "sglang-0.5.9", false), 1024);
-  EXPECT_EQ(beside("sglang", "sglang-0.5.9", true), 0);
+  d.gpu.compute_capability = "gfx942";
+  EXPECT_EQ(beside("vllm-0.19", "vllm-0.19", false), Beside{});
+  EXPECT_EQ(beside("sglang", "sglang-0.5.9", false), always);
+  EXPECT_EQ(beside("sglang", "sglang-0.5.9", true), always);
+}
+
+TEST(TimedMixers, WhatRunsBesideInGraphsRunsInTurnWhereKernelsAreLaunched) {
+  const Beside streams{.up_to = 1024, .only_in_graphs = true};
+  EXPECT_TRUE(streams.in_step(1024, true));
+  EXPECT_FALSE(streams.in_step(1025, true));
+  EXPECT_FALSE(streams.in_step(8, false));
+  EXPECT_FALSE(Beside{}.in_step(1, true));
+
+  // The same 40 tokens of DeepSeek-V3 on eight ranks as decodes in a graph and as prompts outside:
+  // only there the shared expert's matrices take what they were timed at, 50 us in each layer.
+  Deployment d = deployment_of(load_model("deepseek-v3"), round_gpu(), {.tensor = 8});
+  d.gpu.vendor = "NVIDIA";
+  d.gpu.compute_capability = "10.0";
+  d.engine.name = "sglang";
+  d.engine.scheduler = SchedulerKind::sglang;
+  d.engine.eager_prefill = true;
+  d.engine.graph_batch_sizes = {40};
+  d.gpu.tables = std::make_shared<KernelTables>("none", [] { return KernelTables::Contents{}; });
+  const OperatorShape up{
+      .family = OperatorFamily::gemm, .format = "fp8_block", .outputs = 512, .inputs = 7168};
+  const Deployment timed = with_curves(d, {level_curve(up, 50)});
+  const RooflineStepTime step_time(timed);
+  const double in_graph =
+      time_of(step_time.explain(decode_batch(d.model, 40, 100)), "shared_experts.gate_up_proj");
+  const double launched =
+      time_of(step_time.explain(prefill_batch(1, 40)), "shared_experts.gate_up_proj");
+  EXPECT_NEAR(launched, 58 * 50e-6, 1e-4);
+  EXPECT_LT(in_graph, launched / 2);
 }
 
 // Tables of engines time a layer from the router's scores on, libraries the experts alone.

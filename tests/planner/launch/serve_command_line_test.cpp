@@ -127,6 +127,7 @@ std::string sample_value(const ServeFlag& row) {
                                           "vllm",
                                           "null",
                                           "MAX_UTILIZATION",
+                                          "DEEPGEMM",
                                           "EQUAL_PROGRESS",
                                           "allgather_reducescatter",
                                           "EAGLE",

@@ -325,11 +325,22 @@ TEST(ServeCommand, HowServersPollStreamAndWaitIsRead) {
 stream_interval: 20
 batch_wait_timeout_iters: 40
 batch_wait_max_tokens_ratio: 0.8
+attention_dp_config:
+  enable_balance: true
+  timeout_iters: 60
+  batching_wait_iters: 0
+moe_config:
+  backend: TRTLLM
 EOF
 trtllm-serve m --extra_llm_api_options /tmp/extra.yml)");
   EXPECT_EQ(trtllm.deployment.overrides.stream_interval, 20);
   EXPECT_EQ(trtllm.deployment.overrides.batch_wait_timeout_iters, 40);
   EXPECT_EQ(trtllm.deployment.overrides.batch_wait_max_tokens_ratio, 0.8);
+  EXPECT_EQ(trtllm.deployment.overrides.attention_dp_enable_balance, true);
+  EXPECT_EQ(trtllm.deployment.overrides.attention_dp_timeout_iters, 60);
+  EXPECT_EQ(trtllm.deployment.overrides.attention_dp_batching_wait_iters, 0);
+  EXPECT_EQ(trtllm.deployment.overrides.moe_backend, MoeBackend::trtllm);
+  EXPECT_THAT(trtllm.not_modelled, IsEmpty());
   EXPECT_EQ(
       read_serve_command("vllm serve m --stream-interval 4").deployment.overrides.stream_interval,
       4);

@@ -8,6 +8,16 @@ namespace roofcast::test {
 
 inline constexpr Nanoseconds kHalfSecond = kSecond / 2;
 
+/// A step takes one second per computed token.
+inline const FakeStepTime& second_a_token() {
+  static const FakeStepTime step_time([](const StepBatch& batch) {
+    std::int64_t tokens = batch.decode_sequences;
+    for (const PrefillChunk& chunk : batch.prefills) tokens += chunk.new_tokens;
+    return Seconds{static_cast<double>(tokens)};
+  });
+  return step_time;
+}
+
 /// One pool of identical replicas with enough capacity for any test.
 inline Cluster cluster_of(const Replica& replica, std::int32_t replicas,
                           RouterPolicy policy = RouterPolicy::round_robin) {

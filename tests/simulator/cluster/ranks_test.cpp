@@ -6,16 +6,6 @@
 namespace roofcast::test {
 namespace {
 
-/// A step takes one second per computed token.
-const FakeStepTime& second_a_token() {
-  static const FakeStepTime step_time([](const StepBatch& batch) {
-    std::int64_t tokens = batch.decode_sequences;
-    for (const PrefillChunk& chunk : batch.prefills) tokens += chunk.new_tokens;
-    return Seconds{static_cast<double>(tokens)};
-  });
-  return step_time;
-}
-
 Cluster two_ranks(bool lockstep) {
   Cluster cluster = cluster_of(roomy_replica(plain_engine(), second_a_token()), 1);
   cluster.pools[0].ranks = 2;
