@@ -114,8 +114,8 @@ class Backend : public Recorder {
   virtual bool supports(const Gemm& gemm, KernelSource source) const = 0;
   virtual bool supports(const GroupedGemm& gemm, KernelSource source) const = 0;
   virtual bool supports(const Int4Gemm& gemm, KernelSource source) const = 0;
-  /// No by default: only the CPU has these products.
-  virtual bool supports(const QuantizedGemm& /*gemm*/) const { return false; }
+  /// Whether it has products of quantised weights (QuantizedGemm), of any shape; no by default.
+  virtual bool multiplies_quantized() const { return false; }
   virtual bool supports(const PrefillAttention& attention, KernelSource source) const = 0;
   virtual bool supports(const DecodeAttention& attention, KernelSource source) const = 0;
   virtual bool supports(const LatentDecode& attention, KernelSource source) const = 0;
@@ -141,8 +141,8 @@ class Backend : public Recorder {
   virtual void launch(const Gemm& gemm, KernelSource source) = 0;
   virtual void launch(const GroupedGemm& gemm, KernelSource source) = 0;
   virtual void launch(const Int4Gemm& gemm, KernelSource source) = 0;
-  /// Precondition: supports().
-  virtual void launch(const QuantizedGemm& /*gemm*/) {
+  /// Precondition: multiplies_quantized().
+  virtual void launch_quantized(const QuantizedGemm& /*gemm*/) {
     throw std::invalid_argument("quantised GEMM: no kernel on " + facts().name);
   }
   virtual void launch(const PrefillAttention& attention, KernelSource source) = 0;
@@ -162,7 +162,7 @@ class Backend : public Recorder {
   /// Reads `bytes`, a multiple of 64, and writes nothing: the ceiling of whatever reads weights.
   /// False where the device has no such probe, as by default; nothing is launched then.
   virtual bool launch_read(const void* /*from*/, std::size_t /*bytes*/) { return false; }
-  /// Repacks a stored weight of this shape for launch(QuantizedGemm) (kernels/quantized_gemm.hpp).
+  /// Repacks a stored weight of this shape for launch_quantized() (kernels/quantized_gemm.hpp).
   /// With `stored` null: random codes of stream `seed` whose values have about this deviation.
   virtual void pack_weight(const PackedWeight& /*shape*/, const void* /*stored*/,
                            const void* /*scales*/, std::uint64_t /*seed*/, float /*deviation*/,

@@ -454,11 +454,12 @@ void check(const QuantizedGemm& gemm) {
           "k must be whole blocks of the format");
   require(all_given(gemm.input, gemm.weight, gemm.output, gemm.workspace), kFamily,
           "input, weight, output and workspace must be given");
+  require(gemm.output_stride == 0 || gemm.output_stride >= gemm.shape.n, kFamily,
+          "rows of the output must not overlap");
   require(gemm.output != gemm.input, kFamily, "the output must not be the input");
-  require(all_aligned(gemm.input, gemm.output) &&
-              reinterpret_cast<std::uintptr_t>(gemm.weight) % kLine == 0 &&
+  require(aligned(gemm.input) && reinterpret_cast<std::uintptr_t>(gemm.weight) % kLine == 0 &&
               reinterpret_cast<std::uintptr_t>(gemm.workspace) % kLine == 0,
-          kFamily, "weight and workspace must be aligned to 64 bytes, the others to 16");
+          kFamily, "weight and workspace must be aligned to 64 bytes, the input to 16");
 }
 
 }  // namespace roofcast::kernels

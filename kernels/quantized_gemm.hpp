@@ -95,10 +95,11 @@ struct QuantizedGemm {
   PackedWeight shape{};
   Element element = Element::fp32;  // of input and output; plain
   std::int64_t m = 0;
-  const void* input = nullptr;   // [m, k]
-  const void* weight = nullptr;  // packed, aligned to 64 bytes
-  void* output = nullptr;        // [m, n]; not the input
-  void* workspace = nullptr;     // workspace_bytes(), aligned to 64 bytes
+  const void* input = nullptr;     // [m, k]
+  const void* weight = nullptr;    // packed, aligned to 64 bytes
+  void* output = nullptr;          // [m, n], rows output_stride apart; not the input
+  std::int64_t output_stride = 0;  // elements; 0: n
+  void* workspace = nullptr;       // workspace_bytes(), aligned to 64 bytes
 };
 
 /// For the quantised input.

@@ -68,7 +68,7 @@ class CpuBackend final : public Backend {
   bool supports(const Int4Gemm& /*gemm*/, KernelSource source) const override {
     return source == KernelSource::own;
   }
-  bool supports(const QuantizedGemm& /*gemm*/) const override { return true; }
+  bool multiplies_quantized() const override { return true; }
   bool supports(const PrefillAttention& attention, KernelSource source) const override {
     return source == KernelSource::own && cpu::supported(attention);
   }
@@ -115,7 +115,7 @@ class CpuBackend final : public Backend {
     require_own(source, "int4 GEMM");
     submit([this, gemm] { cpu::int4_gemm(gemm, pool_, isa_); });
   }
-  void launch(const QuantizedGemm& gemm) override {
+  void launch_quantized(const QuantizedGemm& gemm) override {
     check(gemm);
     submit([this, gemm] { cpu::quantized_gemm(gemm, pool_, dot_isa_); });
   }

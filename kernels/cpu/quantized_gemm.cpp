@@ -203,10 +203,11 @@ void compute_block(const QuantizedGemm& gemm, const Workspace& w, TileFunction f
   }
   const std::int64_t column = first * kStripRows;
   const std::int64_t columns = std::min<std::int64_t>(kTileOutputs, shape.n - column);
+  const std::int64_t stride = gemm.output_stride > 0 ? gemm.output_stride : shape.n;
   with_plain(gemm.element, [&](auto element) {
     using T = decltype(element);
     store_rows(total, scale, rows, columns,
-               static_cast<T*>(gemm.output) + m.begin * shape.n + column, shape.n);
+               static_cast<T*>(gemm.output) + m.begin * stride + column, stride);
   });
 }
 

@@ -48,7 +48,9 @@ TileFunction avx512_vnni_tile(QuantizedFormat format);
 
 // ---- what each instruction set builds from its tiles of a fixed number of rows
 
-/// As many tiles of kMax rows as fit, then smaller ones.
+/// As many tiles of kMax rows as fit, then smaller ones. Each file gives its Tile another name: a
+/// template argument in an unnamed namespace does not keep GCC 12 from merging instances of one
+/// name, whose instructions differ.
 template <template <QuantizedFormat, int> class Tile, QuantizedFormat kFormat, int kMax>
 void add_rows(const QuantizedTile& first, std::int64_t rows) {
   QuantizedTile tile = first;

@@ -203,13 +203,13 @@ ROOFCAST_TARGET_VNNI void add_tile(const QuantizedTile& tile) {
 }
 
 template <QuantizedFormat kFormat, int kTileRows>
-struct Tile {
+struct Avx512Tile {
   static void add(const QuantizedTile& tile) { add_tile<kFormat, kTileRows>(tile); }
 };
 
 }  // namespace
 
-TileFunction avx512_vnni_tile(QuantizedFormat format) { return tile_of<Tile, kRows>(format); }
+TileFunction avx512_vnni_tile(QuantizedFormat format) { return tile_of<Avx512Tile, kRows>(format); }
 
 }  // namespace roofcast::kernels::cpu
 #else

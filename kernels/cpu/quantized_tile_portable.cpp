@@ -92,7 +92,7 @@ void add_fp8(const QuantizedInput& in, const std::uint8_t* codes, std::int64_t s
 }
 
 template <QuantizedFormat kFormat, int kTileRows>
-struct Tile {
+struct PortableTile {
   static_assert(kTileRows == 1);
   static void add(const QuantizedTile& tile) {
     for (int strip = 0; strip < kTileStrips; ++strip) {
@@ -118,6 +118,6 @@ struct Tile {
 
 }  // namespace
 
-TileFunction portable_tile(QuantizedFormat format) { return tile_of<Tile, 1>(format); }
+TileFunction portable_tile(QuantizedFormat format) { return tile_of<PortableTile, 1>(format); }
 
 }  // namespace roofcast::kernels::cpu

@@ -141,7 +141,7 @@ void quantized(benchmark::State& state, QuantizedFormat format) {
   std::size_t next = 0;
   for (auto _ : state) {
     gemm.weight = weights[next++ % weights.size()].data();
-    backend().launch(gemm);
+    backend().launch_quantized(gemm);
   }
   report(state, bytes_moved(gemm), flops(gemm));
 }
