@@ -42,12 +42,13 @@ std::optional<kernels::Element> plain_element(const std::string& format) {
 }
 
 bool can_run(const kernels::Backend& backend, const CalibrationCase& c) {
-  const auto sources = backend.sources(kernel_family(c));
+  const auto sources = backend.sources(kernel_family(c, backend));
   const bool there = std::any_of(sources.begin(), sources.end(),
                                  [&](const auto& source) { return source.first == c.source; });
   if (!there) return false;
   switch (c.kind) {
     case CaseKind::gemm:
+      if (kernel_family(c, backend) == KernelFamily::quantized_gemm) return true;
       if (is_int4(c.shape)) return backend.supports(int4_gemm_of(c), c.source);
       return (plain_element(c.shape.format) || known_narrow(c.shape.format)) &&
              backend.supports(gemm_of(c), c.source);

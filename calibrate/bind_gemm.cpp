@@ -25,6 +25,10 @@ constexpr std::size_t kVector = 16;
 
 // Slots of scratch memory.
 constexpr int kOutput = 0;
+constexpr int kWorkspace = 1;
+
+// Of random quantised weights.
+constexpr float kDeviation = 0.02F;
 
 double element_bytes(Element element) { return static_cast<double>(kernels::size_of(element)); }
 
@@ -55,6 +59,37 @@ BoundCase bind_int4(Operands& operands, const CalibrationCase& c) {
                        }},
           .owned = {},
           .cold_bytes = weight_bytes + scale_bytes};
+}
+
+/// Weights that keep their quantised format. Equal copies: their values do not matter to a cache.
+BoundCase bind_quantized(Operands& operands, const CalibrationCase& c) {
+  kernels::Backend& backend = operands.backend();
+  const kernels::QuantizedFormat format = *quantized_format(c.shape);
+  kernels::QuantizedGemm gemm{
+      .shape = {.format = format,
+                .n = static_cast<int>(c.shape.outputs),
+                .k = padded(static_cast<int>(c.shape.inputs), kernels::block_of(format))},
+      .element = c.element,
+      .m = static_cast<std::int64_t>(c.x)};
+  const auto weight_bytes = static_cast<double>(gemm.shape.bytes());
+  const ColdCopies weights = operands.cold(Element::int8, weight_bytes);
+  for (int copy = 0; copy < weights.count; ++copy) {
+    backend.pack_weight(gemm.shape, nullptr, nullptr, 0, kDeviation, weights.at(copy));
+  }
+  gemm.input = operands.warm(c.element, elements(gemm.m, gemm.shape.k) * element_bytes(c.element));
+  gemm.workspace = operands.scratch(kWorkspace, static_cast<double>(workspace_bytes(gemm)));
+  const ColdCopies outputs =
+      operands.written(kOutput, elements(gemm.m, gemm.shape.n) * element_bytes(c.element));
+  return {.work = {.copies = std::max(weights.count, outputs.count),
+                   .launch =
+                       [&backend, gemm, weights, outputs](int copy) {
+                         kernels::QuantizedGemm call = gemm;
+                         call.weight = weights.at(copy % weights.count);
+                         call.output = outputs.at(copy % outputs.count);
+                         backend.launch_quantized(call);
+                       }},
+          .owned = {},
+          .cold_bytes = weight_bytes};
 }
 
 /// Sets scales of about 1 for narrow operands.
@@ -125,6 +160,9 @@ kernels::Int4Gemm int4_gemm_of(const CalibrationCase& c) {
 }
 
 BoundCase bind_gemm(Operands& operands, const CalibrationCase& c) {
+  if (kernel_family(c, operands.backend()) == kernels::KernelFamily::quantized_gemm) {
+    return bind_quantized(operands, c);
+  }
   if (is_int4(c.shape)) return bind_int4(operands, c);
   kernels::Gemm gemm = gemm_of(c);
   kernels::Backend& backend = operands.backend();

@@ -82,10 +82,19 @@ std::string family_of(const CalibrationCase& c) {
   return std::string(name_of(c.shape.family));
 }
 
-kernels::KernelFamily kernel_family(const CalibrationCase& c) {
+std::optional<kernels::QuantizedFormat> quantized_format(const OperatorShape& shape) {
+  if (shape.family != OperatorFamily::gemm) return std::nullopt;
+  if (is_int4(shape)) return kernels::QuantizedFormat::int4;
+  return kernels::quantized_format_named(shape.format);
+}
+
+kernels::KernelFamily kernel_family(const CalibrationCase& c, const kernels::Backend& backend) {
   assert(c.kind != CaseKind::collective);
   switch (c.kind) {
     case CaseKind::gemm:
+      if (quantized_format(c.shape) && backend.multiplies_quantized()) {
+        return kernels::KernelFamily::quantized_gemm;
+      }
       return is_int4(c.shape) ? kernels::KernelFamily::int4_gemm : kernels::KernelFamily::gemm;
     case CaseKind::moe:
       return kernels::KernelFamily::grouped_gemm;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "kernels/backend.hpp"
@@ -77,8 +78,13 @@ std::string family_of(const CalibrationCase& c);
 /// Whether weights have 4 bits and activations 16.
 bool is_int4(const OperatorShape& shape);
 
-/// The kernel family that computes it. Precondition: not a collective, which no single device
-/// computes.
-kernels::KernelFamily kernel_family(const CalibrationCase& c);
+/// The format in which a device with products of quantised weights stores a shape's weight; nullopt
+/// if it is plain or has no such kernel.
+std::optional<kernels::QuantizedFormat> quantized_format(const OperatorShape& shape);
+
+/// The kernel family that computes it on this device: formats that also have other kernels (int8,
+/// int4, fp8) are multiplied as stored where that is possible. Precondition: not a collective,
+/// which no single device computes.
+kernels::KernelFamily kernel_family(const CalibrationCase& c, const kernels::Backend& backend);
 
 }  // namespace roofcast

@@ -56,7 +56,7 @@ std::vector<Element> usual_elements(const kernels::Backend& backend) {
 }
 
 void CaseBuilder::add(CalibrationCase c) {
-  for (const auto& [source, kernel] : backend_.sources(kernel_family(c))) {
+  for (const auto& [source, kernel] : backend_.sources(kernel_family(c, backend_))) {
     c.source = source;
     c.kernel = kernel;
     cases_.push_back(c);

@@ -10,8 +10,11 @@
 #include "base/error.hpp"
 #include "base/numbers.hpp"
 #include "calibrate/device_choice.hpp"
+#include "calibrate/runtime/file_weights.hpp"
+#include "model/architecture/experts.hpp"
 #include "model/architecture/requantise.hpp"
 #include "model/engines/knobs.hpp"
+#include "model/io/gguf.hpp"
 #include "model/step/step_estimate.hpp"
 #include "planner/deploy.hpp"
 #include "planner/flags/idle_flags.hpp"
@@ -33,8 +36,9 @@ constexpr int kCopies = 5;
 // Lets all prompts of the batch run in one step, with activations small compared with the weights.
 constexpr std::int64_t kMaxPrefillTokens = 16384;
 
-/// Rate of the fastest of a few copies, bytes read plus written.
-BytesPerSecond copy_bandwidth(kernels::Backend& backend) {
+/// Rate of the fastest of a few copies, bytes read plus written, or of a few reads, where the
+/// device can only read.
+BytesPerSecond memory_bandwidth(kernels::Backend& backend) {
   const kernels::Memory from(backend, kCopyBytes);
   const kernels::Memory to(backend, kCopyBytes);
   backend.fill_normal(from.data(), kernels::Element::fp32,
@@ -46,19 +50,63 @@ BytesPerSecond copy_bandwidth(kernels::Backend& backend) {
     const double seconds = backend.replay(*recording).seconds;
     fastest = std::max(fastest, 2.0 * static_cast<double>(kCopyBytes) / seconds);
   }
+  bool reads = false;
+  const auto read = backend.record([&] { reads = backend.launch_read(from.data(), kCopyBytes); });
+  for (int i = 0; reads && i < 2 * kCopies; ++i) {
+    const double seconds = backend.replay(*read).seconds;
+    fastest = std::max(fastest, static_cast<double>(kCopyBytes) / seconds);
+  }
   return BytesPerSecond{fastest};
 }
 
-/// The engine's compute format: the requested one, else the model's activation format. The estimate
-/// uses the same format, whatever the checkpoint's.
+/// The format of activations and cache, and of weights that are not quantised: the requested one,
+/// else the model's activation format.
 DType number_format(const Scenario& scenario, const Transformer& model) {
-  if (!scenario.weight_format) return model.activation;
   for (const DType format : {DType::fp32, DType::fp16, DType::bf16}) {
-    if (*scenario.weight_format == name_of(format)) return format;
+    if (scenario.weight_format == name_of(format)) return format;
   }
-  throw UsageError(
-      fmt::format("`quantization`: '{}' cannot be run; weights must be fp32, fp16 or bf16",
-                  *scenario.weight_format));
+  return model.activation;
+}
+
+/// Puts the model's weights into the format that runs, which the estimate uses, too: the requested
+/// one; else each layer's own where there is a kernel for it, and the activations' where not.
+void set_weight_formats(const kernels::Backend& backend, const Scenario& scenario, DType activation,
+                        Transformer& model) {
+  const auto runs = [&](const WeightFormat& format) {
+    return backend.multiplies_quantized() && runtime::quantized_format_of(format).has_value();
+  };
+  const bool own =
+      !scenario.weight_format && std::ranges::any_of(model.layers, [&](const Layer& layer) {
+        return runs(layer.mixer_format) || runs(layer.ffn_format);
+      });
+  if (own && !has_experts(model)) {
+    const WeightFormat plain = plain_format(activation);
+    const auto keep = [&](WeightFormat& format) {
+      if (!runs(format)) format = plain;
+    };
+    for (Layer& layer : model.layers) {
+      keep(layer.mixer_format);
+      keep(layer.ffn_format);
+      keep(layer.shared_format);
+    }
+    keep(model.lm_head_format);
+    model.embedding_format = plain;  // looked up, not multiplied
+    return;
+  }
+  requantise(model, std::string(name_of(activation)));
+  model.activation = activation;
+  if (!scenario.weight_format || *scenario.weight_format == name_of(activation)) return;
+  const WeightFormat wanted = weight_format_named(*scenario.weight_format);
+  if (!runs(wanted) || has_experts(model)) {
+    throw UsageError(
+        fmt::format("`quantization`: '{}' cannot be run {}; expected fp32, fp16 or bf16{}",
+                    *scenario.weight_format,
+                    has_experts(model) ? "by routed experts" : "on " + backend.facts().name,
+                    backend.multiplies_quantized() && !has_experts(model)
+                        ? ", or q8_0, q6_k, q4_k, q4_0, int8, fp8, int4, awq or gptq"
+                        : ""));
+  }
+  requantise(model, wanted.name);
 }
 
 /// Settings that bear on a measured run beside those that only schedule.
@@ -257,8 +305,20 @@ void check_served(const Measurement& m) {
       with_separators(result.rejected), with_separators(m.deployment.engine.max_model_len)));
 }
 
+/// The file whose weights run, if the model was read from one whose tensors all have kernels here
+/// and no other format is asked for.
+std::optional<GgufFile> weights_file(const kernels::Backend& backend, const Measurement& m) {
+  const std::string& source = m.deployment.model.source;
+  if (m.task.scenario.weight_format || !source.ends_with(".gguf")) return std::nullopt;
+  GgufFile file = read_gguf(source);
+  const bool plain = !runtime::is_quantized(m.model);
+  if (!plain && !backend.multiplies_quantized()) return std::nullopt;
+  if (!runtime::why_not_as_stored(file, m.model).empty()) return std::nullopt;
+  return file;
+}
+
 /// Resolves model, profile and engine, and the layers that run.
-void resolve_question(Measurement& m) {
+void resolve_question(const kernels::Backend& backend, Measurement& m) {
   const Scenario& scenario = m.task.scenario;
   refuse_idle_knobs(scenario, m.workload);
   DeploymentOptions options = deployment_options(scenario, PoolScenario{});
@@ -276,8 +336,7 @@ void resolve_question(Measurement& m) {
   Transformer& model = m.deployment.model;
   const DType format = number_format(scenario, model);
   check_runs(m, format);
-  requantise(model, std::string(name_of(format)));
-  model.activation = format;
+  set_weight_formats(backend, scenario, format, model);
   m.deployment.engine.kv_cache_dtype = format;
   m.model = runtime::runnable_model(model, runtime::element_of(format), m.task.layers);
   model.layers.resize(m.model.layers.size());
@@ -291,10 +350,17 @@ Measurement run_measurement(kernels::Backend& backend, const MeasurementTask& ta
   m.task = task;
   m.device = backend.facts();
   m.workload = load_workload(task.scenario);
-  resolve_question(m);
+  resolve_question(backend, m);
+  const std::optional<GgufFile> file = weights_file(backend, m);
+  if (file) {
+    runtime::take_formats(*file, m.model);
+    m.weights_file = file->path;
+  }
   m.limits = limits_for(m);
-  m.bandwidth = copy_bandwidth(backend);
-  runtime::Executor executor(backend, m.model, m.limits, task.scenario.seed);
+  m.bandwidth = memory_bandwidth(backend);
+  runtime::Executor executor(backend, m.model, m.limits,
+                             file ? runtime::file_weights(backend, m.model, *file)
+                                  : runtime::random_weights(backend, m.model, task.scenario.seed));
   run_loops(executor, m, progress);
   check_served(m);
   if (task.batch && !m.cached.run.steps.empty()) {

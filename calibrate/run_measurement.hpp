@@ -50,7 +50,8 @@ struct Measurement {
   std::int64_t loops = 0;  // over the workload, warm-ups and those without a cache included
   MeasuredLoop cached{};
   std::optional<MeasuredLoop> naive{};
-  BytesPerSecond bandwidth{};  // of a copy on this device, measured just before
+  std::string weights_file{};  // that the weights are read from; empty: random ones
+  BytesPerSecond bandwidth{};  // of this device's memory, copied or, if faster, read, just before
   std::optional<runtime::TextbookProfile> textbook{};  // if `batch` is set
 };
 

@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -16,6 +17,7 @@
 #include "kernels/attention.hpp"
 #include "kernels/device_group.hpp"
 #include "kernels/gemm.hpp"
+#include "kernels/quantized_gemm.hpp"
 #include "kernels/recorder.hpp"
 #include "kernels/rms_norm.hpp"
 #include "kernels/token_operators.hpp"
@@ -31,6 +33,7 @@ enum class KernelFamily {
   gemm,
   grouped_gemm,
   int4_gemm,
+  quantized_gemm,
   prefill_attention,
   decode_attention,
   latent_decode,
@@ -111,6 +114,8 @@ class Backend : public Recorder {
   virtual bool supports(const Gemm& gemm, KernelSource source) const = 0;
   virtual bool supports(const GroupedGemm& gemm, KernelSource source) const = 0;
   virtual bool supports(const Int4Gemm& gemm, KernelSource source) const = 0;
+  /// Whether it has products of quantised weights (QuantizedGemm), of any shape; no by default.
+  virtual bool multiplies_quantized() const { return false; }
   virtual bool supports(const PrefillAttention& attention, KernelSource source) const = 0;
   virtual bool supports(const DecodeAttention& attention, KernelSource source) const = 0;
   virtual bool supports(const LatentDecode& attention, KernelSource source) const = 0;
@@ -136,6 +141,10 @@ class Backend : public Recorder {
   virtual void launch(const Gemm& gemm, KernelSource source) = 0;
   virtual void launch(const GroupedGemm& gemm, KernelSource source) = 0;
   virtual void launch(const Int4Gemm& gemm, KernelSource source) = 0;
+  /// Precondition: multiplies_quantized().
+  virtual void launch_quantized(const QuantizedGemm& /*gemm*/) {
+    throw std::invalid_argument("quantised GEMM: no kernel on " + facts().name);
+  }
   virtual void launch(const PrefillAttention& attention, KernelSource source) = 0;
   virtual void launch(const DecodeAttention& attention, KernelSource source) = 0;
   virtual void launch(const LatentDecode& attention, KernelSource source) = 0;
@@ -150,6 +159,16 @@ class Backend : public Recorder {
   virtual void launch(const Combine& combine) = 0;
   /// Device to device: reads and writes `bytes` each; the ranges must not overlap.
   virtual void launch_copy(void* to, const void* from, std::size_t bytes) = 0;
+  /// Reads `bytes`, a multiple of 64, and writes nothing: the ceiling of whatever reads weights.
+  /// False where the device has no such probe, as by default; nothing is launched then.
+  virtual bool launch_read(const void* /*from*/, std::size_t /*bytes*/) { return false; }
+  /// Repacks a stored weight of this shape for launch_quantized() (kernels/quantized_gemm.hpp).
+  /// With `stored` null: random codes of stream `seed` whose values have about this deviation.
+  virtual void pack_weight(const PackedWeight& /*shape*/, const void* /*stored*/,
+                           const void* /*scales*/, std::uint64_t /*seed*/, float /*deviation*/,
+                           void* /*packed*/) {
+    throw std::invalid_argument("quantised GEMM: no kernel on " + facts().name);
+  }
   /// An empty launch, to time its cost.
   virtual void launch_nothing() = 0;
 };

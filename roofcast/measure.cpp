@@ -31,7 +31,7 @@ void members(Visitor& visit, TextbookProfile& profile) {
   visit("decode_step_p90_s", profile.decode_p90, "of the whole batch");
   visit("decode_steps", profile.decode_steps, "of the whole batch, in all repeats");
   visit("decode_minimum_s", profile.decode_minimum,
-        "to read weights and KV once at the copy bandwidth");
+        "to read weights and KV once at the memory bandwidth");
   visit("decode_efficiency", profile.decode_efficiency, "decode_minimum_s / decode_step_s");
 }
 
@@ -58,7 +58,8 @@ void members(Visitor& visit, MeasureInputs& inputs) {
   members(visit, inputs.deployment);
   visit("device", inputs.device, "that the model ran on");
   visit("layers", inputs.layers, "that ran");
-  visit("element", inputs.element, "number format of weights and KV");
+  visit("weights", inputs.weights, "number formats of the matrices, by falling bytes");
+  visit("element", inputs.element, "number format of activations and KV");
   visit("kv_pages", inputs.kv_pages, "of the KV cache");
 }
 
@@ -81,7 +82,8 @@ template <class Visitor>
 void members(Visitor& visit, MeasureAnswer& answer) {
   members(visit, answer.head);
   visit("inputs", answer.inputs, "the question as understood, every knob resolved");
-  visit("copy_bandwidth_bytes_per_s", answer.copy_bandwidth, "of the device, read and written");
+  visit("copy_bandwidth_bytes_per_s", answer.copy_bandwidth,
+        "of the device's memory: copied, or read where that is faster");
   visit.if_set("textbook", answer.textbook, "of equal requests at once");
   visit("requests_completed", answer.completed, "requests");
   visit("requests_rejected", answer.rejected, "longer than the engine or its cache takes");
@@ -108,14 +110,16 @@ std::string headline_of(const Measurement& m) {
   const std::size_t layers = m.model.layers.size();
   const std::string part = m.task.layers ? fmt::format(", {} of its layers", layers)
                                          : fmt::format(", {} layers", layers);
-  return fmt::format("{}{}, {} random weights, run on {}", m.model.name, part,
-                     name_of(m.model.element), m.device.name);
+  return fmt::format("{}{}, {} {}weights, run on {}", m.model.name, part,
+                     runtime::weight_format_text(m.model), m.weights_file.empty() ? "random " : "",
+                     m.device.name);
 }
 
 MeasureInputs inputs_of(const Measurement& m) {
   return {.deployment = inputs_of(m.deployment),
           .device = m.device.name,
           .layers = std::ssize(m.model.layers),
+          .weights = runtime::weight_format_text(m.model),
           .element = std::string(name_of(m.model.element)),
           .kv_pages = m.limits.pages};
 }
@@ -189,8 +193,9 @@ std::vector<std::string> notes_of(const Measurement& m) {
   if (!m.model.left_out.empty()) {
     notes.push_back("not run, because small compared with the rest: " + joined(m.model.left_out));
   }
+  if (!m.weights_file.empty()) notes.push_back("weights of " + m.weights_file + ", as stored");
   notes.push_back(
-      fmt::format("copy bandwidth of {} just before: {}", m.device.name, as_rate(m.bandwidth)));
+      fmt::format("memory bandwidth of {} just before: {}", m.device.name, as_rate(m.bandwidth)));
   notes.emplace_back(
       "times are of whole steps: layout, copying in, all kernels, sampling, copying out");
   const bool decoded = m.textbook && m.textbook->decode_steps > 0;

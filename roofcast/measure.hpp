@@ -35,7 +35,8 @@ struct MeasureInputs {
   DeploymentInputs deployment{};
   std::string device{};
   std::int64_t layers = 0;
-  std::string element{};  // number format of weights and KV
+  std::string weights{};  // number formats of the matrices, by falling bytes: "q4_k, q6_k"
+  std::string element{};  // number format of activations and KV
   std::int64_t kv_pages = 0;
 };
 

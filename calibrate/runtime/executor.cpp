@@ -13,9 +13,6 @@ namespace {
 
 using kernels::KernelSource;
 
-// Epsilon of Llama and GPT-2; it does not change the work.
-constexpr float kNormEpsilon = 1e-5F;
-
 /// `data` advanced by `elements` elements.
 void* offset(void* data, kernels::Element element, std::int64_t elements) {
   return static_cast<char*>(data) + elements * static_cast<std::int64_t>(kernels::size_of(element));
@@ -47,10 +44,14 @@ KernelSource source_for(const kernels::Backend& backend, const Attention& attent
 
 Executor::Executor(kernels::Backend& backend, RunnableModel model, const ExecutorLimits& limits,
                    std::uint64_t seed)
+    : Executor(backend, model, limits, random_weights(backend, model, seed)) {}
+
+Executor::Executor(kernels::Backend& backend, RunnableModel model, const ExecutorLimits& limits,
+                   DeviceWeights weights)
     : backend_(backend),
       model_(std::move(model)),
       limits_(limits),
-      weights_(random_weights(backend, model_, seed)),
+      weights_(std::move(weights)),
       gemms_(backend),
       buffers_(std::make_unique<Buffers>(backend, model_, limits)) {}
 
@@ -73,31 +74,27 @@ Executor::Shape Executor::shape_of(const StepRows& rows) {
 
 void Executor::prepare(const StepRows& rows) {
   const Shape shape = shape_of(rows);
-  const auto choose = [&](std::int64_t m, int n, int k, const kernels::Memory& input,
-                          const kernels::Memory& weight, const kernels::Memory& output) {
-    if (n == 0 || k == 0) return;
+  const auto choose = [&](std::int64_t m, const Matrix& matrix, const kernels::Memory& input,
+                          const kernels::Memory& output) {
+    if (matrix.parts.empty() || matrix.parts.front().format) return;
     gemms_.choose({.element = model_.element,
                    .result = model_.element,
                    .m = m,
-                   .n = n,
-                   .k = k,
+                   .n = matrix.outputs,
+                   .k = matrix.inputs,
                    .input = input.data(),
-                   .weight = weight.data(),
+                   .weight = matrix.parts.front().data.data(),
                    .output = output.data()});
   };
   const Buffers& b = *buffers_;
-  for (std::size_t i = 0; i < model_.layers.size(); ++i) {
-    const RunnableLayer& layer = model_.layers[i];
-    const LayerWeights& w = weights_.layers[i];
-    choose(shape.rows, layer.attention.qkv_width(), model_.hidden, b.normed, w.qkv, b.qkv);
-    choose(shape.rows, model_.hidden, layer.attention.query_width(), b.attended, w.attention_output,
-           b.block_out);
-    choose(shape.rows, (layer.gated ? 2 : 1) * layer.intermediate, model_.hidden, b.normed,
-           w.block_in, b.block_in);
-    choose(shape.rows, model_.hidden, layer.intermediate, b.block_mid, w.block_out, b.block_out);
-    choose(shape.rows, layer.experts.count, model_.hidden, b.normed, w.router, b.router_logits);
+  for (const LayerWeights& w : weights_.layers) {
+    choose(shape.rows, w.qkv, b.normed, b.qkv);
+    choose(shape.rows, w.attention_output, b.attended, b.block_out);
+    choose(shape.rows, w.block_in, b.normed, b.block_in);
+    choose(shape.rows, w.block_out, b.block_mid, b.block_out);
+    choose(shape.rows, w.router, b.normed, b.router_logits);
   }
-  choose(shape.sampled, model_.vocabulary, model_.hidden, b.gathered, weights_.lm_head, b.logits);
+  choose(shape.sampled, weights_.lm_head, b.gathered, b.logits);
   if (shape.prompts > 0) {
     for (std::size_t layer = 0; layer < model_.layers.size(); ++layer) {
       const kernels::PrefillAttention attention = prompts_of(shape, layer);
@@ -155,7 +152,7 @@ void Executor::launch_all(const Shape& shape) {
     kernels::RmsNorm norm{.element = model_.element,
                           .rows = shape.rows,
                           .hidden = model_.hidden,
-                          .epsilon = kNormEpsilon,
+                          .epsilon = model_.norm_epsilon,
                           .input = first ? b.residual.data() : b.block_out.data(),
                           .residual = first ? nullptr : b.residual.data(),
                           .weight = weights_.layers[layer].attention_norm.data(),
@@ -174,15 +171,27 @@ void Executor::launch_all(const Shape& shape) {
   launch_sampling(shape);
 }
 
-void Executor::multiply(std::int64_t m, int n, int k, const void* input, const void* weight,
-                        void* output) {
+void Executor::multiply(std::int64_t m, const Matrix& matrix, const void* input, void* output) {
+  for (const MatrixPart& part : matrix.parts) {
+    if (!part.format) break;
+    backend_.launch_quantized(kernels::QuantizedGemm{
+        .shape = {.format = *part.format, .n = part.outputs, .k = matrix.inputs},
+        .element = model_.element,
+        .m = m,
+        .input = input,
+        .weight = part.data.data(),
+        .output = offset(output, model_.element, part.first),
+        .output_stride = matrix.outputs,
+        .workspace = buffers_->quantized_workspace.data()});
+  }
+  if (matrix.parts.empty() || matrix.parts.front().format) return;
   const kernels::Gemm gemm{.element = model_.element,
                            .result = model_.element,
                            .m = m,
-                           .n = n,
-                           .k = k,
+                           .n = matrix.outputs,
+                           .k = matrix.inputs,
                            .input = input,
-                           .weight = weight,
+                           .weight = matrix.parts.front().data.data(),
                            .output = output};
   backend_.launch(gemm, gemms_.chosen(gemm));
 }
@@ -205,8 +214,7 @@ void Executor::launch_attention(const Shape& shape, std::size_t layer) {
   void* query = b.qkv.data();
   void* key = offset(query, model_.element, sizes.query_width());
   void* value = offset(key, model_.element, sizes.kv_width());
-  multiply(shape.rows, sizes.qkv_width(), model_.hidden, b.normed.data(), weights.qkv.data(),
-           query);
+  multiply(shape.rows, weights.qkv, b.normed.data(), query);
   if (const auto* rotation = b.rotation_of(sizes.head_dim)) {
     backend_.launch(kernels::Rope{.element = model_.element,
                                   .tokens = shape.rows,
@@ -229,8 +237,7 @@ void Executor::launch_attention(const Shape& shape, std::size_t layer) {
                                    .cache = cache_of(layer)});
   if (shape.prompts > 0) launch_prompts(shape, layer);
   if (shape.decodes > 0) launch_decodes(shape, layer);
-  multiply(shape.rows, model_.hidden, sizes.query_width(), b.attended.data(),
-           weights.attention_output.data(), b.block_out.data());
+  multiply(shape.rows, weights.attention_output, b.attended.data(), b.block_out.data());
 }
 
 kernels::PrefillAttention Executor::prompts_of(const Shape& shape, std::size_t layer) const {
@@ -287,8 +294,7 @@ void Executor::launch_block(const Shape& shape, std::size_t layer) {
   Buffers& b = *buffers_;
   const RunnableLayer& sizes = model_.layers[layer];
   const LayerWeights& weights = weights_.layers[layer];
-  multiply(shape.rows, (sizes.gated ? 2 : 1) * sizes.intermediate, model_.hidden, b.normed.data(),
-           weights.block_in.data(), b.block_in.data());
+  multiply(shape.rows, weights.block_in, b.normed.data(), b.block_in.data());
   backend_.launch(kernels::Activation{
       .kind = sizes.gated ? kernels::ActivationKind::silu_mul : kernels::ActivationKind::gelu,
       .element = model_.element,
@@ -296,14 +302,13 @@ void Executor::launch_block(const Shape& shape, std::size_t layer) {
       .width = sizes.intermediate,
       .input = b.block_in.data(),
       .output = b.block_mid.data()});
-  multiply(shape.rows, model_.hidden, sizes.intermediate, b.block_mid.data(),
-           weights.block_out.data(), b.block_out.data());
+  multiply(shape.rows, weights.block_out, b.block_mid.data(), b.block_out.data());
   if (sizes.experts.count == 0) return;
   // Adds the shared experts' output to the residual immediately; the normed result is not used.
   backend_.launch(kernels::RmsNorm{.element = model_.element,
                                    .rows = shape.rows,
                                    .hidden = model_.hidden,
-                                   .epsilon = kNormEpsilon,
+                                   .epsilon = model_.norm_epsilon,
                                    .input = b.block_out.data(),
                                    .residual = b.residual.data(),
                                    .weight = weights.block_norm.data(),
@@ -316,8 +321,7 @@ void Executor::launch_experts(const Shape& shape, std::size_t layer) {
   const RunnableExperts& experts = model_.layers[layer].experts;
   const LayerWeights& weights = weights_.layers[layer];
   const std::int64_t pairs = shape.rows * experts.per_token;
-  multiply(shape.rows, experts.count, model_.hidden, b.normed.data(), weights.router.data(),
-           b.router_logits.data());
+  multiply(shape.rows, weights.router, b.normed.data(), b.router_logits.data());
   backend_.launch(kernels::Routing{.tokens = shape.rows,
                                    .experts = experts.count,
                                    .top_k = experts.per_token,
@@ -372,7 +376,7 @@ void Executor::launch_sampling(const Shape& shape) {
   backend_.launch(kernels::RmsNorm{.element = model_.element,
                                    .rows = shape.rows,
                                    .hidden = model_.hidden,
-                                   .epsilon = kNormEpsilon,
+                                   .epsilon = model_.norm_epsilon,
                                    .input = b.block_out.data(),
                                    .residual = b.residual.data(),
                                    .weight = weights_.final_norm.data(),
@@ -384,8 +388,7 @@ void Executor::launch_sampling(const Shape& shape) {
                                       .row = b.sampled_row.as<std::int32_t>(),
                                       .input = b.normed.data(),
                                       .output = b.gathered.data()});
-  multiply(shape.sampled, model_.vocabulary, model_.hidden, b.gathered.data(),
-           weights_.lm_head.data(), b.logits.data());
+  multiply(shape.sampled, weights_.lm_head, b.gathered.data(), b.logits.data());
   backend_.launch(kernels::Sampling{.rows = shape.sampled,
                                     .vocabulary = model_.vocabulary,
                                     .element = model_.element,

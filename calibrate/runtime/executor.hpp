@@ -36,6 +36,9 @@ class Executor {
   /// throws Error if it lacks a kernel for the model.
   Executor(kernels::Backend& backend, RunnableModel model, const ExecutorLimits& limits,
            std::uint64_t seed);
+  /// The same with weights of the caller, which are those of `model` on `backend`.
+  Executor(kernels::Backend& backend, RunnableModel model, const ExecutorLimits& limits,
+           DeviceWeights weights);
   ~Executor();
 
   /// Chooses kernels and makes the recordings that a step of this shape needs, so that the first
@@ -75,7 +78,7 @@ class Executor {
   void launch_block(const Shape& shape, std::size_t layer);
   void launch_experts(const Shape& shape, std::size_t layer);
   void launch_sampling(const Shape& shape);
-  void multiply(std::int64_t m, int n, int k, const void* input, const void* weight, void* output);
+  void multiply(std::int64_t m, const Matrix& matrix, const void* input, void* output);
   kernels::PagedCache cache_of(std::size_t layer) const;
 
   kernels::Backend& backend_;

@@ -8,9 +8,6 @@ namespace {
 using kernels::Backend;
 using kernels::Memory;
 
-// RoPE's base, from its paper; it does not change the work.
-constexpr double kRopeBase = 10000.0;
-
 /// Maximum widths over the layers of a model.
 struct Widths {
   std::int64_t qkv = 0;
@@ -86,7 +83,9 @@ double buffer_bytes(const RunnableModel& model, const ExecutorLimits& limits) {
   const double activations =
       elements_of_activations(model, limits) * static_cast<double>(kernels::size_of(model.element));
   return tokens * kv_bytes_per_token(model) + activations +
-         static_cast<double>(attention_workspace(model, limits));
+         static_cast<double>(attention_workspace(model, limits)) +
+         static_cast<double>(
+             quantized_workspace_bytes(model, std::max(limits.rows, limits.sequences)));
 }
 
 Executor::Buffers::Buffers(Backend& backend, const RunnableModel& model,
@@ -121,6 +120,9 @@ Executor::Buffers::Buffers(Backend& backend, const RunnableModel& model,
   sampling_workspace = indices<char>(
       backend, workspace_bytes(kernels::Sampling{
                    .rows = sequences, .vocabulary = model.vocabulary, .element = model.element}));
+  quantized_workspace =
+      indices<char>(backend, static_cast<std::int64_t>(quantized_workspace_bytes(
+                                 model, std::max(limits.rows, limits.sequences))));
   if (widest.experts > 0) {
     const std::int64_t pairs = rows * widest.choices;
     router_logits = elements(rows * widest.experts);
@@ -144,7 +146,8 @@ Executor::Buffers::Buffers(Backend& backend, const RunnableModel& model,
     keys.push_back(elements(cached));
     values.push_back(elements(cached));
     if (!model.rotary || rotation_of(layer.attention.head_dim) != nullptr) continue;
-    const auto table = kernels::rope_table(limits.context, layer.attention.head_dim, kRopeBase);
+    const auto table =
+        kernels::rope_table(limits.context, layer.attention.head_dim, model.rope_base);
     Rotation rotation{.head_dim = layer.attention.head_dim,
                       .cosine = Memory(backend, table.cosine.size() * sizeof(float)),
                       .sine = Memory(backend, table.sine.size() * sizeof(float))};

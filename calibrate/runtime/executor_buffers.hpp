@@ -30,7 +30,7 @@ struct Executor::Buffers {
   kernels::Memory block_out;            // [rows, hidden]
   kernels::Memory gathered;             // [sequences, hidden]
   kernels::Memory logits;               // [sequences, vocabulary]
-  kernels::Memory attention_workspace, sampling_workspace;
+  kernels::Memory attention_workspace, sampling_workspace, quantized_workspace;
   // Routed experts.
   kernels::Memory router_logits;                  // [rows, experts]
   kernels::Memory first_row;                      // [experts + 1]

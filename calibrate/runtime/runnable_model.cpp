@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <set>
+#include <utility>
 #include <variant>
 
 #include "base/error.hpp"
@@ -84,6 +86,73 @@ void note_left_out(const Layer& layer, std::set<std::string>& left_out) {
 
 double into_block(const RunnableLayer& layer) { return layer.gated ? 2 : 1; }
 
+/// Calls visit(format, outputs, inputs) for each matrix of a layer outside its routed experts.
+template <class Visit>
+void each_matrix(const RunnableModel& model, const RunnableLayer& layer, const Visit& visit) {
+  const RunnableAttention& attention = layer.attention;
+  const LayerFormats& f = layer.formats;
+  visit(f.query, attention.query_width(), model.hidden);
+  visit(f.key, attention.kv_width(), model.hidden);
+  visit(f.value, attention.kv_width(), model.hidden);
+  visit(f.attention_output, model.hidden, attention.query_width());
+  if (layer.intermediate > 0) {
+    if (layer.gated) visit(f.gate, layer.intermediate, model.hidden);
+    visit(f.up, layer.intermediate, model.hidden);
+    visit(f.block_out, model.hidden, layer.intermediate);
+  }
+}
+
+/// Bytes of a matrix as the engine holds it.
+double matrix_bytes(const RunnableModel& model, const MatrixFormat& format, int outputs,
+                    int inputs) {
+  if (format) {
+    return static_cast<double>(
+        kernels::PackedWeight{.format = *format, .n = outputs, .k = inputs}.bytes());
+  }
+  return static_cast<double>(kernels::size_of(model.element)) * outputs * inputs;
+}
+
+/// By how much the quantised matrices are smaller than in the model's element.
+double saved_bytes(const RunnableModel& model) {
+  double saved = 0;
+  const auto add = [&](const MatrixFormat& format, int outputs, int inputs) {
+    if (!format) return;
+    saved += matrix_bytes(model, std::nullopt, outputs, inputs) -
+             matrix_bytes(model, format, outputs, inputs);
+  };
+  for (const RunnableLayer& layer : model.layers) each_matrix(model, layer, add);
+  add(model.lm_head_format, model.vocabulary, model.hidden);
+  return saved;
+}
+
+/// Throws unless rows of each matrix are whole blocks of its format.
+void check_blocks(const RunnableModel& model) {
+  const auto check = [&](const MatrixFormat& format, int /*outputs*/, int inputs) {
+    if (!format || inputs % kernels::block_of(*format) == 0) return;
+    throw Error("model " + model.name + ": rows of " + std::to_string(inputs) +
+                " weights are not whole blocks of " + std::string(name_of(*format)) + ", " +
+                std::to_string(kernels::block_of(*format)));
+  };
+  for (const RunnableLayer& layer : model.layers) each_matrix(model, layer, check);
+  check(model.lm_head_format, model.vocabulary, model.hidden);
+}
+
+/// A layer's formats where all its matrices of a group share one.
+LayerFormats formats_of(const Layer& layer) {
+  const MatrixFormat mixer = quantized_format_of(layer.mixer_format);
+  // Experts have plain kernels only.
+  const bool dense = std::holds_alternative<DenseFfn>(layer.ffn);
+  const MatrixFormat ffn =
+      dense ? quantized_format_of(layer.ffn_format) : quantized_format_of(layer.shared_format);
+  return {.query = mixer,
+          .key = mixer,
+          .value = mixer,
+          .attention_output = mixer,
+          .gate = ffn,
+          .up = ffn,
+          .block_out = ffn};
+}
+
 /// Matrix parameters of one layer: all, or those that one token multiplies.
 double matrix_parameters(const RunnableModel& model, const RunnableLayer& layer, bool used_only) {
   const double hidden = model.hidden;
@@ -112,6 +181,37 @@ kernels::Element element_of(DType activation) {
   }
 }
 
+MatrixFormat quantized_format_of(const WeightFormat& format) {
+  if (format.name == "awq" || format.name == "gptq") return kernels::QuantizedFormat::int4;
+  return kernels::quantized_format_named(format.name);
+}
+
+bool is_quantized(const RunnableModel& model) {
+  bool any = model.lm_head_format.has_value();
+  for (const RunnableLayer& layer : model.layers) {
+    each_matrix(model, layer, [&](const MatrixFormat& format, int /*outputs*/, int /*inputs*/) {
+      any = any || format.has_value();
+    });
+  }
+  return any;
+}
+
+std::string weight_format_text(const RunnableModel& model) {
+  std::map<std::string, double> bytes;
+  const auto add = [&](const MatrixFormat& format, int outputs, int inputs) {
+    const std::string name(format ? name_of(*format) : name_of(model.element));
+    bytes[name] += matrix_bytes(model, format, outputs, inputs);
+  };
+  for (const RunnableLayer& layer : model.layers) each_matrix(model, layer, add);
+  if (bytes.empty()) return std::string(name_of(model.element));
+  std::vector<std::pair<std::string, double>> sorted(bytes.begin(), bytes.end());
+  std::stable_sort(sorted.begin(), sorted.end(),
+                   [](const auto& a, const auto& b) { return a.second > b.second; });
+  std::string text;
+  for (const auto& [name, size] : sorted) text += (text.empty() ? "" : ", ") + name;
+  return text;
+}
+
 RunnableModel runnable_model(const Transformer& model, Element element, std::optional<int> layers) {
   const std::size_t all = model.layers.size();
   if (layers && (*layers < 1 || static_cast<std::size_t>(*layers) > all)) {
@@ -122,6 +222,7 @@ RunnableModel runnable_model(const Transformer& model, Element element, std::opt
                        .element = element,
                        .hidden = as_int(model, model.hidden),
                        .vocabulary = as_int(model, model.vocabulary),
+                       .lm_head_format = quantized_format_of(model.lm_head_format),
                        .rotary = model.learned_positions == 0};
   std::set<std::string> left_out;
   if (model.learned_positions > 0) left_out.insert("learned positions");
@@ -129,9 +230,11 @@ RunnableModel runnable_model(const Transformer& model, Element element, std::opt
   const std::size_t count = layers ? static_cast<std::size_t>(*layers) : all;
   for (std::size_t i = 0; i < count; ++i) {
     result.layers.push_back(runnable_layer(model, model.layers[i]));
+    result.layers.back().formats = formats_of(model.layers[i]);
     note_left_out(model.layers[i], left_out);
   }
   result.left_out.assign(left_out.begin(), left_out.end());
+  check_blocks(result);
   return result;
 }
 
@@ -147,7 +250,7 @@ double weight_bytes(const RunnableModel& model) {
   for (const RunnableLayer& layer : model.layers) {
     sum += matrix_parameters(model, layer, false) + 2 * hidden;
   }
-  return sum * static_cast<double>(kernels::size_of(model.element));
+  return sum * static_cast<double>(kernels::size_of(model.element)) - saved_bytes(model);
 }
 
 double step_weight_bytes(const RunnableModel& model, std::int64_t tokens) {

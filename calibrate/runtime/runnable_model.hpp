@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "kernels/element.hpp"
+#include "kernels/quantized_gemm.hpp"
 #include "model/architecture/transformer.hpp"
 
 namespace roofcast::runtime {
@@ -32,25 +33,52 @@ struct RunnableExperts {
   int intermediate = 0;
 };
 
+/// How a matrix is stored; nullopt: in the model's element.
+using MatrixFormat = std::optional<kernels::QuantizedFormat>;
+
+/// Of one layer. Matrices that are multiplied together are one product if their formats are equal.
+struct LayerFormats {
+  MatrixFormat query{}, key{}, value{}, attention_output{};
+  MatrixFormat gate{}, up{}, block_out{};
+};
+
 struct RunnableLayer {
   RunnableAttention attention{};
   int intermediate = 0;  // dense block, or the shared experts of a routed layer; 0: none
   bool gated = true;     // two input matrices whose outputs are multiplied; false: one, with gelu
   RunnableExperts experts{};
+  LayerFormats formats{};
 };
 
 struct RunnableModel {
   std::string name{};
-  kernels::Element element = kernels::Element::bf16;  // weights, activations, cache
+  kernels::Element element =
+      kernels::Element::bf16;  // activations, cache, weights of no other format
   int hidden = 0;
   int vocabulary = 0;
+  MatrixFormat lm_head_format{};
+  // Epsilon of Llama and GPT-2, and RoPE's base from its paper, unless the file has others: they do
+  // not change the work.
+  float norm_epsilon = 1e-5F;
+  double rope_base = 10000.0;
   bool rotary = true;  // rotary positions; models with learned ones run without positions
   std::vector<RunnableLayer> layers{};
   std::vector<std::string> left_out{};  // for the user
 };
 
-/// The first `layers` layers of the model (unset: all). Throws Error naming what the engine cannot
-/// run: recurrent mixers, latent attention, attention spans other than full and sliding.
+/// The format in which a CPU multiplies a stored one; nullopt if it is plain or has no kernel.
+MatrixFormat quantized_format_of(const WeightFormat& format);
+
+/// Whether any matrix is quantised.
+bool is_quantized(const RunnableModel& model);
+
+/// "q8_0", or several by falling bytes: "q4_k, q6_k"; the element's name where all are plain.
+std::string weight_format_text(const RunnableModel& model);
+
+/// The first `layers` layers of the model (unset: all). Layers keep a quantised format that has a
+/// kernel; all other matrices have the element. Throws Error naming what the engine cannot run:
+/// recurrent mixers, latent attention, attention spans other than full and sliding, rows that are
+/// not whole blocks of their format.
 RunnableModel runnable_model(const Transformer& model, kernels::Element element,
                              std::optional<int> layers);
 

@@ -12,6 +12,7 @@
 #include "kernels/cpu/library_gemm.hpp"
 #include "kernels/cpu/machine.hpp"
 #include "kernels/cpu/memory.hpp"
+#include "kernels/cpu/quantized_gemm.hpp"
 #include "kernels/cpu/rms_norm.hpp"
 #include "kernels/cpu/thread_pool.hpp"
 #include "kernels/cpu/token_operators.hpp"
@@ -51,6 +52,10 @@ class CpuBackend final : public Backend {
     if (family == KernelFamily::gemm && !library_.name().empty()) {
       return {{KernelSource::library, library_.name()}, {KernelSource::own, own}};
     }
+    if (family == KernelFamily::quantized_gemm) {
+      return {
+          {KernelSource::own, "roofcast " ROOFCAST_VERSION " " + std::string(name_of(dot_isa_))}};
+    }
     return {{KernelSource::own, own}};
   }
 
@@ -63,6 +68,7 @@ class CpuBackend final : public Backend {
   bool supports(const Int4Gemm& /*gemm*/, KernelSource source) const override {
     return source == KernelSource::own;
   }
+  bool multiplies_quantized() const override { return true; }
   bool supports(const PrefillAttention& attention, KernelSource source) const override {
     return source == KernelSource::own && cpu::supported(attention);
   }
@@ -109,6 +115,10 @@ class CpuBackend final : public Backend {
     require_own(source, "int4 GEMM");
     submit([this, gemm] { cpu::int4_gemm(gemm, pool_, isa_); });
   }
+  void launch_quantized(const QuantizedGemm& gemm) override {
+    check(gemm);
+    submit([this, gemm] { cpu::quantized_gemm(gemm, pool_, dot_isa_); });
+  }
   void launch(const PrefillAttention& attention, KernelSource source) override {
     check(attention);
     require_own(source, "prefill attention");
@@ -147,6 +157,17 @@ class CpuBackend final : public Backend {
   void launch(const Combine& combine) override { share(combine, combine.tokens, cpu::combine); }
   void launch_copy(void* to, const void* from, std::size_t bytes) override {
     submit([this, to, from, bytes] { cpu::copy(to, from, bytes, pool_); });
+  }
+  bool launch_read(const void* from, std::size_t bytes) override {
+    submit([this, from, bytes] { cpu::read(from, bytes, pool_); });
+    return true;
+  }
+  void pack_weight(const PackedWeight& shape, const void* stored, const void* scales,
+                   std::uint64_t seed, float deviation, void* packed) override {
+    pool_.for_ranges(shape.strips(), 1, [&](std::int64_t begin, std::int64_t end) {
+      if (stored == nullptr) return pack_random(shape, seed, deviation, begin, end, packed);
+      pack(shape, stored, scales, begin, end, packed);
+    });
   }
   void launch_nothing() override {
     submit([] {});
@@ -197,6 +218,7 @@ class CpuBackend final : public Backend {
   }
 
   cpu::Isa isa_ = cpu::best_isa();
+  cpu::DotIsa dot_isa_ = cpu::best_dot_isa();
   std::vector<int> cores_;  // before the pool pins this thread to the first of them
   cpu::ThreadPool pool_;
   cpu::LibraryGemm library_;

@@ -31,7 +31,8 @@ inline constexpr int kTileColumns = Format::kLanes == 16 ? 4 : 2;
 /// of columns at a time: in memory order, because memory dominates.
 inline constexpr std::int64_t kStreamedRows = 16;
 /// With more rows: how many rows of the weight, and elements of each, stay in L1 while tiles of
-/// input rows are processed. 16 KiB of bf16, 32 of fp32.
+/// input rows are processed. 32 KiB of fp32, to which narrower weights are widened once for all
+/// tiles (Widened).
 inline constexpr std::int64_t kGroupColumns = 16;
 inline constexpr std::int64_t kReusedPart = 512;
 
@@ -43,11 +44,28 @@ struct Part {
   bool first() const { return begin == 0; }
 };
 
-/// Adds a part of k to the lanes of kRows x kColumns outputs. `lanes` is [kColumns, block_rows].
+/// Of a format whose weights are widened as they are read: their widened copy, in the panel's form
+/// and order, so that each lane adds the same products in the same order.
+template <class Format>
+struct Widened : Format {
+  using Row = const typename Format::Panel*;
+
+  ROOFCAST_INLINE static void load_weight(typename Format::Operand& to, Row row, std::int64_t k) {
+    Format::load_panel(to, row + k);
+  }
+  ROOFCAST_INLINE static void load_last(typename Format::Operand& to, Row row, std::int64_t k,
+                                        std::int64_t /*count*/) {
+    Format::load_panel(to, row + k);
+  }
+};
+
+/// Adds a part of k to the lanes of kRows x kColumns outputs. `lanes` is [kColumns, block_rows];
+/// the part begins at element `origin` of each row of the weight.
 template <class Format, int kRows, int kColumns>
 ROOFCAST_INLINE void add_tile(const typename Format::Panel* panel,
-                              const typename Format::Row* weight, const Part& part,
-                              typename Format::Lanes* lanes, std::int64_t block_rows) {
+                              const typename Format::Row* weight, std::int64_t origin,
+                              const Part& part, typename Format::Lanes* lanes,
+                              std::int64_t block_rows) {
   Floats<Format::kLanes> sum[kRows][kColumns];
   typename Format::Operand a[kRows];
   typename Format::Operand b;
@@ -64,7 +82,7 @@ ROOFCAST_INLINE void add_tile(const typename Format::Panel* panel,
     for (int r = 0; r < kRows; ++r) Format::load_panel(a[r], panel + r * part.padded + k);
     ROOFCAST_UNROLL
     for (int c = 0; c < kColumns; ++c) {
-      Format::load_weight(b, weight[c], part.begin + k);
+      Format::load_weight(b, weight[c], origin + k);
       ROOFCAST_UNROLL
       for (int r = 0; r < kRows; ++r) Format::add_product(sum[r][c], a[r], b);
     }
@@ -74,7 +92,7 @@ ROOFCAST_INLINE void add_tile(const typename Format::Panel* panel,
     for (int r = 0; r < kRows; ++r) Format::load_panel(a[r], panel + r * part.padded + k);
     ROOFCAST_UNROLL
     for (int c = 0; c < kColumns; ++c) {
-      Format::load_last(b, weight[c], part.begin + k, part.count - k);
+      Format::load_last(b, weight[c], origin + k, part.count - k);
       ROOFCAST_UNROLL
       for (int r = 0; r < kRows; ++r) Format::add_product(sum[r][c], a[r], b);
     }
@@ -92,35 +110,74 @@ ROOFCAST_INLINE void add_tile(const typename Format::Panel* panel,
 template <class Format, int kRows>
 ROOFCAST_INLINE void add_rows(const typename Format::Panel* panel,
                               const typename Format::Row* weight, std::int64_t columns,
-                              const Part& part, typename Format::Lanes* lanes,
+                              std::int64_t origin, const Part& part, typename Format::Lanes* lanes,
                               std::int64_t block_rows) {
   constexpr int kColumns = kTileColumns<Format>;
   std::int64_t c = 0;
   for (; c + kColumns <= columns; c += kColumns) {
-    add_tile<Format, kRows, kColumns>(panel, weight + c, part, lanes + c * block_rows, block_rows);
+    add_tile<Format, kRows, kColumns>(panel, weight + c, origin, part, lanes + c * block_rows,
+                                      block_rows);
   }
   for (; c < columns; ++c) {
-    add_tile<Format, kRows, 1>(panel, weight + c, part, lanes + c * block_rows, block_rows);
+    add_tile<Format, kRows, 1>(panel, weight + c, origin, part, lanes + c * block_rows, block_rows);
   }
 }
 
-/// All rows of a block times a group of rows of the weight, which stay in L1.
+/// All rows of a block times `columns` rows of the weight, which stay in L1.
+template <class Format>
+ROOFCAST_INLINE void add_columns(const typename Format::Panel* panel,
+                                 const typename Format::Row* weight, std::int64_t columns,
+                                 std::int64_t origin, const Part& part,
+                                 typename Format::Lanes* lanes, std::int64_t rows) {
+  std::int64_t r = 0;
+  for (; r + kTileRows <= rows; r += kTileRows) {
+    add_rows<Format, kTileRows>(panel + r * part.padded, weight, columns, origin, part, lanes + r,
+                                rows);
+  }
+  if (r + 2 <= rows) {
+    add_rows<Format, 2>(panel + r * part.padded, weight, columns, origin, part, lanes + r, rows);
+    r += 2;
+  }
+  if (r < rows) {
+    add_rows<Format, 1>(panel + r * part.padded, weight, columns, origin, part, lanes + r, rows);
+  }
+}
+
+/// Widens the part of one row of the weight.
+template <class Format>
+ROOFCAST_INLINE void widen_weight(typename Format::Panel* to, const typename Format::Row& row,
+                                  const Part& part) {
+  typename Format::Operand value;
+  std::int64_t k = 0;
+  for (; k + Format::kStep <= part.count; k += Format::kStep) {
+    Format::load_weight(value, row, part.begin + k);
+    std::memcpy(to + k, &value, sizeof value);
+  }
+  if (k < part.count) {
+    Format::load_last(value, row, part.begin + k, part.count - k);
+    std::memcpy(to + k, &value, sizeof value);
+  }
+}
+
+/// The columns `n`, a group, of a block.
 template <class Format>
 ROOFCAST_INLINE void add_group(const typename Format::Panel* panel, const Product& product, Range n,
                                const Part& part, typename Format::Lanes* lanes, std::int64_t rows) {
   typename Format::Row weight[kGroupColumns];
   const std::int64_t columns = n.end - n.begin;
   for (std::int64_t c = 0; c < columns; ++c) weight[c] = Format::row(product, n.begin + c);
-  std::int64_t r = 0;
-  for (; r + kTileRows <= rows; r += kTileRows) {
-    add_rows<Format, kTileRows>(panel + r * part.padded, weight, columns, part, lanes + r, rows);
+  if constexpr (Format::kWidens) {
+    if (rows > kStreamedRows) {
+      alignas(64) typename Format::Panel wide[kGroupColumns * kReusedPart];
+      typename Widened<Format>::Row widened[kGroupColumns];
+      for (std::int64_t c = 0; c < columns; ++c) {
+        widen_weight<Format>(wide + c * part.padded, weight[c], part);
+        widened[c] = wide + c * part.padded;
+      }
+      return add_columns<Widened<Format>>(panel, widened, columns, 0, part, lanes, rows);
+    }
   }
-  if (r + 2 <= rows) {
-    add_rows<Format, 2>(panel + r * part.padded, weight, columns, part, lanes + r, rows);
-    r += 2;
-  }
-  if (r < rows)
-    add_rows<Format, 1>(panel + r * part.padded, weight, columns, part, lanes + r, rows);
+  add_columns<Format>(panel, weight, columns, part.begin, part, lanes, rows);
 }
 
 /// Multiplies the panel by both factors of GemmScale::block; n must lie in one block of the weight.

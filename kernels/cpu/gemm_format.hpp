@@ -1,10 +1,12 @@
 // How a block of a product (kernels/cpu/gemm_block.hpp) reads its operands: one struct per weight
 // format, over vectors of N lanes. The input is first copied to a panel, in the form that the
-// format multiplies; the weight is widened in registers as it is read.
+// format multiplies; the weight is widened in registers as it is read or, for many rows of input,
+// once for all of them.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
+#include <type_traits>
 
 #include "kernels/cpu/isa.hpp"
 #include "kernels/cpu/vector.hpp"
@@ -41,6 +43,7 @@ struct PlainFormat {
   static constexpr int kLanes = N;  // lanes of a vector
   static constexpr int kStep = N;   // elements of k per vector
   static constexpr std::int64_t kMaxPart = std::int64_t{1} << 40;  // elements of k: no limit
+  static constexpr bool kWidens = !std::is_same_v<T, float>;       // loading a weight converts it
 
   using Row = const T*;
 
@@ -146,6 +149,7 @@ struct Int8Format : PlainFormat<N, std::int8_t> {
 /// neither crosses a group nor is only partly filled.
 template <int N, class T>
 struct Int4Format : PlainFormat<N, T> {
+  static constexpr bool kWidens = true;
   struct Row {
     const std::uint8_t* at;
     const T* scale;
@@ -196,6 +200,7 @@ struct PairFormat : PlainFormat<16, Bf16> {
   using Panel = Bf16;
   using Operand = Vector<std::uint16_t, 32>;
   static constexpr int kStep = 32;
+  static constexpr bool kWidens = false;  // the pairs are multiplied as they are
 
   ROOFCAST_INLINE static void fill(Bf16* panel, const Bf16* input, std::int64_t count,
                                    std::int64_t padded) {

@@ -1,6 +1,25 @@
 #include "kernels/cpu/isa.hpp"
 
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
 namespace roofcast::kernels::cpu {
+namespace {
+
+#if defined(__x86_64__)
+/// CPUID leaf 1, ECX bit 29 (Intel SDM, CPUID); not every compiler's __builtin_cpu_supports knows
+/// it. Its registers are those of AVX, whose support by the operating system "avx2" includes.
+bool has_f16c() {
+  unsigned a = 0;
+  unsigned b = 0;
+  unsigned c = 0;
+  unsigned d = 0;
+  return __get_cpuid(1, &a, &b, &c, &d) != 0 && (c & bit_F16C) != 0;
+}
+#endif
+
+}  // namespace
 
 bool has(Isa isa) {
 #if defined(__x86_64__)
@@ -9,7 +28,8 @@ bool has(Isa isa) {
     case Isa::portable:
       return true;
     case Isa::avx2:
-      return __builtin_cpu_supports("avx2") != 0 && __builtin_cpu_supports("fma") != 0;
+      return __builtin_cpu_supports("avx2") != 0 && __builtin_cpu_supports("fma") != 0 &&
+             has_f16c();
     case Isa::avx512:
       return has(Isa::avx2) && __builtin_cpu_supports("avx512f") != 0 &&
              __builtin_cpu_supports("avx512bw") != 0 && __builtin_cpu_supports("avx512dq") != 0 &&

@@ -10,7 +10,7 @@ namespace roofcast::kernels::cpu {
 /// Each set includes the previous ones.
 enum class Isa {
   portable,     // the compiler's baseline: SSE2, NEON
-  avx2,         // with FMA
+  avx2,         // with FMA and F16C
   avx512,       // F, BW, DQ, VL
   avx512_bf16,  // products of bf16 pairs
 };
@@ -29,10 +29,10 @@ std::string_view name_of(Isa isa);
 }  // namespace roofcast::kernels::cpu
 
 #if defined(__x86_64__)
-#define ROOFCAST_TARGET_AVX2 [[gnu::target("avx2,fma")]]
-#define ROOFCAST_TARGET_AVX512 [[gnu::target("avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]]
+#define ROOFCAST_TARGET_AVX2 [[gnu::target("avx2,fma,f16c")]]
+#define ROOFCAST_TARGET_AVX512 [[gnu::target("avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c")]]
 #define ROOFCAST_TARGET_AVX512_BF16 \
-  [[gnu::target("avx512bf16,avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]]
+  [[gnu::target("avx512bf16,avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c")]]
 #else  // never chosen on such machines
 #define ROOFCAST_TARGET_AVX2
 #define ROOFCAST_TARGET_AVX512

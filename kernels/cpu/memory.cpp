@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdlib>
 #include <cstring>
 #include <new>
@@ -42,6 +43,20 @@ void copy_past_caches(char* to, const char* from, std::int64_t bytes) {
 #else
   std::memcpy(to, from, static_cast<std::size_t>(bytes));
 #endif
+}
+
+/// Four lines of memory at a time, in as many sums that do not wait for each other.
+ROOFCAST_CLONES std::uint64_t read_words(const std::uint64_t* from, std::int64_t count) {
+  constexpr std::int64_t kWords = 32;
+  std::uint64_t sums[kWords] = {};
+  std::int64_t i = 0;
+  for (; i + kWords <= count; i += kWords) {
+    for (std::int64_t j = 0; j < kWords; ++j) sums[j] ^= from[i + j];
+  }
+  for (; i < count; ++i) sums[0] ^= from[i];
+  std::uint64_t all = 0;
+  for (const std::uint64_t sum : sums) all ^= sum;
+  return all;
 }
 
 template <class T>
@@ -106,6 +121,17 @@ void copy(void* to, const void* from, std::size_t bytes, ThreadPool& pool) {
         if (streamed) return copy_past_caches(target + begin, source + begin, end - begin);
         std::memcpy(target + begin, source + begin, static_cast<std::size_t>(end - begin));
       });
+}
+
+std::uint64_t read(const void* from, std::size_t bytes, ThreadPool& pool) {
+  constexpr std::size_t kWord = sizeof(std::uint64_t);
+  constexpr std::int64_t kGrain = kPieceBytes / static_cast<std::int64_t>(kWord);
+  std::atomic<std::uint64_t> all{0};
+  pool.for_ranges(static_cast<std::int64_t>(bytes / kWord), kGrain,
+                  [&](std::int64_t begin, std::int64_t end) {
+                    all ^= read_words(static_cast<const std::uint64_t*>(from) + begin, end - begin);
+                  });
+  return all;
 }
 
 void fill_normal(void* data, Element element, std::int64_t count, std::uint64_t seed,

@@ -19,6 +19,10 @@ void release(void* data) noexcept;
 /// STREAM (McCalpin, 1995): a written line is not read first. The ranges must not overlap.
 void copy(void* to, const void* from, std::size_t bytes, ThreadPool& pool);
 
+/// Reads `bytes`, a multiple of 64, and writes nothing: what products with few rows can reach at
+/// best. Returns the bitwise difference of all words, so that the reads are needed.
+std::uint64_t read(const void* from, std::size_t bytes, ThreadPool& pool);
+
 /// kernels/normal_values.hpp times `deviation`, rounded to the element.
 void fill_normal(void* data, Element element, std::int64_t count, std::uint64_t seed,
                  float deviation, ThreadPool& pool);

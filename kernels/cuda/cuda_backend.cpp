@@ -82,6 +82,7 @@ class CudaBackend final : public Backend {
   }
 
   std::vector<std::pair<KernelSource, std::string>> sources(KernelFamily family) const override {
+    if (family == KernelFamily::quantized_gemm) return {};
     std::vector<std::pair<KernelSource, std::string>> found{
         {KernelSource::own, own_name(kernel_name(family))}};
     if (family == KernelFamily::gemm && cublaslt_ != nullptr) {
@@ -235,6 +236,8 @@ class CudaBackend final : public Backend {
         return "mma tiles";
       case KernelFamily::grouped_gemm:
         return "grouped mma tiles";
+      case KernelFamily::quantized_gemm:
+        return "";
       case KernelFamily::int4_gemm:
         return "int4 mma tiles";
       case KernelFamily::prefill_attention:

@@ -19,7 +19,8 @@ namespace {
 ///  awq, gptq: a 16-bit scale and a 4-bit zero point per group of 128 (their usual configs);
 ///  int4: compressed-tensors pack-quantized, symmetric, a 16-bit scale per group of 128;
 ///  mxfp4: an 8-bit exponent per 32 values (OCP Microscaling Formats 1.0, table 1);
-///  nvfp4: an 8-bit scale per 16 values (NVIDIA ModelOpt).
+///  nvfp4: an 8-bit scale per 16 values (NVIDIA ModelOpt);
+///  q8_0, q6_k, q4_k, q4_0: GGUF's blocks (model/io/gguf.cpp).
 /// A scale per tensor or output channel (fp8, int8) is under 0.1 % and neglected. The 4-bit integer
 /// formats, and mxfp4 as gpt-oss uses it, are weight-only: multiplied in bf16.
 std::vector<WeightFormat> make_formats() {
@@ -30,6 +31,10 @@ std::vector<WeightFormat> make_formats() {
       {.name = "fp8_block", .bits_per_weight = 8.0 + 32.0 / (128.0 * 128.0), .compute = DType::fp8},
       {.name = "fp8", .bits_per_weight = 8, .compute = DType::fp8},
       {.name = "int8", .bits_per_weight = 8, .compute = DType::int8},
+      {.name = "q8_0", .bits_per_weight = 8.5, .compute = DType::fp16},
+      {.name = "q6_k", .bits_per_weight = 6.5625, .compute = DType::fp16},
+      {.name = "q4_k", .bits_per_weight = 4.5, .compute = DType::fp16},
+      {.name = "q4_0", .bits_per_weight = 4.5, .compute = DType::fp16},
       {.name = "nvfp4", .bits_per_weight = 4.0 + 8.0 / 16.0, .compute = DType::fp4},
       {.name = "mxfp4", .bits_per_weight = 4.0 + 8.0 / 32.0, .compute = DType::bf16},
       {.name = "awq", .bits_per_weight = 4.0 + 20.0 / 128.0, .compute = DType::bf16},

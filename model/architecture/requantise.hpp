@@ -10,8 +10,9 @@
 namespace roofcast {
 
 /// The usual storage of a named format: "bf16", "fp16", "fp32", "fp8", "fp8_block", "int8", "awq",
-/// "gptq", "int4", "mxfp4", "nvfp4" and their spellings in configs; including scales and zero
-/// points. Throws Error with the nearest names if `name` is unknown.
+/// "gptq", "int4", "mxfp4", "nvfp4", GGUF's "q8_0", "q6_k", "q4_k", "q4_0" and their spellings in
+/// configs; including scales and zero points. Throws Error with the nearest names if `name` is
+/// unknown.
 WeightFormat weight_format_named(const std::string& name);
 
 /// Names that weight_format_named accepts, in order of decreasing width.

@@ -31,6 +31,12 @@ constexpr std::array kFormats{
     KernelFormat{"gptq", kInt4ZeroBits, 16, 16, DType::bf16},
     KernelFormat{"mxfp4", 4.25, 16, 16, DType::bf16},
     KernelFormat{"nvfp4", 4.5, 4.5, 16, DType::fp4},
+    // GGUF's blocks (model/io/gguf.cpp), beside activations in 16 bits as llama.cpp's GPU code and
+    // our engine have them.
+    KernelFormat{"q8_0", 8.5, 16, 16, DType::fp16},
+    KernelFormat{"q6_k", 6.5625, 16, 16, DType::fp16},
+    KernelFormat{"q4_k", 4.5, 16, 16, DType::fp16},
+    KernelFormat{"q4_0", 4.5, 16, 16, DType::fp16},
     // Stored formats in another arithmetic, as kernel_format_name() names them.
     KernelFormat{"int8 as bf16", 8, 16, 16, DType::bf16},
     KernelFormat{"int4 as fp8", kInt4Bits, 8, 16, DType::fp8},

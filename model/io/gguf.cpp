@@ -322,6 +322,8 @@ void read_tensors(Stream& stream, std::uint64_t count, GgufFile& file) {
                               quoted_name(entry.tensor.name)));
     }
     total += entry.tensor.bytes.value;
+    entry.tensor.path = file.path;
+    entry.tensor.offset = static_cast<std::int64_t>(begin + entry.offset);
     file.tensors.push_back(std::move(entry.tensor));
   }
   if (total > static_cast<double>(data)) stream.fail("tensors overlap");
@@ -373,6 +375,27 @@ std::optional<std::string> part_path(const std::string& first, std::int64_t numb
 }
 
 }  // namespace
+
+std::vector<std::uint8_t> read_tensor_data(const GgufTensor& tensor) {
+  std::vector<std::uint8_t> bytes(static_cast<std::size_t>(tensor.bytes.value));
+  std::ifstream file(tensor.path, std::ios::binary);
+  file.seekg(tensor.offset);
+  file.read(reinterpret_cast<char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+  if (!file) {
+    throw Error(fmt::format("{}: tensor {} cannot be read", tensor.path, quoted_name(tensor.name)));
+  }
+  return bytes;
+}
+
+std::optional<double> gguf_number(const GgufFile& file, const std::string& key) {
+  const auto found = file.values.find(file.architecture + "." + key);
+  if (found == file.values.end()) return std::nullopt;
+  if (const auto* real = std::get_if<double>(&found->second)) return *real;
+  if (const auto* whole = std::get_if<std::int64_t>(&found->second)) {
+    return static_cast<double>(*whole);
+  }
+  return std::nullopt;
+}
 
 GgufFile read_gguf(const std::string& path) {
   GgufFile file = read_part(path);

@@ -1,11 +1,12 @@
 // llama.cpp model files: key-values and tensor table of a GGUF file (versions 2 and 3,
-// little-endian), exact sizes, and the model shape. Tensor data are never read. Format:
+// little-endian), exact sizes, and the model shape; tensor data only by read_tensor_data(). Format:
 // github.com/ggml-org/ggml, docs/gguf.md; block sizes: GGML_QUANT_SIZES in
 // github.com/ggml-org/llama.cpp, gguf-py/gguf/constants.py.
 #pragma once
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -30,6 +31,8 @@ struct GgufTensor {
   std::vector<std::int64_t> shape{};  // innermost first, as stored: [inputs, outputs, experts]
   std::int64_t elements = 0;
   Bytes bytes{};
+  std::string path{};       // of the part that holds it
+  std::int64_t offset = 0;  // of its data in that file, bytes
 };
 
 struct GgufFile {
@@ -46,6 +49,12 @@ struct GgufFile {
 /// the others in its folder. Throws a one-line Error for impossible contents: counts, lengths or
 /// tensors beyond the end of the file, unknown types, version 1, big-endian.
 GgufFile read_gguf(const std::string& path);
+
+/// The bytes of a tensor, as stored. Throws Error if the file cannot be read.
+std::vector<std::uint8_t> read_tensor_data(const GgufTensor& tensor);
+
+/// The number under "ARCHITECTURE.KEY"; nullopt if it is missing or not a number.
+std::optional<double> gguf_number(const GgufFile& file, const std::string& key);
 
 /// The model's shape: sizes from the key-values; biases, norms, experts and storage formats from
 /// the tensor table; exact bytes if all parts were found. Throws Error naming the missing key or

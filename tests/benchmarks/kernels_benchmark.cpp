@@ -68,6 +68,14 @@ void Copy(benchmark::State& state) {
 }
 BENCHMARK(Copy)->UseRealTime();
 
+void Read(benchmark::State& state) {
+  const std::int64_t bytes = 512 * kMegabyte;
+  const Memory from = filled(Element::bf16, bytes / 2);
+  for (auto _ : state) backend().launch_read(from.data(), static_cast<std::size_t>(bytes));
+  report(state, static_cast<double>(bytes), 0);
+}
+BENCHMARK(Read)->UseRealTime();
+
 /// The arguments are rows, columns and depth.
 void product(benchmark::State& state, Element element, KernelSource source) {
   const std::int64_t m = state.range(0);
@@ -95,6 +103,7 @@ void product(benchmark::State& state, Element element, KernelSource source) {
 
 void OwnFp32(benchmark::State& state) { product(state, Element::fp32, KernelSource::own); }
 void OwnBf16(benchmark::State& state) { product(state, Element::bf16, KernelSource::own); }
+void OwnFp16(benchmark::State& state) { product(state, Element::fp16, KernelSource::own); }
 void LibraryFp32(benchmark::State& state) { product(state, Element::fp32, KernelSource::library); }
 void LibraryBf16(benchmark::State& state) { product(state, Element::bf16, KernelSource::library); }
 
@@ -106,6 +115,43 @@ BENCHMARK(OwnFp32)->Apply(few_and_many_rows);
 BENCHMARK(LibraryFp32)->Apply(few_and_many_rows);
 BENCHMARK(OwnBf16)->Apply(few_and_many_rows);
 BENCHMARK(LibraryBf16)->Apply(few_and_many_rows);
+BENCHMARK(OwnFp16)->Apply(few_and_many_rows);
+
+/// The same with a quantised weight.
+void quantized(benchmark::State& state, QuantizedFormat format) {
+  const std::int64_t m = state.range(0);
+  const PackedWeight shape{.format = format,
+                           .n = static_cast<int>(state.range(1)),
+                           .k = static_cast<int>(state.range(2))};
+  QuantizedGemm gemm{.shape = shape, .element = Element::fp32, .m = m};
+  const Memory input = filled(Element::fp32, m * shape.k);
+  const Memory output(backend(), static_cast<std::size_t>(m * shape.n) * sizeof(float));
+  const Memory workspace(backend(), workspace_bytes(gemm));
+  const std::int64_t cache = 4 * backend().facts().cache_bytes;
+  const auto bytes = static_cast<std::int64_t>(shape.bytes());
+  std::vector<Memory> weights;
+  for (std::int64_t i = 0; i < std::max<std::int64_t>(2, cache / bytes); ++i) {
+    weights.emplace_back(backend(), shape.bytes());
+    backend().pack_weight(shape, nullptr, nullptr, static_cast<std::uint64_t>(i), 0.02F,
+                          weights.back().data());
+  }
+  gemm.input = input.data();
+  gemm.output = output.data();
+  gemm.workspace = workspace.data();
+  std::size_t next = 0;
+  for (auto _ : state) {
+    gemm.weight = weights[next++ % weights.size()].data();
+    backend().launch_quantized(gemm);
+  }
+  report(state, bytes_moved(gemm), flops(gemm));
+}
+BENCHMARK_CAPTURE(quantized, q8_0, QuantizedFormat::q8_0)->Apply(few_and_many_rows);
+BENCHMARK_CAPTURE(quantized, q4_0, QuantizedFormat::q4_0)->Apply(few_and_many_rows);
+BENCHMARK_CAPTURE(quantized, q4_k, QuantizedFormat::q4_k)->Apply(few_and_many_rows);
+BENCHMARK_CAPTURE(quantized, q6_k, QuantizedFormat::q6_k)->Apply(few_and_many_rows);
+BENCHMARK_CAPTURE(quantized, int8, QuantizedFormat::int8)->Apply(few_and_many_rows);
+BENCHMARK_CAPTURE(quantized, int4, QuantizedFormat::int4)->Apply(few_and_many_rows);
+BENCHMARK_CAPTURE(quantized, fp8, QuantizedFormat::fp8)->Apply(few_and_many_rows);
 
 /// Pages for `tokens` tokens of each sequence, in order.
 struct Pages {

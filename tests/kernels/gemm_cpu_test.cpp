@@ -129,7 +129,7 @@ std::vector<double> rows_of(test::GemmCase& c, std::int64_t first, std::int64_t 
 }
 
 TEST(GemmCpu, ARowHasTheSameBitsInAnyBatchAndOnAnyNumberOfThreads) {
-  for (const Element element : {Element::fp32, Element::bf16}) {
+  for (const Element element : {Element::fp32, Element::bf16, Element::fp16}) {
     test::GemmCase c({element, Element::fp32, GemmScale::none, 61, 100, 1000});
     for (const cpu::Isa isa : test::instruction_sets()) {
       SCOPED_TRACE(name_of(isa));

@@ -66,6 +66,12 @@ class ReferenceModel {
     return result;
   }
 
+  /// Of a plain matrix, which is one part.
+  std::vector<double> times(const std::vector<double>& vector, const runtime::Matrix& matrix,
+                            std::size_t first, std::size_t outputs) const {
+    return times(vector, matrix.parts.front().data, first, outputs);
+  }
+
   Rows normed(const Rows& states, const kernels::Memory& gains) const {
     const std::vector<double> gain = row(gains, 0, hidden());
     Rows result = states;
@@ -163,7 +169,8 @@ class ReferenceModel {
     const auto& weights = weights_.layers[layer];
     Rows result;
     for (const std::vector<double>& state : input) {
-      result.push_back(feed_forward(state, weights.block_in, 0, weights.block_out, 0,
+      result.push_back(feed_forward(state, weights.block_in.parts.front().data, 0,
+                                    weights.block_out.parts.front().data, 0,
                                     static_cast<std::size_t>(sizes.intermediate), sizes.gated));
     }
     return result;

@@ -1,0 +1,98 @@
+// A tile of a product with a quantised weight: rows of the input times strips of 16 outputs, over a
+// part of k. Internal to quantized_gemm.cpp; one file per instruction set.
+//
+// Lane l of a vector belongs to output l of the strip, so lanes are never added up. For a step of
+// 32 k: sum = start + sum of code * input as integers; total += scale * sum in fp32, in ascending
+// order of steps: the same order, and so the same bits, in a tile of any shape. `start` takes the
+// offset of the unsigned codes off: -128 or -8 or -32 times the sum of the input.
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/quantized_gemm.hpp"
+
+namespace roofcast::kernels::cpu {
+
+inline constexpr int kTileStrips = 2;
+inline constexpr int kTileOutputs = kTileStrips * kStripRows;
+
+/// The quantised input, rows one after the other: int8 codes, then arrays with an element a step.
+/// Of fp8 weights: the input as floats, in `values` alone.
+struct QuantizedInput {
+  const std::int8_t* code = nullptr;     // [rows, code_stride]
+  const float* scale = nullptr;          // [rows, step_stride]
+  const float* weighted = nullptr;       // scale times the sum of the codes (q4_k)
+  const std::int32_t* start = nullptr;   // q6_k: of the first half of the step
+  const std::int32_t* second = nullptr;  // q6_k: of the second
+  const float* values = nullptr;         // [rows, code_stride]
+  std::int64_t code_stride = 0;
+  std::int64_t step_stride = 0;
+};
+
+struct QuantizedTile {
+  QuantizedInput input{};                    // of the tile's first row
+  const std::uint8_t* code[kTileStrips]{};   // of each strip
+  const std::uint8_t* scale[kTileStrips]{};  // of each strip
+  std::int64_t first_step = 0;               // of the part
+  std::int64_t last_step = 0;
+  float* total = nullptr;  // [rows, kTileOutputs]; read unless first_step is 0
+};
+
+/// Both strips times `rows` rows. If there is one strip only, both are the same.
+using TileFunction = void (*)(const QuantizedTile& tile, std::int64_t rows);
+
+TileFunction portable_tile(QuantizedFormat format);
+TileFunction avx2_tile(QuantizedFormat format);
+TileFunction avx_vnni_tile(QuantizedFormat format);
+TileFunction avx512_vnni_tile(QuantizedFormat format);
+
+// ---- what each instruction set builds from its tiles of a fixed number of rows
+
+/// As many tiles of kMax rows as fit, then smaller ones. Each file gives its Tile another name: a
+/// template argument in an unnamed namespace does not keep GCC 12 from merging instances of one
+/// name, whose instructions differ.
+template <template <QuantizedFormat, int> class Tile, QuantizedFormat kFormat, int kMax>
+void add_rows(const QuantizedTile& first, std::int64_t rows) {
+  QuantizedTile tile = first;
+  for (; rows >= kMax; rows -= kMax) {
+    Tile<kFormat, kMax>::add(tile);
+    QuantizedInput& in = tile.input;
+    const auto next = [](auto*& array, std::int64_t stride) {
+      if (array != nullptr) array += kMax * stride;
+    };
+    next(in.code, in.code_stride);
+    next(in.values, in.code_stride);
+    next(in.scale, in.step_stride);
+    next(in.weighted, in.step_stride);
+    next(in.start, in.step_stride);
+    next(in.second, in.step_stride);
+    tile.total += kMax * kTileOutputs;
+  }
+  if constexpr (kMax > 1) {
+    if (rows > 0) add_rows<Tile, kFormat, kMax / 2>(tile, rows);
+  }
+}
+
+template <template <QuantizedFormat, int> class Tile, int kMax>
+TileFunction tile_of(QuantizedFormat format) {
+  using enum QuantizedFormat;
+  switch (format) {
+    case q8_0:
+      return add_rows<Tile, q8_0, kMax>;
+    case q4_0:
+      return add_rows<Tile, q4_0, kMax>;
+    case q4_k:
+      return add_rows<Tile, q4_k, kMax>;
+    case q6_k:
+      return add_rows<Tile, q6_k, kMax>;
+    case int8:
+      return add_rows<Tile, int8, kMax>;
+    case int4:
+      return add_rows<Tile, int4, kMax>;
+    case fp8:
+      return add_rows<Tile, fp8, kMax>;
+  }
+  return nullptr;
+}
+
+}  // namespace roofcast::kernels::cpu
