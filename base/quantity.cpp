@@ -175,7 +175,11 @@ std::optional<double> take_amount(std::string_view& text) {
 std::int64_t parse_count_by(const CountRule& rule, const std::string& text,
                             const std::string& name) {
   const auto count = count_in(text);
-  if (!count) refuse(text, name, rule.what, rule.examples);
+  if (!count) {
+    const bool digits = !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
+    if (digits) refuse_range(text, name, "less: it is too large");
+    refuse(text, name, rule.what, rule.examples);
+  }
   if (*count < rule.min) refuse_range(text, name, fmt::format("at least {}", rule.min));
   if (*count > rule.max) refuse_range(text, name, fmt::format("at most {}", rule.max));
   return *count;

@@ -45,6 +45,7 @@ int run_estimate(CommandContext&);
 int run_staircase(CommandContext&);
 int run_learn(CommandContext&);
 int run_simulate(CommandContext&);
+int run_doctor(CommandContext&);
 int run_capacity(CommandContext&);
 int run_plan(CommandContext&);
 int run_whatif(CommandContext&);

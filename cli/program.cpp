@@ -44,6 +44,7 @@ constexpr Command kCommands[] = {
      run_report_command},
     {"compare", "compare runs of the store, metric by metric", run_compare},
     {"serve", "web page: choose a deployment, move sliders, save and compare runs", run_serve},
+    {"doctor", "what this machine has: devices, libraries, profiles, the store", run_doctor},
     {"mcp", "tools for agents over standard input and output (Model Context Protocol)", run_mcp},
     {"completion", "shell completion for bash, zsh and fish", run_completion},
     {"man", "the manual page: every command and flag", run_man},

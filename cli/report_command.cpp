@@ -125,7 +125,7 @@ void check_files(const ReportFiles& files, const std::vector<std::string>& read)
     throw Error("this build cannot draw charts (ROOFCAST_CHARTS=OFF)");
   }
   if (!files.png.empty() && !has_png()) {
-    throw Error("this build cannot write PNG: it was built without librsvg (--svg works)");
+    throw Error("PNG needs librsvg (Debian: librsvg2-2), which is not here (--svg works)");
   }
   if (!files.svg.empty()) make_folder(files.svg, "--svg");
   if (!files.png.empty()) make_folder(files.png, "--png");
@@ -245,7 +245,9 @@ int run_report_command(CommandContext& context) {
   }
   const Report report = report_of(options, context.err);
   if (!options.files.any()) {
-    write(report, common->output, context.out);
+    const std::size_t width = context.terminal.width;
+    write(report, common->output, context.out,
+          [width](Document part) { return fitted(std::move(part), width); });
     return kExitDone;
   }
   write_report(report, options.files, context.out);

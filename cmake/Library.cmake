@@ -22,7 +22,7 @@ add_dependencies(roofcast_library ${rooms})
 target_link_options(roofcast_library PRIVATE -Wl,--no-undefined)
 target_link_libraries(roofcast_library
   PRIVATE -Wl,--whole-archive ${archives} -Wl,--no-whole-archive
-    roofcast_kernels_cpu roofcast_kernels_cuda Boost::iostreams fmt::fmt SQLiteCpp TBB::tbb Threads::Threads
+    roofcast_kernels_cpu roofcast_kernels_cuda roofcast_loaded_library Boost::iostreams fmt::fmt SQLiteCpp TBB::tbb Threads::Threads
     $<TARGET_NAME_IF_EXISTS:yaml-cpp>
   INTERFACE nlohmann_json::nlohmann_json Boost::headers)
 if(ROOFCAST_HAS_MPI)

@@ -41,7 +41,7 @@ SpeculativeConfig parse_speculative_config(const std::string& text, const std::s
   const auto tokens = json.find("num_speculative_tokens");
   if (tokens != json.end() && !tokens->is_null()) {
     if (!tokens->is_number_integer()) {
-      throw UsageError(fmt::format("{}: num_speculative_tokens is {}, expected a whole number",
+      throw UsageError(fmt::format("{}: \"num_speculative_tokens\" is {}, expected a whole number",
                                    flag, shown(tokens->dump())));
     }
     config.num_speculative_tokens = tokens->get<std::int64_t>();

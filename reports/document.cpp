@@ -6,6 +6,7 @@
 #include <ostream>
 
 #include "base/error.hpp"
+#include "reports/csv.hpp"
 
 namespace roofcast {
 namespace {
@@ -152,57 +153,14 @@ void write_markdown(const Document& document, std::ostream& out) {
 
 // ---- CSV
 
-/// "-1,234,567.8" becomes "-1234567.8", so that other programs parse a number; other text is
-/// unchanged.
-std::string without_separators(const std::string& text) {
-  const std::size_t start = text.starts_with('-') ? 1 : 0;
-  const std::string whole = text.substr(start, text.find('.') - start);
-  const std::string fraction = text.substr(start + whole.size());
-  std::string digits = whole;
-  std::erase(digits, ',');
-  std::string separated;
-  for (std::size_t i = 0; i < digits.size(); ++i) {
-    if (i > 0 && (digits.size() - i) % 3 == 0) separated += ',';
-    separated += digits[i];
-  }
-  const bool number = digits.find_first_not_of("0123456789") == std::string::npos &&
-                      fraction.find_first_not_of("0123456789", 1) == std::string::npos;
-  return number && whole == separated ? text.substr(0, start) + digits + fraction : text;
-}
-
-std::string quoted(const std::string& cell) {
-  if (cell.find_first_of(",\"\r\n") == std::string::npos) return cell;
-  std::string result = "\"";
-  for (const char c : cell) {
-    if (c == '"') result += '"';
-    result += c;
-  }
-  return result + "\"";
-}
-
-void print_csv_row(const Row& row, std::ostream& out) {
-  // A lone empty cell would look like the blank line between tables.
-  if (row.size() == 1 && row[0].empty()) {
-    out << "\"\"\n";
-    return;
-  }
-  for (std::size_t i = 0; i < row.size(); ++i) out << (i == 0 ? "" : ",") << quoted(row[i]);
-  out << "\n";
-}
-
 void write_csv(const Document& document, std::ostream& out) {
   bool first = true;
   for (const Section& section : document.sections) {
-    const Table& table = section.table;
+    const Table& table = section.spreadsheet.columns.empty() ? section.table : section.spreadsheet;
     if (table.columns.empty()) continue;
     if (!first) out << "\n";
     first = false;
-    if (has_titles(table)) print_csv_row(titles_of(table), out);
-    for (const Row& row : table.rows) {
-      Row cells;
-      std::transform(row.begin(), row.end(), std::back_inserter(cells), without_separators);
-      print_csv_row(cells, out);
-    }
+    write_csv(table, out);
   }
 }
 
@@ -217,8 +175,10 @@ void write_csv(const Document& document, std::ostream& out) {
 
 [[maybe_unused]] bool rows_match_columns(const Document& document) {
   for (const Section& section : document.sections) {
-    for (const Row& row : section.table.rows) {
-      if (row.size() != section.table.columns.size()) return false;
+    for (const Table* table : {&section.table, &section.spreadsheet}) {
+      for (const Row& row : table->rows) {
+        if (row.size() != table->columns.size()) return false;
+      }
     }
   }
   return true;

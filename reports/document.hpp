@@ -31,6 +31,7 @@ struct Section {
   std::string heading;
   std::vector<std::string> lines;
   Table table;
+  Table spreadsheet{};  // in place of `table` in CSV, if it has columns: one figure a cell
 };
 
 struct Document {
@@ -44,8 +45,8 @@ enum class OutputFormat { table, json, jsonl, csv, md };
 OutputFormat parse_output_format(const std::string& text);
 
 /// table: aligned text, each section's body indented under its heading. md: Markdown. csv: the
-/// document's tables, quoted as in RFC 4180 but with line feeds, without thousands separators, a
-/// blank line between tables. json: `machine`, indented by two. jsonl: `machine` on one line.
+/// document's tables as numbers with the unit in the title (reports/csv.hpp), a blank line between
+/// tables. json: `machine`, indented by two. jsonl: `machine` on one line.
 void write(const Document& document, OutputFormat format, std::ostream& out);
 
 /// Terminal columns that UTF-8 text takes: 0 for combining marks, 2 for East Asian wide characters.

@@ -68,7 +68,7 @@ std::int64_t input_or_default(const Deployment& deployment, std::int64_t input,
 void check_length(const Deployment& deployment, std::int64_t input, std::int64_t output) {
   const std::int64_t longest = deployment.engine.max_model_len;
   if (longest == 0 || input + output <= longest) return;
-  throw Error(
+  throw UsageError(
       fmt::format("`input_len`: {} and {} output tokens are longer than `max_model_len`, {} tokens",
                   input, output, longest));
 }

@@ -442,6 +442,29 @@ Run measured_row(const MeasuredRun& run, const std::string& command_line, bool k
   return row;
 }
 
+MeasuredRun stored_measured_run(const Run& run, const std::string& origin) {
+  if (run.row.kind != "measured") {
+    throw Error(
+        fmt::format("{}: is not a measured run but of kind '{}', expected one that "
+                    "`roofcast runs import` stored",
+                    origin, run.row.kind));
+  }
+  const Json stored = Json::parse(run.row.scenario_json, nullptr, false);
+  if (!stored.is_object() || !stored.contains("setting") || !stored.contains("format")) {
+    throw Error(origin + ": its stored setting cannot be read");
+  }
+  MeasuredRun measured{.origin = origin,
+                       .format = stored["format"].get<std::string>(),
+                       .created_at = run.row.created_at,
+                       .metrics = run.metrics,
+                       .requests = run.requests};
+  value_from_json(stored["setting"], measured.setting, origin);
+  for (const Json& warning : stored.value("warnings", Json::array())) {
+    measured.warnings.push_back(warning.get<std::string>());
+  }
+  return measured;
+}
+
 ImportAnswer import_runs(const ImportQuestion& question) {
   ImportAnswer answer{.head = answer_head(kRuns),
                       .inputs = {.paths = question.paths, .meta = question.options.meta}};

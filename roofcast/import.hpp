@@ -57,6 +57,10 @@ ImportAnswer import_runs(const ImportQuestion& question);
 /// A measured run as a row of the store, of kind "measured".
 Run measured_row(const MeasuredRun& run, const std::string& command_line, bool keep_requests);
 
+/// The measured run of such a row, called `origin`; its requests only if they were kept. Throws
+/// Error if the run is of another kind or its stored setting cannot be read.
+MeasuredRun stored_measured_run(const Run& run, const std::string& origin);
+
 /// "vllm-0.19.0", in the form of simulated runs; "h100 x 4". Safe to print.
 std::string engine_of(const MeasuredSetting& setting);
 std::string gpu_of(const MeasuredSetting& setting);

@@ -143,10 +143,10 @@ BatchMemory batch_memory(const Deployment& deployment, const MemoryPlan& plan,
   const Engine& engine = deployment.engine;
   const Parallelism& parallel = deployment.parallel;
   const std::int64_t context = question.context.value_or(engine.max_model_len);
-  if (context < 1) throw Error("context: expected 1 token or more");
+  if (context < 1) throw UsageError("`context`: expected 1 token or more");
   if (context > engine.max_model_len) {
-    throw Error(fmt::format("context: {} tokens are more than `max_model_len`, {}", context,
-                            engine.max_model_len));
+    throw UsageError(fmt::format("`context`: {} tokens are more than `max_model_len`, {}", context,
+                                 engine.max_model_len));
   }
   const std::int64_t batch = question.batch.value_or(1);
   const std::int64_t per_rank = ceil_divide(batch, parallel.data);

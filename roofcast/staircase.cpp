@@ -65,8 +65,8 @@ StaircaseOfModel in_all_of(const Transformer& model, const Staircase& counts) {
 void check_context(const Transformer& model, const StaircaseQuestion& question) {
   const std::int64_t tokens = question.prompt + question.generate;
   if (model.max_context == 0 || tokens <= model.max_context) return;
-  throw Error(fmt::format(
-      "prompt and generate: {} tokens together, more than the longest context of {}: {}",
+  throw UsageError(fmt::format(
+      "`prompt` and `generate`: {} tokens together, more than the longest context of {}: {}",
       with_separators(tokens), model.name, with_separators(model.max_context)));
 }
 

@@ -268,7 +268,7 @@ std::string metric_text(const MetricName& metric, double value) {
   if (is_time(metric)) return (value < 0 ? "-" : "") + as_time(Seconds{std::abs(value)});
   if (is_money(metric)) return fixed(value, 2);
   if (is_cache_share(metric)) return as_percent(value);
-  constexpr double kPlain = 9999.5;  // beyond this, four digits would need an exponent
+  constexpr double kPlain = 999.95;  // from here on four digits have a separator
   return std::abs(value) < kPlain ? fmt::format("{:.4g}", value) : fixed(value, 0);
 }
 

@@ -11,6 +11,7 @@
 
 #include "base/error.hpp"
 #include "base/io/bounded_json.hpp"
+#include "base/io/json_reason.hpp"
 #include "base/io/shown.hpp"
 #include "base/quantity.hpp"
 #include "base/suggest.hpp"
@@ -358,12 +359,10 @@ json parse_manifest(const std::string& path) {
   try {
     return parse_bounded<json>(read_text_file(path), path, RepeatedKeys::refused);
   } catch (const json::exception& error) {
-    const std::string what = error.what();  // "[json.exception.parse_error.101] parse error at ..."
-    const std::size_t label = what.find("] ");
     throw Error(
         fmt::format("{}: is neither a result of a known format (`format`) nor a manifest, because "
                     "it is not JSON: {}",
-                    path, label == std::string::npos ? what : what.substr(label + 2)));
+                    path, json_problem(error.what())));
   }
 }
 

@@ -190,6 +190,7 @@ ValidationManifest read_inputs(const ValidationFiles& inputs) {
       all.whole = false;
     }
   }
+  add_runs(inputs.runs, inputs, all);
   return all;
 }
 

@@ -11,7 +11,8 @@
 namespace roofcast {
 
 struct ValidationFiles {
-  std::vector<std::string> files{};  // manifests, results, folders of results; at least one
+  std::vector<std::string> files{};  // manifests, results, folders of results
+  std::vector<MeasuredRun> runs{};   // already read, as from a store; after the files
   ImportOptions import{};            // for results: their format, and what they do not say
   ScenarioOptions given{};  // for results: what they ran on and their load, overriding their files
   /// What the caller calls the first of `import` and `given` that is set ("--gpu"); empty: none is.

@@ -15,6 +15,7 @@
 #include "cli/learn/lesson_session.hpp"
 #include "cli/options/deployment_options.hpp"
 #include "cli/options/flag_options.hpp"
+#include "cli/spelling.hpp"
 #include "reports/document.hpp"
 #include "reports/figures/figure_table.hpp"
 #include "reports/pages/lesson_figures.hpp"
@@ -25,21 +26,35 @@ namespace {
 
 constexpr const char* kTeachBack = "teach-back";
 constexpr std::array<std::string_view, 1> kOwnCommands = {"glossary"};
-constexpr std::size_t kTextWidth = 96;
+
+/// For whom text is laid out.
+struct Layout {
+  OutputFormat format = OutputFormat::table;
+  std::size_t width = 96;  // columns of a line of a terminal
+};
+
+Layout layout_for(const CommandContext& context, OutputFormat format) {
+  constexpr std::size_t kIndent = 2;
+  constexpr std::size_t kMinWidth = 40;
+  Layout layout{.format = format};
+  const std::size_t columns = context.terminal.width;
+  if (columns > 0) layout.width = std::clamp(columns - kIndent, kMinWidth, layout.width);
+  return layout;
+}
 
 /// A paragraph as lines of a section: broken for a terminal, whole for other formats.
-void add_paragraph(const std::string& text, OutputFormat format, std::vector<std::string>& lines) {
-  if (format != OutputFormat::table) return lines.push_back(text);
+void add_paragraph(const std::string& text, const Layout& layout, std::vector<std::string>& lines) {
+  if (layout.format != OutputFormat::table) return lines.push_back(text);
   if (!lines.empty()) lines.emplace_back();
-  for (std::string& line : wrapped(text, kTextWidth)) lines.push_back(std::move(line));
+  for (std::string& line : wrapped(text, layout.width)) lines.push_back(std::move(line));
 }
 
 // ---- the lesson
 
-void add_step(const LessonStep& step, const std::vector<Figure>& figures, OutputFormat format,
+void add_step(const LessonStep& step, const std::vector<Figure>& figures, const Layout& layout,
               Document& document) {
   Section section{.heading = step.title, .lines = {}, .table = {}};
-  const auto add = [&](const std::string& text) { add_paragraph(text, format, section.lines); };
+  const auto add = [&](const std::string& text) { add_paragraph(text, layout, section.lines); };
   for (const std::string& text : step.text) add(text);
   if (step.ask) {
     add("Guess: " + step.ask->prompt);
@@ -59,12 +74,12 @@ void add_step(const LessonStep& step, const std::vector<Figure>& figures, Output
   document.sections.push_back(std::move(section));
 }
 
-void add_teach_back(const LessonAnswer& answer, OutputFormat format, Document& document) {
+void add_teach_back(const LessonAnswer& answer, const Layout& layout, Document& document) {
   Section section{.heading = "Teach it back", .lines = {}, .table = {}};
   for (const TeachBack& part : answer.teach_back) {
-    add_paragraph(part.question, format, section.lines);
-    if (format == OutputFormat::table) {
-      for (const std::string& line : wrapped(part.answer, kTextWidth - 2)) {
+    add_paragraph(part.question, layout, section.lines);
+    if (layout.format == OutputFormat::table) {
+      for (const std::string& line : wrapped(part.answer, layout.width - 2)) {
         section.lines.push_back("  " + line);
       }
     } else {
@@ -74,14 +89,14 @@ void add_teach_back(const LessonAnswer& answer, OutputFormat format, Document& d
   document.sections.push_back(std::move(section));
 }
 
-Document lesson_document(const LessonAnswer& answer, OutputFormat format) {
+Document lesson_document(const LessonAnswer& answer, const Layout& layout) {
   Document document{.machine = to_json(answer), .sections = {}};
   Section head{.heading = answer.headline, .lines = {}, .table = {}};
-  for (const std::string& note : answer.notes) add_paragraph(note, format, head.lines);
+  for (const std::string& note : answer.notes) add_paragraph(note, layout, head.lines);
   document.sections.push_back(std::move(head));
   const std::vector<Figure> figures = lesson_figures(answer);
-  for (const LessonStep& step : answer.steps) add_step(step, figures, format, document);
-  if (!answer.teach_back.empty()) add_teach_back(answer, format, document);
+  for (const LessonStep& step : answer.steps) add_step(step, figures, layout, document);
+  if (!answer.teach_back.empty()) add_teach_back(answer, layout, document);
   return document;
 }
 
@@ -158,6 +173,7 @@ int run_glossary(CommandContext& context) {
                     "them)",
                     sought, did_you_mean(sought, names)));
   }
+  const Layout layout = layout_for(context, common->output);
   Document document{.machine = to_json(glossary_answer(terms)), .sections = {}};
   for (const GlossaryTerm& term : terms) {
     Section section{.heading = term.term, .lines = {}, .table = {}};
@@ -166,11 +182,12 @@ int run_glossary(CommandContext& context) {
         section.lines.push_back(text);
         continue;
       }
-      for (std::string& line : wrapped(text, kTextWidth)) section.lines.push_back(std::move(line));
+      for (std::string& line : wrapped(text, layout.width))
+        section.lines.push_back(std::move(line));
     }
     document.sections.push_back(std::move(section));
   }
-  write(document, common->output, context.out);
+  print(std::move(document), common->output, context);
   return kExitDone;
 }
 
@@ -188,12 +205,12 @@ int run_sampling(CommandContext& context) {
   Figure figure = sampling_figure(answer);
   figure.series.erase(
       figure.series.begin());  // bars of what is set, beside the model's own numbers
-  write({.machine = to_json(answer),
+  print({.machine = to_json(answer),
          .sections = {{.heading = figure.title,
                        .lines = {figure.caption},
                        .table = common->output == OutputFormat::table ? table_with_bars(figure)
                                                                       : figure.table}}},
-        common->output, context.out);
+        common->output, context);
   return kExitDone;
 }
 
@@ -229,7 +246,7 @@ int run_learn(CommandContext& context) {
   if (is_conversation(context, common->output)) {
     hold_lesson(answer, {.again = chosen_machine(question.deployment)}, std::cin, context.out);
   } else {
-    write(lesson_document(answer, common->output), common->output, context.out);
+    print(lesson_document(answer, layout_for(context, common->output)), common->output, context);
   }
   return kExitDone;
 }

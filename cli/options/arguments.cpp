@@ -3,14 +3,18 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
+#include <filesystem>
 #include <iterator>
 #include <ostream>
 #include <sstream>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 #include "base/error.hpp"
 #include "base/suggest.hpp"
+#include "base/text.hpp"
 #include "planner/flags/scenario_flags.hpp"
 
 namespace roofcast {
@@ -54,6 +58,26 @@ bool is_switch(const std::string& name, const po::options_description& options) 
          option->semantic()->max_tokens() == 1;
 }
 
+/// "maybe" of "--enforce-eager maybe": a word that can only be meant as the switch's value, since
+/// it is no file, and the command's own arguments are files.
+bool is_meant_as_value(const std::string& word) {
+  if (word.empty() || word.starts_with('-')) return false;
+  const bool plain =
+      std::ranges::all_of(word, [](unsigned char c) { return std::isalpha(c) != 0; });
+  std::error_code failure;
+  return plain && !std::filesystem::exists(word, failure);
+}
+
+/// Both name the store: one of them would change nothing.
+void refuse_store_and_none(const po::variables_map& values) {
+  const auto none = values.find("no-store");
+  const auto store = values.find("store");
+  if (none == values.end() || store == values.end()) return;
+  const bool* off = boost::any_cast<bool>(&none->second.value());
+  if (off == nullptr || !*off || store->second.defaulted()) return;
+  throw UsageError("--store names a store, and --no-store stores nothing: give one of them");
+}
+
 void print_usage(const Usage& usage, const po::options_description& options, std::ostream& out) {
   out << "usage: " << usage.synopsis << "\n\nexample: " << usage.example << "\n" << options;
 }
@@ -74,8 +98,8 @@ constexpr Elsewhere kElsewhere[] = {
     {"--gpus", "--tensor-parallel-size N (GPUs of a replica), --replicas N"},
     {"--gpu-count", "--tensor-parallel-size N (GPUs of a replica), --replicas N"},
     {"--n-gpus", "--tensor-parallel-size N (GPUs of a replica), --replicas N"},
-    {"--batch-size", "--batch N or --max-num-seqs N"},
-    {"--precision", "--quantization FORMAT or --dtype DTYPE"},
+    {"--batch-size", "--batch N, --max-num-seqs N"},
+    {"--precision", "--quantization FORMAT, --dtype DTYPE"},
     {"--users", "--max-concurrency N"},
     {"--qps", "--request-rate N"},
     {"--rps", "--request-rate N"},
@@ -85,10 +109,13 @@ constexpr Elsewhere kElsewhere[] = {
 std::string ours_for(const std::string& option, const po::options_description& options) {
   const auto* const found = std::ranges::find(kElsewhere, option, &Elsewhere::theirs);
   if (found == std::end(kElsewhere)) return "";
-  const std::string_view ours = found->ours;
-  const std::string first(ours.substr(2, ours.find(' ') - 2));
-  if (options.find_nothrow(first, false) == nullptr) return "";
-  return fmt::format("; here it is {}", ours);
+  std::vector<std::string> ours;
+  for (const std::string_view one : split(found->ours, ',')) {
+    const std::string_view flag = trimmed(one);
+    const std::string name(flag.substr(2, flag.find(' ') - 2));
+    if (options.find_nothrow(name, false) != nullptr) ours.emplace_back(flag);
+  }
+  return ours.empty() ? "" : "; here it is " + joined(ours, " and ");
 }
 
 [[noreturn]] void refuse_unknown(const std::string& option, const po::options_description& options,
@@ -131,7 +158,7 @@ po::options_description option_group(const std::string& heading) {
 }
 
 std::vector<std::string> normalise(const std::vector<std::string>& arguments,
-                                   const po::options_description& options) {
+                                   const po::options_description& options, bool takes_words) {
   std::vector<std::string> result;
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     const std::string& argument = arguments[i];
@@ -142,7 +169,9 @@ std::vector<std::string> normalise(const std::vector<std::string>& arguments,
     const auto equals = argument.find('=');
     const std::string name = normalise_name(argument.substr(0, equals));
     const std::string value = equals == std::string::npos ? "" : argument.substr(equals);
-    const bool valued = i + 1 < arguments.size() && switch_named(arguments[i + 1]).has_value();
+    const bool valued =
+        i + 1 < arguments.size() && (switch_named(arguments[i + 1]).has_value() ||
+                                     (!takes_words && is_meant_as_value(arguments[i + 1])));
     if (is_negation(name, options) && value.empty()) {
       result.push_back("--" + name.substr(5) + "=false");
     } else if (is_switch(name, options) && value.empty() && !valued) {
@@ -185,7 +214,8 @@ std::optional<CommonOptions> parse(CommandContext& context, const Usage& usage) 
   po::options_description all = option_group("");
   all.add(usage.options).add(usage.unlisted).add(general).add(seldom);
 
-  const std::vector<std::string> arguments = normalise(context.arguments, all);
+  const std::vector<std::string> arguments =
+      normalise(context.arguments, all, !usage.subcommands.empty());
   po::variables_map values;
   const std::string command = usage.synopsis.substr(0, usage.synopsis.find(' ', 9));
   namespace style = po::command_line_style;
@@ -215,6 +245,7 @@ std::optional<CommonOptions> parse(CommandContext& context, const Usage& usage) 
     print_more(usage, command, context.out);
     return std::nullopt;
   }
+  refuse_store_and_none(values);
   po::notify(values);
   if (colour != ColourChoice::automatic) {
     context.terminal.colour = colour == ColourChoice::always;

@@ -9,6 +9,8 @@
 #include "model/engines/engine.hpp"
 #include "model/io/gpu_reader.hpp"
 #include "model/io/model_reader.hpp"
+#include "planner/flags/scenario_flags.hpp"
+#include "planner/what_if/vary_scenario.hpp"
 
 namespace roofcast {
 namespace {
@@ -57,6 +59,17 @@ void add_engines(Offers& offers, const std::string& prefix) {
     add(offers, preset.name, prefix, preset.summary);
 }
 
+/// Keys of --vary: the flags of simulate as keys, each with the "=" that follows.
+void add_knobs(Offers& offers, const std::string& prefix) {
+  if (prefix.find('=') != std::string::npos) return;
+  std::vector<std::string> names = scenario_flag_names();
+  names.emplace_back(kSpeculationKey);
+  for (std::string& name : names) {
+    std::ranges::replace(name, '-', '_');
+    add(offers, name + "=", prefix);
+  }
+}
+
 /// The values in a placeholder like "bash|zsh|fish": lower-case words.
 std::vector<std::string> words_of(const std::string& placeholder) {
   const auto is_word = [](unsigned char c) { return std::islower(c) != 0 || c == '|' || c == '-'; };
@@ -85,6 +98,11 @@ Offers values_of(const OptionFacts& option, const std::string& prefix) {
   if (option.name == "model") add_models(offers, prefix);
   if (option.name == "gpu") add_gpus(offers, prefix);
   if (option.name == "engine") add_engines(offers, prefix);
+  if (option.name == "what") {  // of report
+    add(offers, "ledger", prefix, "all validations of the store");
+    add_gpus(offers, prefix);
+  }
+  if (option.name == "vary") add_knobs(offers, prefix);
   for (const std::string& value : option_values(option.name)) add(offers, value, prefix);
   for (const std::string& word : words_of(option.placeholder)) add(offers, word, prefix);
   if (option.name == "engine") offers.files = true;  // an engine profile

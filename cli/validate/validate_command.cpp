@@ -2,11 +2,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <optional>
 #include <ostream>
+#include <system_error>
 
 #include "base/error.hpp"
 #include "base/io/output_file.hpp"
+#include "base/quantity.hpp"
 #include "base/wording.hpp"
 #include "cli/options/deployment_options.hpp"
 #include "cli/options/flag_options.hpp"
@@ -19,6 +22,8 @@
 #include "reports/pages/answer_documents.hpp"
 #include "reports/pages/validation_figures.hpp"
 #include "roofcast/accuracy_flags.hpp"
+#include "roofcast/import.hpp"
+#include "roofcast/stored_runs.hpp"
 #include "roofcast/validate.hpp"
 
 namespace roofcast {
@@ -67,14 +72,16 @@ std::string result_flag_in(const std::vector<std::string>& arguments) {
 }
 
 Usage validate_usage(ValidateOptions& target) {
-  Usage usage{.synopsis = "roofcast validate FILE|FOLDER ... [options]",
+  Usage usage{.synopsis = "roofcast validate FILE|FOLDER|RUN ... [options]",
               .example = "roofcast validate my-runs.json --ledger --threshold 10% ttft_s=15%",
               .options = option_group("Options"),
               .unlisted = {},
               .positional = {}};
-  usage.options.add_options()("file", po::value(&target.question.files.files)->value_name("FILE"),
-                              "manifests of measured runs, benchmark results, or folders")(
-      "ledger", po::bool_switch(&target.ledger), "summarise by engine, GPU, model and group")(
+  usage.options.add_options()(
+      "file", po::value(&target.question.files.files)->value_name("FILE"),
+      "manifests of measured runs, benchmark results, folders, or numbers of imported "
+      "runs in the store")("ledger", po::bool_switch(&target.ledger),
+                           "summarise by engine, GPU, model and group")(
       "decisions", po::bool_switch(&target.decisions), "what choices by predictions give away")(
       "versions", po::bool_switch(&target.versions),
       "how far versions of an engine differ (labels `date`)");
@@ -88,6 +95,27 @@ Usage validate_usage(ValidateOptions& target) {
   add_result_options(usage, target.question.files);
   usage.positional.add("file", -1);
   return usage;
+}
+
+/// Takes numbers of imported runs, "3", out of the files and reads these runs from the store.
+void take_stored_runs(ValidationFiles& files, const std::string& store_path) {
+  std::vector<std::string> kept;
+  std::optional<Store> store;
+  for (std::string& file : files.files) {
+    const auto id = to_number<std::int64_t>(file);
+    std::error_code failure;
+    if (!id || *id < 1 || std::filesystem::exists(file, failure)) {
+      kept.push_back(std::move(file));
+      continue;
+    }
+    if (!std::filesystem::exists(store_path, failure)) {
+      throw Error(store_path + ": no such store (roofcast runs import creates one)");
+    }
+    if (!store) store.emplace(store_path, Store::Mode::read);
+    files.runs.push_back(stored_measured_run(stored_run(*store, store_path, *id),
+                                             fmt::format("{}, run {}", store_path, *id)));
+  }
+  files.files = std::move(kept);
 }
 
 void check_plot_path(const ValidateOptions& options) {
@@ -126,8 +154,10 @@ int run_validate(CommandContext& context) {
   if (!common) return kExitDone;
   question.files.override_name = result_flag_in(context.arguments);
   if (question.files.files.empty()) {
-    throw UsageError("validate: expected a manifest or a benchmark result");
+    throw UsageError(
+        "validate: expected a manifest, a benchmark result or the number of an imported run");
   }
+  take_stored_runs(question.files, options.store_path);
   ValidationManifest manifest = read_inputs(question.files);
   for (const std::string& line : manifest.remarks) context.err << with_flags(line) << "\n";
   // Opened before the work: an unwritable file should not cost a validation.

@@ -44,9 +44,8 @@ std::string_view without_organisation(std::string_view name) {
   return slash == std::string_view::npos ? name : name.substr(slash + 1);
 }
 
-/// Whether the entry has this name, without an organisation.
-bool is_called(const CatalogueEntry& entry, std::string_view name) {
-  const std::string wanted = letters_and_digits(name);
+/// Whether the entry has this name, given as letters_and_digits, without an organisation.
+bool is_called(const CatalogueEntry& entry, const std::string& wanted) {
   const auto same = [&](std::string_view known) {
     return letters_and_digits(known) == wanted ||
            letters_and_digits(without_organisation(known)) == wanted;
@@ -54,10 +53,19 @@ bool is_called(const CatalogueEntry& entry, std::string_view name) {
   return same(entry.name) || std::any_of(entry.aliases.begin(), entry.aliases.end(), same);
 }
 
+/// The names in the entry's text, run together as letters_and_digits: what is not in there is no
+/// name of the entry, and the text need not be parsed.
+std::string names_in(const EmbeddedFile& text) {
+  return letters_and_digits(text.name) +
+         letters_and_digits(text.text.substr(0, text.text.find("\"config\"")));
+}
+
 /// Organisations on Hugging Face that publish others' models, often quantised, under their names.
 constexpr std::string_view kRepublishers[] = {
-    "RedHatAI",       "neuralmagic", "nvidia", "unsloth", "NousResearch",
-    "hugging-quants", "TheBloke",    "amd",    "Intel",   "casperhansen"};
+    "RedHatAI", "neuralmagic", "nvidia", "unsloth",      "NousResearch", "hugging-quants",
+    "TheBloke", "amd",         "Intel",  "casperhansen", "bartowski"};
+
+constexpr std::string_view kMaker = "meta";  // "Meta-Llama-3.1-8B", as Meta first called it
 
 /// "meta-llama" of "meta-llama/Llama-3.1-8B"; empty if there is none.
 std::string_view organisation_of(std::string_view name) {
@@ -75,10 +83,9 @@ bool is_published_as(const CatalogueEntry& entry, std::string_view name) {
                        return same(organisation_of(alias));
                      });
   if (!known) return false;
-  std::string_view rest = without_organisation(name);
-  if (is_called(entry, rest)) return true;
-  constexpr std::string_view kMaker = "meta-";  // "Meta-Llama-3.1-8B", as Meta first called it
-  return lower(rest).starts_with(kMaker) && is_called(entry, rest.substr(kMaker.size()));
+  const std::string rest = letters_and_digits(without_organisation(name));
+  return is_called(entry, rest) ||
+         (rest.starts_with(kMaker) && is_called(entry, rest.substr(kMaker.size())));
 }
 
 /// How a published name ends if its weights are quantised, and to what. As on the models' pages:
@@ -92,6 +99,7 @@ struct QuantisedName {
 constexpr QuantisedName kQuantisedNames[] = {
     {"-fp8-dynamic", "fp8"},
     {"-fp8-block", "fp8_block"},
+    {"-fp8-kv", "fp8"},  // with scales for an fp8 KV cache, which is asked for apart
     {"-fp8", "fp8"},
     {"-awq-int4", "awq"},
     {"-awq", "awq"},
@@ -101,6 +109,7 @@ constexpr QuantisedName kQuantisedNames[] = {
     {"-quantized.w4a16", "int4"},
     {"-w8a8", "int8"},
     {"-w4a16", "int4"},
+    {"-nvfp4-v2", "nvfp4"},
     {"-nvfp4", "nvfp4"},
     {"-fp4", "nvfp4"},
 };
@@ -117,6 +126,30 @@ const QuantisedName* quantised_name(std::string_view name) {
 std::string format_of(std::string_view name, const QuantisedName& quantised) {
   const bool by_block = lower(organisation_of(name)) == "qwen" && quantised.ending == "-fp8";
   return by_block ? "fp8_block" : quantised.format;
+}
+
+/// What fine-tuned and aligned variants add to the name of a model.
+constexpr std::string_view kVariantWords[] = {"instruct", "chat", "base", "meta"};
+
+std::string without_variant_words(std::string_view name) {
+  std::string key = letters_and_digits(name);
+  for (const std::string_view word : kVariantWords) {
+    const std::size_t at = key.find(word);
+    if (at != std::string::npos) key.erase(at, word.size());
+  }
+  return key;
+}
+
+/// `model` under the name that was asked for, if this is another model's of the same shapes:
+/// "deepseek-r1" has those of deepseek-v3, whereas "Llama-3.1-8B-Instruct" is llama-3.1-8b.
+Transformer named(Transformer model, std::string_view asked) {
+  const std::string_view given = without_organisation(asked);
+  const std::string key = without_variant_words(given);
+  const std::string known = without_variant_words(model.name);
+  if (key.find(known) != std::string::npos || known.find(key) != std::string::npos) return model;
+  model.source = fmt::format("same shapes as {}: {}", model.name, model.source);
+  model.name = lower(given);
+  return model;
 }
 
 [[noreturn]] void fail_unknown(const std::string& name, const std::vector<std::string>& known) {
@@ -146,7 +179,7 @@ Transformer load_entry(const EmbeddedFile& text, const json& document,
   if (config == document.end()) {
     throw Error(fmt::format("{}: 'config' is missing", file_of(text)));
   }
-  Transformer model = parse_model(config->dump(), {}, file_of(text));
+  Transformer model = model_of_config(*config, file_of(text));
   model.name = entry.name;
   model.source = entry.source;
   model.sampling = sampling_of(document, file_of(text));
@@ -217,17 +250,22 @@ Transformer load_catalogue_model(const std::string& name) {
   const QuantisedName* quantised = quantised_name(name);
   const std::string_view plain =
       quantised ? std::string_view(name).substr(0, name.size() - quantised->ending.size()) : name;
+  std::string sought = letters_and_digits(without_organisation(plain));
+  if (sought.starts_with(kMaker)) sought.erase(0, kMaker.size());
+  const std::string wanted = letters_and_digits(name);
   std::optional<Transformer> derived;
   ReadEntries& entries = read_entries();
   for (std::size_t i = 0; i < embedded_models().size(); ++i) {
+    const EmbeddedFile& text = embedded_models()[i];
+    known.emplace_back(text.name);
+    if (names_in(text).find(sought) == std::string::npos) continue;
     const CatalogueEntry& entry = entries.entry(i);
-    known.push_back(entry.name);
-    if (is_called(entry, name)) return entries.model(i);
+    if (is_called(entry, wanted)) return named(entries.model(i), name);
     if (!derived && is_published_as(entry, plain)) derived = entries.model(i);
   }
   if (!derived) fail_unknown(name, known);
   if (quantised) requantise(*derived, format_of(name, *quantised));
-  return *derived;
+  return named(*std::move(derived), plain);
 }
 
 }  // namespace roofcast

@@ -14,6 +14,7 @@
 
 #include "base/error.hpp"
 #include "base/io/bounded_json.hpp"
+#include "base/io/json_reason.hpp"
 
 namespace roofcast {
 
@@ -79,22 +80,6 @@ Rewritten quote_non_finite(std::string_view text) {
   return out;
 }
 
-/// The parser's reason without its prefix, in printable ASCII.
-std::string reason_of(const std::string& what) {
-  std::string reason = what;
-  for (const std::string_view marker : {" - ", ": ", "] "}) {
-    const std::size_t found = what.find(marker);
-    if (found == std::string::npos) continue;
-    reason = what.substr(found + marker.size());
-    break;
-  }
-  std::replace_if(
-      reason.begin(), reason.end(), [](char c) { return c < ' ' || c > '~'; }, '?');
-  constexpr std::size_t kLongestReason = 160;
-  if (reason.size() > kLongestReason) reason = reason.substr(0, kLongestReason) + "...";
-  return reason;
-}
-
 std::string line_and_column(std::string_view text, std::size_t position) {
   const std::string_view before = text.substr(0, std::min(position, text.size()));
   const auto line = std::count(before.begin(), before.end(), '\n') + 1;
@@ -117,9 +102,9 @@ nlohmann::json parse_json(const std::string& text, const std::string& where) {
                                          kIgnoresComments);
   } catch (const nlohmann::json::parse_error& e) {
     const std::string place = line_and_column(body, rewritten.original_position(e.byte));
-    throw Error(fmt::format("{}:{}: not valid JSON: {}", where, place, reason_of(e.what())));
+    throw Error(fmt::format("{}:{}: not valid JSON: {}", where, place, json_reason(e.what())));
   } catch (const nlohmann::json::exception& e) {
-    throw Error(fmt::format("{}: not valid JSON: {}", where, reason_of(e.what())));
+    throw Error(fmt::format("{}: not valid JSON: {}", where, json_reason(e.what())));
   }
 }
 

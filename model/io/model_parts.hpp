@@ -30,6 +30,9 @@ bool is_mistral_params(const nlohmann::json& document);
 /// families lack (latent attention).
 nlohmann::json from_mistral_params(const nlohmann::json& document, const std::string& where);
 
+/// The model of a config.json that has been parsed and has no further file beside it.
+Transformer model_of_config(const nlohmann::json& config, const std::string& where);
+
 /// Throws Error naming `where` if the model has no layers, or more than 10^16 parameters by a
 /// generous upper estimate: such sizes are mistakes, and 64-bit sums must not overflow.
 void check_bounds(const Transformer& model, const std::string& where);

@@ -258,6 +258,13 @@ Transformer load_folder(const fs::path& folder) {
 
 }  // namespace
 
+Transformer model_of_config(const json& config, const std::string& where) {
+  Transformer model = read_model(Fields(config, where), std::nullopt);
+  model.name = where;
+  model.source = where;
+  return model;
+}
+
 Transformer parse_model(const std::string& config_text, const std::string& quant_config_text,
                         const std::string& where) {
   json document = parse_json(config_text, where);

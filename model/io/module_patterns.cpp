@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <utility>
 
 #include "base/error.hpp"
@@ -75,6 +76,37 @@ bool glob_matches(std::string_view pattern, std::string_view text) {
   return p == pattern.size();
 }
 
+std::string literal_in(std::string_view expression) {
+  constexpr std::string_view kRepeats = "*+?{";
+  std::string longest;
+  std::string run;
+  int groups = 0;  // open ones
+  bool in_set = false;
+  for (std::size_t at = 0; at < expression.size(); ++at) {
+    char c = expression[at];
+    const bool escaped = c == '\\' && at + 1 < expression.size();
+    if (escaped) c = expression[++at];
+    const auto letter = static_cast<unsigned char>(c);
+    const bool is_itself =
+        escaped ? std::ispunct(letter) != 0 : std::isalnum(letter) != 0 || c == '_' || c == '-';
+    const bool repeats =
+        at + 1 < expression.size() && kRepeats.find(expression[at + 1]) != std::string_view::npos;
+    if (is_itself && groups == 0 && !in_set && !repeats) {
+      run += c;
+      if (run.size() > longest.size()) longest = run;
+      continue;
+    }
+    run.clear();
+    if (escaped) continue;
+    if (c == '[' || c == ']') in_set = c == '[';
+    if (in_set) continue;
+    if (c == '|' && groups == 0) return "";  // either of two
+    if (c == '(') ++groups;
+    if (c == ')') --groups;
+  }
+  return longest;
+}
+
 bool ModulePatterns::empty() const {
   return names_.empty() && parts_.empty() && globs_.empty() && expressions_.empty();
 }
@@ -85,7 +117,7 @@ void ModulePatterns::add_expression(const std::string& expression, const std::st
                             where, expression.size(), kLongestExpression));
   }
   try {
-    expressions_.push_back(compile(expression));
+    expressions_.push_back({.literal = literal_in(expression), .regex = compile(expression)});
   } catch (const std::regex_error&) {
     throw Error(fmt::format("{}: '{}' is not a supported regular expression", where, expression));
   }
@@ -122,14 +154,15 @@ bool ModulePatterns::matches(const std::string& module) const {
     return glob_matches(glob, module) || glob_matches(glob + ".*", module);
   };
   if (std::any_of(globs_.begin(), globs_.end(), is_glob)) return true;
+  if (expressions_.empty()) return false;
   const std::array<std::string, 3> full_names = {
       "model." + module, "language_model.model." + module, "model.language_model." + module};
-  for (const std::regex& expression : expressions_) {
-    for (const std::string& name : full_names) {
-      if (matches_from_start(name, expression)) return true;
-    }
-  }
-  return false;
+  return std::ranges::any_of(expressions_, [&](const Expression& expression) {
+    return std::ranges::any_of(full_names, [&](const std::string& name) {
+      return name.find(expression.literal) != std::string::npos &&
+             matches_from_start(name, expression.regex);
+    });
+  });
 }
 
 }  // namespace roofcast

@@ -17,6 +17,10 @@ std::string_view without_model_prefix(std::string_view module);
 /// Shell matching of the whole text, with * and ? only.
 bool glob_matches(std::string_view pattern, std::string_view text);
 
+/// The longest text that whatever matches the regular expression contains; may be empty.
+/// "mlp." of ".*mlp\\.(gate|up)_proj.*".
+std::string literal_in(std::string_view expression);
+
 class ModulePatterns {
  public:
   bool empty() const;
@@ -30,12 +34,19 @@ class ModulePatterns {
   bool matches(const std::string& module) const;
 
  private:
+  /// A regular expression, which is slow: `literal` is a text that every match contains, so that
+  /// names without it need no search.
+  struct Expression {
+    std::string literal{};
+    std::regex regex{};
+  };
+
   void add_expression(const std::string& expression, const std::string& where);
 
   std::set<std::string, std::less<>> names_;  // start with "layers."
   std::vector<std::string> parts_;            // ".self_attn.", compared with ".NAME."
   std::vector<std::string> globs_;
-  std::vector<std::regex> expressions_;
+  std::vector<Expression> expressions_;
 };
 
 }  // namespace roofcast

@@ -8,6 +8,7 @@
 
 #include "base/error.hpp"
 #include "base/io/bounded_json.hpp"
+#include "base/io/json_reason.hpp"
 #include "base/suggest.hpp"
 
 namespace roofcast {
@@ -36,7 +37,8 @@ Json parse_profile_json(const ProfileText& source) {
     const std::size_t end = std::min(error.byte, source.text.size());
     const auto lines =
         std::count(source.text.begin(), source.text.begin() + static_cast<long>(end), '\n');
-    throw Error(fmt::format("{}: line {}: is not JSON", place, lines + 1));
+    throw Error(
+        fmt::format("{}: line {}: is not JSON: {}", place, lines + 1, json_reason(error.what())));
   } catch (const Json::exception&) {
     throw Error(place + ": contains a number too large for a double");
   }

@@ -133,10 +133,10 @@ void read_speculative_config(EngineOverrides& knobs, const std::string& text,
                              const std::string& flag) {
   const SpeculativeConfig config = parse_speculative_config(text, flag);
   if (!config.num_speculative_tokens) {
-    throw UsageError(flag + ": num_speculative_tokens is missing, expected a whole number");
+    throw UsageError(flag + ": \"num_speculative_tokens\" is missing, expected a whole number");
   }
   if (config.method.empty() && config.model.empty()) {
-    throw UsageError(flag + ": method is missing, expected one, or a model");
+    throw UsageError(flag + ": \"method\" is missing, expected one, or a model");
   }
   knobs.num_speculative_tokens = config.num_speculative_tokens;
   knobs.speculative_method = config.modelled();

@@ -21,6 +21,9 @@ inline std::int64_t parse_positive(const std::string& text, const std::string& f
 }
 
 inline double parse_positive_number(const std::string& text, const std::string& flag) {
+  if (const auto given = to_number<double>(text); given && *given <= 0) {
+    throw UsageError(flag + ": '" + text + "' must be above 0");
+  }
   return parse_number_by({.what = "number above zero",
                           .examples = "0.5, 2",
                           .min = 1e-9,

@@ -100,6 +100,12 @@ void apply_trace(const WorkloadOptions& options, Scenario& scenario) {
   scenario.workload = trace;
 }
 
+std::int64_t parse_requests(const std::string& text, const std::string& flag) {
+  return parse_count_by(
+      {.what = "number of requests", .examples = "1000, 20k", .min = 1, .max = kMaxRequests}, text,
+      flag);
+}
+
 /// Requests that all arrive at once have no gaps to shape.
 void refuse_idle_burstiness(const WorkloadOptions& options, const SyntheticWorkload& synthetic) {
   const bool at_once =
@@ -150,7 +156,7 @@ const Flags<WorkloadOptions>& synthetic_flags() {
       {.name = "num-prompts",
        .placeholder = "N",
        .help = "requests, or sessions (default: as many as a verdict needs)",
-       .read = into(&W::num_prompts, parse_positive),
+       .read = into(&W::num_prompts, parse_requests),
        .place = "workload.num_prompts",
        .aliases = {"--num-requests"}},
       {.name = "request-rate",

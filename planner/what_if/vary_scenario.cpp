@@ -12,6 +12,7 @@
 #include "base/error.hpp"
 #include "base/io/shown.hpp"
 #include "base/suggest.hpp"
+#include "base/text.hpp"
 #include "model/engines/knobs.hpp"
 #include "planner/capacity/scaled_load.hpp"
 #include "planner/flags/scenario_flags.hpp"
@@ -35,6 +36,7 @@ std::string flag_named(std::string key) {
 [[noreturn]] void refuse_unknown(const std::string& key) {
   std::vector<std::string> names = scenario_flag_names();
   for (std::string& name : names) std::ranges::replace(name, '-', '_');
+  names.emplace_back(kSpeculationKey);
   throw UsageError(
       fmt::format("unknown key{}; a key is a flag of roofcast simulate or a place in a scenario "
                   "file, such as workload.request_rate",
@@ -141,6 +143,40 @@ Scenario with_change(const Scenario& baseline, const Scenario& scenario, const s
   return with_flag(scenario, flag_for_load(flag, scenario), number_text(changed(*number, change)));
 }
 
+// ---- speculation, whose parts mean nothing alone
+
+constexpr const char* kSpeculationForms =
+    "expected off, or METHOD:DRAFTS:RATE such as eagle:3:0.7 (RATE: acceptance of a draft token)";
+
+/// "eagle:3:0.7", "ngram:4", where the baseline knows the acceptance, or "off".
+Scenario with_speculation(const Scenario& scenario, const std::string& text) {
+  Scenario changed = scenario;
+  EngineOverrides& knobs = changed.overrides;
+  knobs.speculative_method.reset();
+  knobs.num_speculative_tokens.reset();
+  if (text == "off" || text == "none") {
+    knobs.acceptance_rate.reset();
+    knobs.acceptance_by_position.reset();
+    knobs.draft_pass_time.reset();
+    knobs.speculative_eagle_topk.reset();
+    knobs.speculative_num_draft_tokens.reset();
+    knobs.draft_weight_bytes.reset();
+    knobs.draft_kv_bytes.reset();
+    return changed;
+  }
+  const std::vector<std::string_view> parts = split(text, ':');
+  if (parts.size() < 2 || parts.size() > 3) throw UsageError(kSpeculationForms);
+  changed = with_flag(std::move(changed), "speculative-method", std::string(parts[0]));
+  changed = with_flag(std::move(changed), "num-speculative-tokens", std::string(parts[1]));
+  if (parts.size() == 3) {
+    changed.overrides.acceptance_by_position.reset();
+    changed = with_flag(std::move(changed), "acceptance-rate", std::string(parts[2]));
+  }
+  const bool known = changed.overrides.acceptance_rate || changed.overrides.acceptance_by_position;
+  if (!known) throw UsageError(std::string("acceptance is unknown; ") + kSpeculationForms);
+  return changed;
+}
+
 // ---- one setting
 
 Scenario with_place(const Scenario& baseline, const Scenario& scenario, const Setting& setting) {
@@ -153,6 +189,7 @@ Scenario with_place(const Scenario& baseline, const Scenario& scenario, const Se
 
 Scenario with_setting(const Scenario& baseline, const Scenario& scenario, const Setting& setting) {
   if (setting.key.find('.') != std::string::npos) return with_place(baseline, scenario, setting);
+  if (setting.key == kSpeculationKey) return with_speculation(scenario, setting.value);
   const std::string flag = flag_named(setting.key);
   if (flag.empty()) refuse_unknown(setting.key);
   if (flag == "seed") throw UsageError("to repeat with other seeds use `seeds`");

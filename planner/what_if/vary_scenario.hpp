@@ -7,6 +7,10 @@
 
 namespace roofcast {
 
+/// One knob for all of speculative decoding: "off", or "METHOD:DRAFTS:RATE" such as "eagle:3:0.7",
+/// where RATE, the acceptance of a draft token, may be left out if the baseline has one.
+inline constexpr const char* kSpeculationKey = "speculative";
+
 /// `baseline` with these settings applied in order. Values are as after the flag, or as in the
 /// file; a relative one starts from the baseline's number or, for an engine knob that is not set
 /// there, from the engine's default. "*2" scales lengths (planner/capacity/scaled_load.hpp), rates

@@ -12,6 +12,7 @@ struct BatchesAnswer;
 struct CalibrationAnswer;
 struct CapacityAnswer;
 struct CompareAnswer;
+struct DoctorAnswer;
 struct EstimateAnswer;
 struct FitAnswer;
 struct GpuAnswer;
@@ -55,6 +56,9 @@ Document batches_document(const BatchesAnswer& answer);
 /// Counts with and without a cache; with a deployment also token times, and how batching and
 /// speculative decoding change the cost of a token.
 Document staircase_document(const StaircaseAnswer& answer);
+
+/// What the machine has and lacks, a row a subject.
+Document doctor_document(const DoctorAnswer& answer);
 
 /// The verdict, latencies, load and, where they were looked for, the limits.
 Document simulation_document(const SimulationAnswer& answer);

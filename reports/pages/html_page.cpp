@@ -146,6 +146,13 @@ void add_answer(Page& page, const Report& report) {
       "<header>\n<p class=\"tool\">Roofcast report</p>\n<h1>{}</h1>\n<p "
       "class=\"answer{}\">{}</p>\n",
       html_escaped(report.title), kind, html_escaped(report.answer));
+  if (!report.tiles.empty()) page.html += "<ul class=\"tiles\">\n";
+  for (const ReportTile& tile : report.tiles) {
+    page.html +=
+        fmt::format("<li><span>{}</span><b>{}</b><small>{}</small></li>\n", html_escaped(tile.name),
+                    html_escaped(tile.value), html_escaped(tile.note));
+  }
+  if (!report.tiles.empty()) page.html += "</ul>\n";
   if (!report.facts.empty()) page.html += "<dl>\n";
   for (const auto& [name, value] : report.facts) {
     page.html +=

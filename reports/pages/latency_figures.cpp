@@ -34,6 +34,16 @@ FigureSeries curve_of(const LatencySample& sample, const TimeUnit& unit) {
   return series;
 }
 
+/// The percentiles that people name, as points on the curve.
+FigureSeries percentiles_of(const LatencySample& sample, const TimeUnit& unit) {
+  const double p50 = percentile(sample.values_s, 50);
+  const double p95 = percentile(sample.values_s, 95);
+  return {.name = fmt::format("p50 {}, p95 {}", as_time(Seconds{p50}), as_time(Seconds{p95})),
+          .mark = Mark::points,
+          .points = {{.x = unit.of(p50), .y = 50, .label = "p50: " + as_time(Seconds{p50})},
+                     {.x = unit.of(p95), .y = 95, .label = "p95: " + as_time(Seconds{p95})}}};
+}
+
 /// Percentiles and the maximum.
 bool is_tabled(const DistributionStatistic& statistic) {
   return statistic.percent || statistic.value == &Distribution::max;
@@ -84,6 +94,7 @@ std::optional<Figure> latency_figure(const LatencyQuestion& question,
                       .scale = wide ? AxisScale::logarithmic : AxisScale::linear},
                 .y = {.title = "requests (%)", .low = 0, .high = kPercent}};
   for (const LatencySample& sample : samples) figure.series.push_back(curve_of(sample, unit));
+  if (samples.size() == 1) figure.series.push_back(percentiles_of(samples.front(), unit));
   for (const LatencyLimit& limit : limits) {
     figure.marked.push_back(
         {.axis = MarkedValue::Across::x, .value = unit.of(limit.limit_s), .name = limit.name});

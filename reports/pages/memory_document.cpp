@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <string>
 #include <utility>
@@ -20,7 +21,11 @@ Table term_table(const MemoryAnswer& answer) {
               .columns = {{"Term", false}, {"GiB"}, {"Share"}, {"Why", false}},
               .rows = {}};
   for (const MemoryTerm& term : answer.terms) {
-    table.rows.push_back({term.name, fixed(term.bytes.value / kGiB, 2),
+    // Weights of one part in two formats are two terms of one name.
+    const bool repeated = std::ranges::count(answer.terms, term.name, &MemoryTerm::name) > 1;
+    const std::string format = term.detail.substr(0, term.detail.find(','));
+    table.rows.push_back({repeated ? term.name + ", " + format : term.name,
+                          fixed(term.bytes.value / kGiB, 2),
                           as_percent(term.bytes / answer.memory_visible), term.detail});
   }
   table.rows.push_back({"total", fixed(answer.memory_visible.value / kGiB, 2), as_percent(1.0),

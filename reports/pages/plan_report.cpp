@@ -44,26 +44,48 @@ struct Drawn {
   std::string (*label)(double);
 };
 
-/// One series each: the chosen one, the rest of the Pareto set, and all others.
+/// One series for each finalist, so that the legend names every point.
 std::vector<FigureSeries> series_of(const std::vector<RankedPlan>& ranked, const Drawn& drawn) {
   const Price price(ranked);
-  std::vector<FigureSeries> series{{.name = "chosen", .mark = Mark::points},
-                                   {.name = "in the Pareto set", .mark = Mark::points},
-                                   {.name = "dominated", .mark = Mark::points}};
+  std::vector<FigureSeries> series;
   for (const RankedPlan& one : ranked) {
     const double x = price.of(one), y = drawn.value(one);
-    series[&one == ranked.data() ? 0
-           : one.pareto          ? 1
-                                 : 2]
-        .points.push_back(
-            {.x = x,
-             .y = y,
-             .label = fmt::format("{}: {}{}, {}", one.title, price.dollars ? "$" : "",
-                                  price.dollars ? fixed(x, 2) + " per hour" : fixed(x, 0) + " GPUs",
-                                  drawn.label(y))});
+    const char* role = &one == ranked.data() ? " (chosen)" : one.pareto ? "" : " (dominated)";
+    const std::string cost =
+        price.dollars ? "$" + fixed(x, 2) + " per hour" : fixed(x, 0) + " GPUs";
+    series.push_back(
+        {.name = one.title + role,
+         .mark = Mark::points,
+         .points = {{.x = x,
+                     .y = y,
+                     .label = fmt::format("{}: {}, {}", one.title, cost, drawn.label(y))}}});
   }
-  std::erase_if(series, [](const FigureSeries& one) { return one.points.empty(); });
   return series;
+}
+
+std::vector<ReportTile> tiles_of(const RankedPlan& best) {
+  std::vector<ReportTile> tiles;
+  if (best.cost_per_hour) {
+    ReportTile tile{.name = "Cost", .value = "$" + fixed(*best.cost_per_hour, 2) + " per hour"};
+    if (const auto& each = best.dollars_per_million_output_tokens) {
+      tile.note = fmt::format("${} per million output tokens", fixed(*each, 2));
+    }
+    tiles.push_back(std::move(tile));
+  }
+  tiles.push_back({.name = "GPUs", .value = with_separators(best.gpus), .note = best.title});
+  tiles.push_back(
+      {.name = "SLO met", .value = as_probability(best.probability), .note = "probability"});
+  const SloVerdict& verdict = best.result.verdict;
+  tiles.push_back(
+      {.name = "Margin",
+       .value = (verdict.worst_margin > 0 ? "+" : "") + as_percent(verdict.worst_margin, 0),
+       .note = verdict.binding});
+  if (best.capacity_factor) {
+    tiles.push_back({.name = "Breaks at",
+                     .value = fixed(best.capacity_rate_per_s, 2) + " requests/s",
+                     .note = fixed(*best.capacity_factor, 2) + " times the load"});
+  }
+  return tiles;
 }
 
 Table finalist_table(const std::vector<RankedPlan>& ranked) {
@@ -198,14 +220,14 @@ std::vector<Figure> plan_figures(const PlanAnswer& answer) {
   if (ranked.empty()) return {};
   const Price price(ranked);
   const bool few = std::any_of(ranked.begin(), ranked.end(), breaks_on_few);
-  Figure latency{
-      .key = "plan_price_latency",
-      .title = "Price against latency",
-      .caption =
-          "Every finalist meets the SLO; lower and further left is better. The Pareto set has the "
-          "finalists that no other beats in cost, margin and capacity at once.",
-      .x = {.title = price.title(), .low = 0},
-      .y = {.title = "TTFT p95 (ms)", .low = 0}};
+  Figure latency{.key = "plan_price_latency",
+                 .title = "Price against latency",
+                 .caption =
+                     "Every finalist meets the SLO; lower and further left is better. Another "
+                     "finalist beats a "
+                     "dominated one in cost, margin and capacity at once.",
+                 .x = {.title = price.title(), .low = 0},
+                 .y = {.title = "TTFT p95 (ms)", .low = 0}};
   latency.series = series_of(
       ranked, {[](const RankedPlan& one) { return kMilliseconds.of(one.result.ttft_p95_s); },
                [](double value) { return "TTFT p95 " + fixed(value, 0) + " ms"; }});
@@ -245,6 +267,7 @@ Report plan_report(const std::string& store_path, const Run& run) {
   report.verdict = answer.holds;
   report.sections = {{.heading = "Cost", .figures = plan_figures(answer)}};
   if (!answer.ranked.empty()) {
+    report.tiles = tiles_of(answer.ranked.front());
     report.sections[0].tables.push_back(finalist_table(answer.ranked));
     report.sections.push_back(spare_section(answer.ranked.front()));
     report.sections.push_back(launch_section(answer.ranked.front()));

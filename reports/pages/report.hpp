@@ -19,11 +19,19 @@ struct ReportSection {
   std::vector<std::string> commands{};  // to be run again, one per line
 };
 
+/// A figure that readers look for first.
+struct ReportTile {
+  std::string name{};
+  std::string value{};
+  std::string note{};  // smaller, below
+};
+
 struct Report {
   std::string title{};
   std::string answer{};  // the whole answer in one sentence
   std::optional<bool>
       verdict{};  // whether the answer is yes; unset if it is not a yes-or-no question
+  std::vector<ReportTile> tiles{};                           // of the page
   std::vector<std::pair<std::string, std::string>> facts{};  // names and values of the subject
   std::vector<ReportSection> sections{};
   std::string footer{};

@@ -144,16 +144,20 @@ Document report_document(const Report& report) {
   return document;
 }
 
-void write(const Report& report, OutputFormat format, std::ostream& out) {
+void write(const Report& report, OutputFormat format, std::ostream& out, const LaidOut& laid_out) {
   if (format != OutputFormat::md && format != OutputFormat::table) {
     return write(report_document(report), format, out);
   }
-  write({.machine = {}, .sections = {head_of(report)}}, format, out);
+  const auto print = [&](Document part) {
+    const bool laid = laid_out && format == OutputFormat::table;
+    write(laid ? laid_out(std::move(part)) : std::move(part), format, out);
+  };
+  print({.machine = {}, .sections = {head_of(report)}});
   for (const ReportSection& section : report.sections) {
     Document part;
     add_section(part, section);
     out << "\n";
-    write(part, format, out);
+    print(std::move(part));
     for (const std::string& command : section.commands) print_command(command, format, out);
   }
 }

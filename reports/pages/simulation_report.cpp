@@ -14,8 +14,10 @@
 #include "base/numbers.hpp"
 #include "base/wording.hpp"
 #include "planner/capacity/level_recording.hpp"
+#include "planner/cost.hpp"
 #include "planner/deployment_description.hpp"
 #include "planner/pool_description.hpp"
+#include "reports/pages/advice.hpp"
 #include "reports/pages/load_figures.hpp"
 #include "reports/pages/memory_figures.hpp"
 #include "reports/pages/provenance_section.hpp"
@@ -141,10 +143,65 @@ ReportSection load_section(const SimulationRun& run, const ReportEffort& effort)
   }
   const std::vector<LoadPoint> points = trial_of(*study, simulate_run, execution)(loads);
   section.figures = load_figures(run.scenario.slo, capacity_points(study->kind, points));
+  for (Figure& figure : section.figures) {
+    figure.marked.push_back({.axis = MarkedValue::Across::x,
+                             .value = run.result.output_tokens_per_s,
+                             .name = "this run"});
+  }
   section.lines.push_back(fmt::format(
       "The run's own load is {}. roofcast capacity finds the highest load that meets the SLO.",
       load_text(study->kind, study->load_of_run)));
   return section;
+}
+
+/// The smallest share of a limit that is left over, or how far beyond it the worst target is.
+std::optional<ReportTile> margin_tile(const SimulationResult& result) {
+  std::optional<ReportTile> tile;
+  double smallest = 0;
+  for (const TargetOutcome& outcome : result.slo) {
+    const double limit = outcome.target.limit.value;
+    if (limit <= 0 || outcome.requests == 0) continue;
+    const double margin = 1 - outcome.achieved / limit;
+    if (tile && margin >= smallest) continue;
+    smallest = margin;
+    tile = {.name = "Margin",
+            .value = (margin > 0 ? "+" : "") + as_percent(margin, 0),
+            .note = outcome_text(outcome)};
+  }
+  return tile;
+}
+
+std::vector<ReportTile> tiles_of(const SimulationRun& run,
+                                 const std::optional<Confidence>& confidence) {
+  const SimulationResult& result = run.result;
+  std::vector<ReportTile> tiles;
+  if (!result.slo.empty()) {
+    const SloVerdict verdict = judge(result);
+    tiles.push_back({.name = "SLO",
+                     .value = is_undecided(verdict) ? "undecided"
+                              : verdict.holds       ? "met"
+                                                    : "missed",
+                     .note = confidence ? "probability that it is met: " +
+                                              as_probability(confidence->probability)
+                                        : ""});
+    if (auto margin = margin_tile(result)) tiles.push_back(*std::move(margin));
+  } else {
+    tiles.push_back({.name = "Load",
+                     .value = result.saturation.saturated ? "too high" : "carried",
+                     .note = "no SLO was given"});
+  }
+  tiles.push_back({.name = "Throughput",
+                   .value = fixed(result.output_tokens_per_s, 0) + " tokens/s",
+                   .note = fixed(result.request_rate_per_s, 2) + " requests/s served"});
+  if (const auto cost = cost_of(run.pools, result)) {
+    ReportTile tile{.name = "Cost", .value = "$" + fixed(cost->per_hour.value, 2) + " per hour"};
+    if (cost->dollars_per_million_output_tokens) {
+      tile.note = fmt::format("${} per million output tokens",
+                              fixed(*cost->dollars_per_million_output_tokens, 2));
+    }
+    tiles.push_back(std::move(tile));
+  }
+  return tiles;
 }
 
 ReportSection memory_section(const SimulationRun& run) {
@@ -243,6 +300,7 @@ Report simulation_report(const Run& stored, const SimulationRun& run, const Repo
                   {"Seed", std::to_string(run.scenario.seed)}};
   if (run.pools.size() > 1) report.facts[1].second = headline(run.pools);
   const std::optional<Confidence> confidence = confidence_in(run, effort);
+  if (run.result.completed > 0) report.tiles = tiles_of(run, confidence);
   report.sections.push_back(latency_section(run, confidence, effort));
   if (run.result.completed > 0) {
     report.sections.push_back(timeline_section(run, effort));
@@ -255,6 +313,9 @@ Report simulation_report(const Run& stored, const SimulationRun& run, const Repo
   if (run.result.completed > 0) {
     report.sections.push_back(roofline_section(run, typical, estimate));
     report.sections.push_back(staircase_section(first, typical));
+  }
+  if (auto advice = advice_on(run); !advice.empty()) {
+    report.sections.push_back({.heading = "What to do", .lines = std::move(advice)});
   }
   report.sections.push_back(provenance_section(run, estimate, confidence));
   report.sections.push_back(input_section(stored.row));

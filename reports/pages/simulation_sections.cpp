@@ -66,6 +66,52 @@ Table latency_table(const SimulationAnswer& answer) {
   return table;
 }
 
+/// A figure for a spreadsheet, in SI units.
+std::string plain(double value) { return fmt::format("{:.6g}", value); }
+
+/// The latencies and the ends of their intervals, each in a column of its own.
+Table plain_latency_table(const SimulationAnswer& answer) {
+  Table table{.title = "Latency", .columns = {{"Latency", false}}, .rows = {}};
+  for (const DistributionStatistic& statistic : kDistributionStatistics) {
+    if (!statistic.in_tables) continue;
+    table.columns.push_back({fmt::format("{} (s)", statistic.name)});
+    if (!answer.intervals || !is_mean_or_percentile(statistic)) continue;
+    table.columns.push_back({fmt::format("{}, low (s)", statistic.name)});
+    table.columns.push_back({fmt::format("{}, high (s)", statistic.name)});
+  }
+  for (const LatencyFigure& latency : kLatencyFigures) {
+    const Distribution& distribution = answer.load.*latency.distribution;
+    if (distribution.count == 0) continue;
+    std::vector<std::string> row{latency.title};
+    for (const DistributionStatistic& statistic : kDistributionStatistics) {
+      if (!statistic.in_tables) continue;
+      row.push_back(plain(distribution.*statistic.value));
+      if (!answer.intervals || !is_mean_or_percentile(statistic)) continue;
+      const auto& intervals = answer.intervals->latencies;
+      const auto interval = std::ranges::find(intervals, latency.name, &SimulatedInterval::latency);
+      const bool known = interval != intervals.end();
+      row.push_back(known ? plain(interval->low.*statistic.value) : "");
+      row.push_back(known ? plain(interval->high.*statistic.value) : "");
+    }
+    table.rows.push_back(std::move(row));
+  }
+  return table;
+}
+
+/// Every figure of the answer that is one number, under its key, which names the unit.
+Table plain_load_table(const SimulationAnswer& answer) {
+  Table table{.title = "Load", .columns = {{"Figure", false}, {"Value"}}, .rows = {}};
+  const auto add = [&table](const std::string& key, const Json& value) {
+    if (value.is_number()) table.rows.push_back({key, value.dump()});
+  };
+  const Json all = to_json(answer);
+  for (const auto& [key, value] : all.items()) {
+    if (key != "schema_version") add(key, value);
+  }
+  for (const auto& [key, value] : all["engine"].items()) add("engine." + key, value);
+  return table;
+}
+
 /// What the intervals hold.
 std::vector<std::string> interval_note(const SimulationAnswer& answer) {
   if (!answer.intervals) return {};
@@ -361,18 +407,24 @@ std::vector<Section> simulation_sections(const SimulationAnswer& answer) {
              .table = {}}};
   }
   Section head{.heading = answer.headline, .lines = {}, .table = {}};
-  if (answer.load.completed > 0) head.table = latency_table(answer);
+  if (answer.load.completed > 0) {
+    head.table = latency_table(answer);
+    head.spreadsheet = plain_latency_table(answer);
+  }
   head.lines.push_back(answer.workload.description);
   for (const auto& lines : {answer.workload.notes, left_out(answer), verdict(answer),
                             precision_note(answer.load), interval_note(answer)}) {
     head.lines.insert(head.lines.end(), lines.begin(), lines.end());
   }
   std::vector<Section> sections{std::move(head)};
-  auto add = [&](Table table) {
-    sections.push_back({.heading = "", .lines = {}, .table = std::move(table)});
+  auto add = [&](Table table, Table spreadsheet = {}) {
+    sections.push_back({.heading = "",
+                        .lines = {},
+                        .table = std::move(table),
+                        .spreadsheet = std::move(spreadsheet)});
   };
   if (!answer.stages.empty()) add(stage_table(answer));
-  add(load_table(answer));
+  add(load_table(answer), plain_load_table(answer));
   if (!answer.replicas.empty()) add(replica_table(answer));
   if (!answer.slo.targets.empty()) add(slo_table(answer));
   if (!answer.notes.empty()) {

@@ -31,8 +31,11 @@ echarts.use([
 
 // Okabe and Ito (2008): distinguishable with every common form of colour blindness. Their yellow is
 // last, because it is the faintest on white.
-var LIGHT = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#000000"];
-var DARK = ["#56b4e9", "#e69f00", "#2fc49a", "#e6a5c8", "#4d9de0", "#f0e442", "#ffffff"];
+var LIGHT = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#000000",
+  // more for bars of many parts: Tol's muted scheme (2021), in its darker tones
+  "#332288", "#882255", "#117733", "#999933", "#aa4499"];
+var DARK = ["#56b4e9", "#e69f00", "#2fc49a", "#e6a5c8", "#4d9de0", "#f0e442", "#ffffff",
+  "#9d8ce0", "#e07aa5", "#66c08a", "#cccc77", "#dd88cc"];
 
 function theme(palette, text, faint, ground) {
   function axis() {

@@ -69,8 +69,8 @@ void choose_lengths(const LessonQuestion& question, LessonFacts& facts) {
     }
   }
   if (facts.context() <= longest && facts.prompt >= 1 && facts.generate >= 2) return;
-  throw Error(fmt::format("prompt and generate: {} takes sequences of up to {} tokens",
-                          facts.deployment.model.name, with_separators(longest)));
+  throw UsageError(fmt::format("`prompt` and `generate`: {} takes sequences of up to {} tokens",
+                               facts.deployment.model.name, with_separators(longest)));
 }
 
 /// The engine that was asked for; on a CPU, unless another was, the one that runs there.

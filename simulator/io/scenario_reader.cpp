@@ -7,6 +7,7 @@
 
 #include "base/error.hpp"
 #include "base/io/bounded_json.hpp"
+#include "base/io/json_reason.hpp"
 #include "base/io/named_pipe.hpp"
 #include "simulator/io/length_table_reader.hpp"
 #include "simulator/io/scenario_members.hpp"
@@ -20,10 +21,7 @@ nlohmann::json parse_json(const std::string& text, const std::string& where) {
   try {
     return parse_bounded<nlohmann::json>(text, where, RepeatedKeys::refused);
   } catch (const nlohmann::json::exception& error) {  // parse_error, out_of_range
-    const std::string what = error.what();  // "[json.exception.parse_error.101] parse error at ..."
-    const std::size_t label = what.find("] ");
-    throw Error(fmt::format("{}: is not JSON: {}", where,
-                            label == std::string::npos ? what : what.substr(label + 2)));
+    throw Error(fmt::format("{}: is not JSON: {}", where, json_problem(error.what())));
   }
 }
 

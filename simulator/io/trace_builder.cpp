@@ -375,7 +375,8 @@ void TraceBuilder::add_notes(bool stopped_early) {
   note_count(beyond_max_tokens_, "row",
              "with more output than max_tokens: their max_tokens raised to the output");
   if (out_of_order_ > 0) {
-    note(fmt::format("rows were not in time order ({} steps back) and were sorted", out_of_order_));
+    note(fmt::format("rows were not in time order ({} back) and were sorted",
+                     counted(out_of_order_, "step")));
   }
   note_unit();
   note_count(std::ssize(untimed_), "session", "without a time start with the trace");

@@ -209,8 +209,11 @@ SaturationVerdict judge_saturation(const SimulationResult& result,
   const Window window = window_of(load, service);
   if (window.arrived < 2) {
     const bool single = result.completed + result.rejected + result.lost + result.unfinished == 1;
-    verdict.finding = single ? "a single request has no rate"
-                             : "all requests arrive at once, so there is no rate";
+    const bool at_once =
+        result.offered_rate_per_s <= 0 || !std::isfinite(result.offered_rate_per_s);
+    verdict.finding = single    ? "a single request has no rate"
+                      : at_once ? "all requests arrive at once, so there is no rate"
+                                : "too few requests arrive to speak of a rate";
     verdict.ttft = ttft;
     // A closed loop settles; a batch has no steady state to wait for.
     verdict.filled =

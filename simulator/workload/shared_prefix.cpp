@@ -23,7 +23,7 @@ void check(const SharedPrefix& prefix) {
   if (prefix.prompts_per_group < 0 || prefix.prompts_per_group > kMaxRequests / prefix.groups) {
     throw Error(
         fmt::format("shared_prefix.num_prompts_per_group is {}, expected 0 (as many as there are "
-                    "requests) to {} with num_groups {}",
+                    "requests) to {} with `num_groups` {}",
                     prefix.prompts_per_group, kMaxRequests / prefix.groups, prefix.groups));
   }
 }

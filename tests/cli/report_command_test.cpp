@@ -212,6 +212,19 @@ TEST_F(Report, SaysWhatTheTextbookDividesMemoryBy) {
                                 Not(HasSubstr("start-up logs"))));
 }
 
+TEST_F(Report, OfASimulationBeginsWithTilesAndSaysWhatToDo) {
+  // A decode step reads 16 GB of weights at 864 GB/s: over 18 ms, so that 1 ms is missed.
+  ASSERT_EQ(
+      run_command("simulate --model llama-3.1-8b --gpu l40s --max-model-len 4k --request-rate "
+                  "2 --num-prompts 40 --slo p95:tpot:1ms --no-intervals --store r.db")
+          .exit_code,
+      3);
+  ASSERT_EQ(run_command("report 1 --store r.db --html p.html").exit_code, 0);
+  EXPECT_THAT(text_of("p.html"),
+              AllOf(HasSubstr("<ul class=\"tiles\">"), HasSubstr("<b>missed</b>"),
+                    HasSubstr("What to do"), HasSubstr("Tokens come too slowly")));
+}
+
 TEST_F(Report, OfAPlanHasItsFinalistsAndHowToRunTheFirst) {
   ASSERT_EQ(run_command("plan --model llama-3.1-8b --gpu h100 --request-rate 2 --num-prompts 40 "
                         "--input-len 200 --output-len 20 --slo p95:ttft:1s --store r.db")
@@ -220,7 +233,7 @@ TEST_F(Report, OfAPlanHasItsFinalistsAndHowToRunTheFirst) {
   const json report = machine();
   EXPECT_EQ(report["verdict"], true);
   const json& chosen = report["sections"][0]["figures"][0]["series"][0];
-  EXPECT_EQ(chosen["name"], "chosen");
+  EXPECT_EQ(chosen["name"], "1 replica of 1x NVIDIA H100 SXM (chosen)");
   EXPECT_THAT(chosen["points"][0]["label"].get<std::string>(),
               StartsWith("1 replica of 1x NVIDIA H100 SXM: "));
   EXPECT_EQ(report["sections"][2]["heading"], "How to start the first");

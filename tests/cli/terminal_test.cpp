@@ -40,6 +40,10 @@ constexpr const char* kAnswers[] = {
     "estimate --model llama-3.1-8b --gpu h100 --batch 1-64*4",
     "simulate --model llama-3.1-8b --gpu h100 --num-prompts 50 --slo p95:ttft:1s --no-store",
     "capacity --model llama-3.1-8b --gpu h100 --num-prompts 200 --slo p95:ttft:1s --no-store",
+    "report h200",
+    "learn",
+    "learn glossary",
+    "doctor",
 };
 
 TEST(Terminal, EveryLineFitsFrom80ColumnsOn) {
@@ -138,6 +142,19 @@ TEST(Mistakes, OfOneKindExitWith2AndSpeakOfWhatWasTyped) {
              "--num-prompts"},
         Case{"memory --model llama-3.1-8b --gpu h100 --max-model-len=",
              "--max-model-len: a value is missing"},
+        Case{"estimate --model gpt2 --gpu h100 --isl 5000", "--input-len: 5000"},
+        Case{"staircase --model gpt2 --gpu h100 --prompt 900 --generate 900",
+             "--prompt and --generate"},
+        Case{"simulate --model llama-3.1-8b --gpu h100 --enforce-eager maybe",
+             "--enforce-eager: 'maybe' is not a switch"},
+        Case{"simulate --model llama-3.1-8b --gpu h100 --no-store --store y.db",
+             "give one of them"},
+        Case{"memory --model llama-3.1-8b --gpu h100 --max-model-len 99999999999999999999",
+             "too large"},
+        Case{"plan --model llama-3.1-8b --gpu h100 --request-rate 1 --slo p95:ttft:1s --budget -4",
+             "--budget: '-4' must be above 0"},
+        Case{"memory --model llama-3.1-8b --gpu h100 --num-gpus 2",
+             "here it is --tensor-parallel-size N (GPUs of a replica) ("},
         Case{"runs abc", "roofcast: runs: 'abc' is not a valid ID\n"}}) {
     const CommandResult result = run_command(mistake.line);
     EXPECT_EQ(result.exit_code, 2) << mistake.line;

@@ -53,7 +53,7 @@ TEST(DocumentText, AListOfNamesAndValuesHasNoTitles) {
   EXPECT_EQ(written(only(list), OutputFormat::table),
             "requests    600\n"
             "steps     4,312\n");
-  EXPECT_EQ(written(only(list), OutputFormat::csv), "requests,600\nsteps,4312\n");
+  EXPECT_EQ(written(only(list), OutputFormat::csv), "Name,Value\nrequests,600\nsteps,4312\n");
   EXPECT_EQ(written(only(list), OutputFormat::md),
             "| | |\n| --- | ---: |\n| requests | 600 |\n| steps | 4,312 |\n");
 }
@@ -151,21 +151,13 @@ TEST(DocumentCsv, QuotesCommasQuotesAndLineFeeds) {
             "plain, space \n");
 }
 
-TEST(DocumentCsv, DropsSeparatorsOfNumbersAndOfNothingElse) {
-  EXPECT_EQ(written(only({.title = "",
-                          .columns = {{"Value"}},
-                          .rows = {{"1,234,567"},
-                                   {"-1,234.50"},
-                                   {"12"},
-                                   {"1,23"},
-                                   {"1,2345"},
-                                   {",123"},
-                                   {"1,234 B"},
-                                   {"1,234.5.6"},
-                                   {""}}}),
-                    OutputFormat::csv),
-            "Value\n1234567\n-1234.50\n12\n\"1,23\"\n\"1,2345\"\n\",123\"\n\"1,234 B\"\n"
-            "\"1,234.5.6\"\n\"\"\n");
+TEST(DocumentCsv, TakesTheSpreadsheetInPlaceOfTheTable) {
+  Document document = only({.title = "", .columns = {{"Load"}}, .rows = {{"2 mean, 5 peak"}}});
+  document.sections[0].spreadsheet = {
+      .title = "", .columns = {{"mean"}, {"peak"}}, .rows = {{"2", "5"}}};
+  EXPECT_EQ(written(document, OutputFormat::csv), "mean,peak\n2,5\n");
+  EXPECT_EQ(written(document, OutputFormat::table),
+            "          Load\n--------------\n2 mean, 5 peak\n");
 }
 
 TEST(DocumentJson, IndentsByTwoAndKeepsTheOrderOfKeys) {

@@ -113,6 +113,22 @@ TEST(VaryScenario, ATraceIsReplayedFaster) {
   EXPECT_EQ(traced(with_settings(scenario, {{"request_rate", "7"}})).request_rate, 7);
 }
 
+TEST(VaryScenario, SpeculationIsOneKnob) {
+  const EngineOverrides eagle = varied("speculative", "eagle:3:0.7").overrides;
+  EXPECT_EQ(eagle.speculative_method, DraftMethod::eagle);
+  EXPECT_EQ(eagle.num_speculative_tokens, 3);
+  EXPECT_EQ(eagle.acceptance_rate, 0.7);
+  const Scenario with = with_settings(baseline(), {{"speculative", "eagle:3:0.7"}});
+  const EngineOverrides off = with_settings(with, {{"speculative", "off"}}).overrides;
+  EXPECT_FALSE(off.speculative_method || off.num_speculative_tokens || off.acceptance_rate);
+  // The baseline knows the acceptance.
+  EXPECT_EQ(with_settings(with, {{"speculative", "ngram:5"}}).overrides.acceptance_rate, 0.7);
+  EXPECT_THAT(refusal_of("speculative", "ngram:5"), HasSubstr("acceptance is unknown"));
+  EXPECT_THAT(refusal_of("speculative", "eagle"), HasSubstr("METHOD:DRAFTS:RATE"));
+  EXPECT_THAT(refusal_of("speculative", "egle:3:0.7"), HasSubstr("'egle'"));
+  EXPECT_THAT(refusal_of("speculativ", "off"), HasSubstr("'speculative'"));
+}
+
 TEST(VaryScenario, WhatIsNoKeyOrNoValueIsNamed) {
   EXPECT_THAT(refusal_of("max_num_seq", "8"), HasSubstr("'max_num_seqs'"));
   EXPECT_THAT(refusal_of("workload.request_rat", "8"), HasSubstr("'request_rate'"));

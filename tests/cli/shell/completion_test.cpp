@@ -98,6 +98,10 @@ TEST(Completion, OffersValues) {
   EXPECT_THAT(offered("memory --engine sgl"), Contains("sglang"));
   EXPECT_THAT(offered("models gpt2-x"), ElementsAre("gpt2-xl", ":files"));
   EXPECT_THAT(offered("completion z"), ElementsAre("zsh"));
+  EXPECT_THAT(offered("report led"), Contains("ledger"));
+  EXPECT_THAT(offered("report h2"), Contains("h200"));
+  EXPECT_THAT(offered("whatif --vary specul"),
+              IsSupersetOf({"speculative=", "speculative_method="}));
   EXPECT_THAT(offered("runs -o js"), ElementsAre("json", "jsonl"));
 }
 

@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
@@ -53,6 +54,26 @@ TEST_F(Import, AStoredRunNamesOnlyWhatIsKnown) {
   EXPECT_THAT(shown, AllOf(HasSubstr("Run 1: measured\n"), HasSubstr("0 request rows")));
   EXPECT_EQ(shown.find("profile "), std::string::npos) << shown;
   EXPECT_EQ(shown.find(" of  on"), std::string::npos) << shown;
+}
+
+TEST_F(Import, ARunIsValidatedByItsNumberAsItsFileIs) {
+  const std::string setting = "--model llama-3.1-8b --gpu h100 --engine vllm-0.19 ";
+  ASSERT_EQ(run_command("runs import bench.json").exit_code, 0);
+  const auto figures = [&](const std::string& what) {
+    const CommandResult result = run_command("validate " + what + " " + setting +
+                                             "--no-store -o json --input-len 100 "
+                                             "--output-len 11");
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    return nlohmann::json::parse(result.out)["cases"][0]["figures"];
+  };
+  const auto of_file = figures("bench.json");
+  std::filesystem::remove("bench.json");
+  EXPECT_EQ(figures("1"), of_file);
+  EXPECT_THAT(run_command("validate 2 --no-store").err, HasSubstr("roofcast.db: no run 2"));
+  ASSERT_EQ(run_command("simulate --model gpt2 --gpu h100 --num-prompts 2").exit_code, 0);
+  const CommandResult simulated = run_command("validate 2 --no-store");
+  EXPECT_EQ(simulated.exit_code, 1);
+  EXPECT_THAT(simulated.err, HasSubstr("is not a measured run but of kind 'simulate'"));
 }
 
 TEST_F(Import, KeepsEveryKeyThatItDoesNotKnow) {

@@ -296,6 +296,20 @@ TEST(ModulePatterns, GlobsMatchWholeNames) {
   EXPECT_FALSE(glob_matches("", "a"));
 }
 
+TEST(ModulePatterns, KnowTheLongestTextThatAMatchMustContain) {
+  EXPECT_EQ(literal_in(".*lm_head"), "lm_head");
+  EXPECT_EQ(literal_in(".*self_attn.*"), "self_attn");
+  EXPECT_EQ(literal_in("vision_model.*"), "vision_model");
+  EXPECT_EQ(literal_in(".*mlp\\.(gate|up|gate_up|down)_proj.*"), "_proj");
+  EXPECT_EQ(literal_in("layers[.]0[.]mlp"), "layers");
+  EXPECT_EQ(literal_in("a|bcd"), "");    // either
+  EXPECT_EQ(literal_in("abc|(d)"), "");  // either
+  EXPECT_EQ(literal_in("abc?d"), "ab");  // c may be absent
+  EXPECT_EQ(literal_in("ab{0}c"), "a");
+  EXPECT_EQ(literal_in("\\d+\\w"), "");
+  EXPECT_EQ(literal_in(""), "");
+}
+
 TEST(ModulePatterns, PrefixesOfTheLanguageModelAreDropped) {
   EXPECT_EQ(without_model_prefix("model.language_model.layers.3.mlp"), "layers.3.mlp");
   EXPECT_EQ(without_model_prefix("language_model.model.layers.3.mlp"), "layers.3.mlp");

@@ -1,0 +1,88 @@
+#include "reports/pages/advice.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/numbers.hpp"
+#include "base/wording.hpp"
+#include "simulator/results/verdict.hpp"
+
+namespace roofcast {
+namespace {
+
+/// From here on a latency is mostly waiting.
+constexpr double kMostly = 0.5;
+/// A target met with this much room to spare leaves the deployment too large.
+constexpr double kAmpleMargin = 0.5;
+
+const TargetOutcome* worst_of(const SimulationResult& result, bool first_token) {
+  const TargetOutcome* worst = nullptr;
+  for (const TargetOutcome& outcome : result.slo) {
+    const LatencyMetric metric = outcome.target.metric;
+    const bool is_first = metric == LatencyMetric::ttft;
+    if (outcome.met || is_first != first_token || metric == LatencyMetric::e2e) continue;
+    if (worst == nullptr || outcome.attainment < worst->attainment) worst = &outcome;
+  }
+  return worst;
+}
+
+bool waits(const SimulationResult& result) {
+  return result.ttft.mean > 0 && result.queue.mean / result.ttft.mean >= kMostly;
+}
+
+/// The smallest share of a limit that is left over; nullopt if one is missed.
+std::optional<double> margin_of(const SimulationResult& result) {
+  std::optional<double> margin;
+  for (const TargetOutcome& outcome : result.slo) {
+    const double limit = outcome.target.limit.value;
+    if (!outcome.met || limit <= 0) return std::nullopt;
+    const double left = 1 - outcome.achieved / limit;
+    margin = std::min(margin.value_or(left), left);
+  }
+  return margin;
+}
+
+}  // namespace
+
+std::vector<std::string> advice_on(const SimulationRun& run) {
+  const SimulationResult& result = run.result;
+  std::vector<std::string> advice;
+  if (result.completed == 0) return advice;
+  if (result.saturation.saturated) {
+    advice.emplace_back(
+        "The load is more than the deployment carries, so every wait grows: add replicas, or GPUs "
+        "per replica (roofcast plan finds the cheapest that is enough).");
+  } else if (worst_of(result, true) != nullptr && waits(result)) {
+    advice.push_back(fmt::format(
+        "{} of the mean TTFT is waiting in the queue: another replica shortens it more than a "
+        "faster one; a larger token budget per step (--max-num-batched-tokens) admits prompts "
+        "sooner.",
+        as_percent(result.queue.mean / result.ttft.mean, 0)));
+  } else if (worst_of(result, true) != nullptr) {
+    advice.emplace_back(
+        "TTFT is the prompt's own computation: more GPUs per replica (--tensor-parallel-size), "
+        "fp8 weights (--quantization fp8) or a GPU with more FLOP/s shorten it.");
+  }
+  if (worst_of(result, false) != nullptr) {
+    advice.emplace_back(
+        "Tokens come too slowly: fewer sequences at once (--max-num-seqs), more GPUs per replica, "
+        "fp8 weights or KV cache, or a GPU with more memory bandwidth shorten a step; speculative "
+        "decoding helps where batches are small.");
+  }
+  if (result.use.preemptions > 0) {
+    advice.push_back(fmt::format(
+        "{}: the KV cache is too small for what runs at once. A larger share of the memory "
+        "(--gpu-memory-utilization), an fp8 KV cache or fewer sequences at once avoid it.",
+        counted(result.use.preemptions, "preemption")));
+  }
+  if (const auto margin = margin_of(result); margin && *margin >= kAmpleMargin) {
+    advice.push_back(fmt::format(
+        "Every target is met with at least {} to spare: roofcast capacity says how much more load "
+        "this carries, roofcast plan whether something cheaper is enough.",
+        as_percent(*margin, 0)));
+  }
+  return advice;
+}
+
+}  // namespace roofcast
