@@ -142,14 +142,17 @@ struct MemoryConstants {
   bool profiles_whole_chunk = false;
   std::int64_t low_latency_tokens = 0;  // that a rank dispatches at once; 0: max_num_batched_tokens
   bool sparse_rebuilds_context = false;  // sparse latent attention profiles a context, too
-  std::int64_t fp4_width_step = 256;     // that widths of mxfp4 experts are padded to on Blackwell
-  Bytes compile_peak{};                  // scratch of a cold torch.compile, when graphs are on
-  Bytes non_torch_single{};              // CUDA context growth, cuBLAS workspace: one GPU
-  Bytes non_torch_multi{};               // plus NCCL buffers: several GPUs
-  Bytes non_torch_doubling{};            // and for each doubling of GPUs beyond two
-  Bytes graphs_base{};                   // CUDA graphs: fixed part,
-  Bytes graphs_per_layer{};              // and per layer of the stage
-  bool subtracts_graphs = false;         // whether the KV budget excludes a CUDA-graph estimate
+  bool shares_workspace = false;  // experts and sparse attention have one buffer, which is kept
+  bool widens_latents = false;    // sparse attention gathers an 8-bit cache in 16 bits (FlashMLA)
+  Bytes index_scores{};           // an indexer's scores of a chunk of prompts
+  std::int64_t fp4_width_step = 256;  // that widths of mxfp4 experts are padded to on Blackwell
+  Bytes compile_peak{};               // scratch of a cold torch.compile, when graphs are on
+  Bytes non_torch_single{};           // CUDA context growth, cuBLAS workspace: one GPU
+  Bytes non_torch_multi{};            // plus NCCL buffers: several GPUs
+  Bytes non_torch_doubling{};         // and for each doubling of GPUs beyond two
+  Bytes graphs_base{};                // CUDA graphs: fixed part,
+  Bytes graphs_per_layer{};           // and per layer of the stage
+  bool subtracts_graphs = false;      // whether the KV budget excludes a CUDA-graph estimate
   bool whole_blocks = false;     // sequences hold whole blocks of every cache group, not tokens
   std::int64_t null_blocks = 0;  // among the blocks counted; hold no tokens
   CompressedBlocks compressed = CompressedBlocks::tuples;  // DeepSeek-V4's caches

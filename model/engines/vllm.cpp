@@ -251,8 +251,16 @@ void resolve_latent_blocks(Engine& engine, const EngineSetting& setting) {
 /// printed concurrency went with 48317 (2026-07-21), and windows reserve for the step ahead since
 /// 47728 (2026-07-08), here from 0.26 (whether 0.25 has it is not known). Sparse latent attention
 /// rebuilds a context in it since its pass belongs to the layer and not to the backend
-/// (vllm-project/vllm pull 33284 of 2026-01-30; the branch of 0.16 was cut on 2026-02-08).
-void resolve_profile_run(MemoryConstants& constants, int minor) {
+/// (vllm-project/vllm pull 33284 of 2026-01-30; the branch of 0.16 was cut on 2026-02-08). Experts
+/// and sparse attention share a buffer since pull 27532 (2025-12-12, here from 0.14); an indexer's
+/// scores have been limited and profiled since 36178 (2026-04-01, after the branch of 0.19:
+/// vllm/envs.py, VLLM_SPARSE_INDEXER_MAX_LOGITS_MB). FlashMLA's sparse kernels read 8-bit caches
+/// until FlashInfer's became Blackwell's choice with 37252 (2026-03-17, here from 0.19).
+void resolve_profile_run(MemoryConstants& constants, const Gpu& gpu, int minor) {
+  constants.shares_workspace = minor >= 14;
+  constants.widens_latents =
+      minor >= 14 && (minor < 19 || !gpu.compute_capability.starts_with("10."));
+  constants.index_scores = minor >= 20 ? Bytes{512.0 * kMiB} : Bytes{};
   constants.expert_chunk = minor <= 11 ? kFirstExpertChunk : minor <= 17 ? kExpertChunk : 0;
   constants.profiles_whole_chunk = minor >= 12 && minor <= 17;
   constants.low_latency_tokens = minor < 20 ? kLowLatencyTokens : 0;
@@ -275,7 +283,7 @@ bool batches_experts(const Engine& engine, const Parallelism& parallel) {
 void resolve_vllm_0_29(Engine& engine, const EngineSetting& setting) {
   check_context_ranks(engine, setting);
   resolve_latent_blocks(engine, setting);
-  resolve_profile_run(engine.memory, setting.minor);
+  resolve_profile_run(engine.memory, setting.gpu, setting.minor);
   resolve_vllm_batch(engine, setting);
   resolve_vllm_graphs(engine, setting, 16);  // 0.19: 51 sizes to 512 (start-up dump)
   if (!setting.given.sampling) engine.sampling = setting.model.sampling;

@@ -90,6 +90,64 @@ double up_projected_elements(const LatentAttention& latent, const Engine& engine
          static_cast<double>(latent.nope_dim + latent.value_head_dim);
 }
 
+/// What sparse attention gathers of prompts' caches. The indexer: keys of as many tokens as 40
+/// prompts of max_model_len have, in fp8 with a scale (0.22, attention/backends/mla/indexer.py,
+/// get_max_prefill_buffer_size: 825 MB for DeepSeek-V3.2; sparse_attn_indexer.py, profile branch).
+/// FlashMLA's sparse kernels: latents of five prompts in 16 bits, if the cache is narrower
+/// (flashmla_sparse.py, get_prefill_workspace_size). Neglects the queries beside them.
+double gathered_keys(const LatentAttention& latent, const Engine& engine) {
+  if (latent.index_heads == 0) return 0;
+  constexpr double kIndexed = 40, kRead = 5, kScale = 4;
+  const auto length = static_cast<double>(engine.max_model_len);
+  const double keys = kIndexed * length * (static_cast<double>(latent.index_head_dim) + kScale);
+  const auto width = static_cast<double>(latent.kv_lora_rank + latent.rope_dim);
+  const bool widens = engine.memory.widens_latents && bits_of(engine.kv_cache_dtype) == 8;
+  return std::max(keys, widens ? kRead * length * width * 2.0 : 0.0);
+}
+
+/// DeepSeek-V4's compressed caches: an indexer's keys as above, of the compressed entries, and the
+/// entries, window and new tokens of four prompts in 16 bits (0.22,
+/// models/deepseek_v4/attention.py, PREFILL_CHUNK_SIZE).
+double gathered_keys(const Attention& attention, const Engine& engine) {
+  if (attention.cache_compression == 1) return 0;
+  constexpr double kIndexed = 40, kRead = 4, kScale = 4;
+  const std::int64_t entries = ceil_divide(engine.max_model_len, attention.cache_compression);
+  const double keys = attention.index_heads > 0
+                          ? kIndexed * static_cast<double>(entries) *
+                                (static_cast<double>(attention.index_head_dim) + kScale)
+                          : 0.0;
+  const std::int64_t tokens = entries + attention.local_tokens + engine.max_num_batched_tokens;
+  return std::max(
+      keys, kRead * static_cast<double>(tokens) * static_cast<double>(attention.head_dim) * 2);
+}
+
+double gathered_keys(const Layer& layer, const Engine& engine) {
+  if (const auto* latent = std::get_if<LatentAttention>(&layer.mixer)) {
+    return gathered_keys(*latent, engine);
+  }
+  if (const auto* attention = std::get_if<Attention>(&layer.mixer)) {
+    return gathered_keys(*attention, engine);
+  }
+  return 0;
+}
+
+/// Entries that an indexer of this layer searches in a sequence of max_model_len; 0 without one.
+double indexed_entries(const Layer& layer, const Engine& engine) {
+  const auto length = static_cast<double>(engine.max_model_len);
+  if (const auto* latent = std::get_if<LatentAttention>(&layer.mixer)) {
+    return latent->index_heads > 0 ? length : 0.0;
+  }
+  const auto* attention = std::get_if<Attention>(&layer.mixer);
+  if (attention == nullptr || attention->index_heads == 0) return 0;
+  return length / static_cast<double>(attention->cache_compression);
+}
+
+/// The buffer that is left after the forward pass.
+Bytes kept_workspace(const ActivationShape& shape, const MemoryConstants& constants) {
+  const Bytes experts = constants.keeps_expert_workspace ? shape.expert_workspace : Bytes{};
+  return constants.shares_workspace ? std::max(experts, shape.gathered_keys) : experts;
+}
+
 /// Tokens of the largest picture that Qwen's processors make (max_pixels 16,777,216 of 32 x 32
 /// pixels a token; Qwen2-VL 12,845,056 of 28 x 28), each of four patches.
 constexpr double kQwenPictureTokens = 16384;
@@ -149,6 +207,8 @@ ActivationShape activation_shape(const Transformer& model, const Engine& engine,
   double expert_elements = 0;
   double up_projected = 0;
   for (const Layer& layer : model.layers) {
+    shape.gathered_keys = std::max(shape.gathered_keys, Bytes{gathered_keys(layer, engine)});
+    if (indexed_entries(layer, engine) > 0) shape.index_scores = engine.memory.index_scores;
     if (const auto* latent = std::get_if<LatentAttention>(&layer.mixer)) {
       up_projected =
           std::max(up_projected, up_projected_elements(*latent, engine, parallel.tensor));
@@ -178,17 +238,35 @@ ActivationShape activation_shape(const Transformer& model, const Engine& engine,
 }
 
 Bytes sampler_peak(const ActivationShape& shape, const MemoryConstants& constants) {
-  Bytes peak{constants.logits_bytes * shape.logits + shape.element_bytes * shape.hidden};
-  if (constants.keeps_expert_workspace) peak += shape.expert_workspace;
-  return peak + shape.encoder_outputs;
+  const Bytes logits{constants.logits_bytes * shape.logits + shape.element_bytes * shape.hidden};
+  return logits + kept_workspace(shape, constants) + shape.encoder_outputs;
 }
 
 Bytes forward_peak(const ActivationShape& shape, const MemoryConstants& constants) {
   const Bytes hidden{constants.forward_hidden * shape.hidden * shape.element_bytes};
   const Bytes dense{constants.forward_intermediate * shape.intermediate * shape.element_bytes};
-  const Bytes kept = constants.keeps_expert_workspace ? shape.expert_workspace : Bytes{};
+  const Bytes workspace = constants.shares_workspace
+                              ? std::max(shape.expert_workspace, shape.gathered_keys)
+                              : shape.expert_workspace;
+  // Up to 0.13 the keys are gathered into a buffer of their own, and copied.
+  const Bytes copied = constants.shares_workspace ? Bytes{} : 2.0 * shape.gathered_keys;
+  const Bytes attention = std::max({shape.up_projected, shape.index_scores, copied});
   return hidden + shape.encoder_outputs +
-         std::max(dense + shape.expert_workspace + shape.gathered, shape.up_projected + kept);
+         std::max(dense + workspace + shape.gathered, attention + kept_workspace(shape, constants));
+}
+
+Bytes attention_in_graphs(const Transformer& model, const Engine& engine,
+                          const Parallelism& parallel) {
+  if (engine.graph_batch_sizes.empty()) return {};
+  const ActivationShape shape = activation_shape(model, engine, parallel);
+  double entries = 0;
+  for (const Layer& layer : model.layers) {
+    entries = std::max(entries, indexed_entries(layer, engine));
+  }
+  constexpr double kWarmUpAndCapture = 2, kScoreBytes = 4;
+  const auto largest = static_cast<double>(engine.graph_batch_sizes.back());
+  const Bytes decode{kWarmUpAndCapture * kScoreBytes * largest * entries};
+  return std::max({decode, shape.up_projected, shape.index_scores});
 }
 
 ActivationPeak vllm_activation_peak(const Transformer& model, const Engine& engine,

@@ -20,6 +20,8 @@ struct ActivationShape {
   Bytes expert_workspace{};    // fused experts' two buffers, 0 without experts
   Bytes gathered{};            // states of all data-parallel ranks' tokens, 0 for one rank
   Bytes up_projected{};        // latent attention: keys and values of a long prompt's context
+  Bytes gathered_keys{};       // sparse attention: keys of prompts, gathered from the cache
+  Bytes index_scores{};        // and an indexer's scores of a chunk of them
   Bytes encoder_pass{};        // of the largest picture, 0 for text models and others than Qwen's
   Bytes encoder_outputs{};     // image embeddings held for T tokens, 0 for text models
   double element_bytes = 2.0;  // of activations
@@ -29,8 +31,8 @@ ActivationShape activation_shape(const Transformer& model, const Engine& engine,
                                  const Parallelism& parallel);
 
 /// Sampler pass: logits_bytes * S * V for logits in several precisions, plus what is still held:
-/// the hidden states of all T tokens, the experts' workspace if the preset keeps it, and image
-/// embeddings.
+/// the hidden states of all T tokens, the workspace of experts (if the preset keeps it) and of
+/// sparse attention, which is one buffer as large as the larger of the two, and image embeddings.
 Bytes sampler_peak(const ActivationShape& shape, const MemoryConstants& constants);
 
 /// Forward pass: in a gated FFN the 2 * intermediate outputs of gate and up are live together with
@@ -43,8 +45,17 @@ Bytes sampler_peak(const ActivationShape& shape, const MemoryConstants& constant
 /// (VLLM_MOE_DP_CHUNK_SIZE), with room for all of them at each expert
 /// (batched_deep_gemm_moe.py, workspace_shapes); its high-throughput ones bring as many as choose
 /// experts of this rank, in the worst case all. Attention's part comes before: the rebuilt context
-/// of latent attention, beside the experts' workspace if that is kept.
+/// of latent attention or the scores of an indexer, beside the workspace that is kept.
 Bytes forward_peak(const ActivationShape& shape, const MemoryConstants& constants);
+
+/// What attention adds to vLLM's estimate of CUDA graphs, which is how much less memory is free
+/// after the largest batch ran once and was captured, the allocator's cache emptied before (0.22,
+/// gpu_model_runner.py, profile_cudagraph_memory, _warmup_and_capture). A decode graph holds an
+/// indexer's scores, 4 bytes for each entry of max_model_len of each sequence, and so does the
+/// run before it; the larger batches' graphs leave attention out, but it allocates as in the
+/// profile run.
+Bytes attention_in_graphs(const Transformer& model, const Engine& engine,
+                          const Parallelism& parallel);
 
 struct ActivationPeak {
   Bytes bytes{};

@@ -44,8 +44,17 @@ std::int64_t rotary_width(const Layer& layer) {
 }
 
 /// The cosine and sine table that vLLM builds once for every position the model allows
-/// (RotaryEmbedding.cos_sin_cache) and counts as weights. Neglects partial rotary widths.
+/// (RotaryEmbedding.cos_sin_cache) and counts as weights. Neglects partial rotary widths but for
+/// DeepSeek-V4's, which has two tables, of layers with compressed caches and of others, in fp32
+/// (0.22, rotary_embedding/deepseek_scaling_rope.py, DeepseekV4ScalingRotaryEmbedding).
 MemoryTerm rotary_table(const Transformer& model) {
+  if (has_compressed_cache(model)) {
+    constexpr std::int64_t kRotaryWidth = 64;
+    return {.name = "weights.rotary_table",
+            .detail = fmt::format("cos and sin of {} positions x {}, twice in fp32",
+                                  model.max_context, kRotaryWidth),
+            .bytes = Bytes{2.0 * 4.0 * static_cast<double>(model.max_context * kRotaryWidth)}};
+  }
   std::int64_t width = 0;
   for (const Layer& layer : model.layers) width = std::max(width, rotary_width(layer));
   const bool has_table = model.learned_positions == 0;
@@ -163,8 +172,12 @@ std::int64_t layers_of_stage(const Deployment& deployment) {
 Bytes graph_bytes(const Deployment& deployment) {
   if (!deployment.engine.cuda_graphs) return {};
   const MemoryConstants& constants = deployment.engine.memory;
-  return constants.graphs_base +
-         constants.graphs_per_layer * static_cast<double>(layers_of_stage(deployment));
+  Bytes bytes = constants.graphs_base +
+                constants.graphs_per_layer * static_cast<double>(layers_of_stage(deployment));
+  if (constants.subtracts_graphs) {
+    bytes += attention_in_graphs(deployment.model, deployment.engine, deployment.parallel);
+  }
+  return bytes;
 }
 
 /// Ranks that a layer's collectives span: data-parallel ones exchange the tokens of experts.

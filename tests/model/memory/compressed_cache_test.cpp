@@ -2,8 +2,11 @@
 // compressors, compared with what start-ups printed.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "base/quantity.hpp"
 #include "model/io/model_reader.hpp"
+#include "model/memory/activation_peak.hpp"
 #include "model/memory/memory_plan.hpp"
 #include "tests/model/deployments.hpp"
 
@@ -62,6 +65,23 @@ TEST(CompressedCache, OfProIsPrintedInFull) {
   const MemoryPlan plan = plan_memory(deployment);
   EXPECT_EQ(plan.kv_tokens, 4'230'092);
   EXPECT_NEAR(plan.layout.row_bytes().value * 29'323 / kGiB, 40.47, 0.005);
+}
+
+// Prompts of a million tokens: the indexer gathers 40 x 250,000 keys of 132 bytes; entries, window
+// and new tokens of four prompts, 4 x (250,000 + 128 + 8,192) x 512 x 2 bytes, are fewer. cos and
+// sin of 1,048,576 positions x 64 in fp32 stand in two tables.
+TEST(CompressedCache, IsGatheredForPrompts) {
+  const Deployment deployment =
+      test::deploy(load_model("deepseek-v4-pro"), test::gpu_of("gpu", 280), "vllm-0.21",
+                   {.max_model_len = 1'000'000, .max_num_seqs = 16, .kv_cache_dtype = DType::fp8},
+                   {.tensor = 4});
+  EXPECT_EQ(activation_shape(deployment.model, deployment.engine, deployment.parallel)
+                .gathered_keys.value,
+            40.0 * 250'000 * 132);
+  const MemoryPlan plan = plan_memory(deployment);
+  const auto table = std::ranges::find(plan.terms, "weights.rotary_table", &MemoryTerm::name);
+  ASSERT_NE(table, plan.terms.end());
+  EXPECT_EQ(table->bytes.value, kGiB / 2);
 }
 
 // Engines without such a layout count what a sequence holds, in blocks of their own size.

@@ -130,6 +130,56 @@ TEST(LatentAttention, RebuildsTheContextOfALongPromptInTheProfileRun) {
   EXPECT_EQ(shape_of(shorter).up_projected.value, 8000.0 * 128 * 256 * 2);
 }
 
+// The indexer gathers keys of 40 prompts of 163,840 tokens, 132 bytes each: 865,075,200 bytes, as
+// vLLM's source works it out (attention/backends/mla/indexer.py); FlashMLA's sparse kernels five
+// prompts of 576 elements of 2 bytes from an 8-bit cache, 943,718,400. From 0.14 on they share the
+// experts' buffer of 8,192 x 8 x 14,336 x 2 bytes; on one of 64 ranks that is the smaller.
+TEST(SparseAttention, SharesTheExpertsWorkspace) {
+  const auto deployment = [](const char* engine, DType cache, const char* capability = "9.0") {
+    Gpu gpu = h200();
+    gpu.compute_capability = capability;
+    return test::deploy(test::deepseek_v3_2(), gpu, engine,
+                        {.max_model_len = 163'840, .kv_cache_dtype = cache});
+  };
+  const auto gathered = [&](const char* engine, DType cache, const char* capability = "9.0") {
+    return shape_of(deployment(engine, cache, capability)).gathered_keys.value;
+  };
+  EXPECT_EQ(gathered("vllm-0.19", DType::bf16), 865'075'200);
+  EXPECT_EQ(gathered("vllm-0.19", DType::fp8), 943'718'400);
+  EXPECT_EQ(gathered("vllm-0.18", DType::fp8, "10.0"), 943'718'400);
+  EXPECT_EQ(gathered("vllm-0.19", DType::fp8, "10.0"), 865'075'200);
+  const Deployment few = deployment("vllm-0.19", DType::bf16);
+  ActivationShape shape = shape_of(few);
+  const Bytes with_experts = sampler_peak(shape, few.engine.memory);
+  shape.gathered_keys = Bytes{};  // smaller than 1.88 GB
+  EXPECT_EQ(sampler_peak(shape, few.engine.memory), with_experts);
+  shape.gathered_keys = Bytes{8192.0 * 8 * 14336 * 2 + 1e9};
+  EXPECT_EQ((sampler_peak(shape, few.engine.memory) - with_experts).value, 1e9);
+}
+
+// Scores of 512 sequences of 163,840 tokens, 4 bytes each, are held by the largest decode graph and
+// by the run before it: 2 x 335,544,320 bytes, less than the 4 GiB of the context that the other
+// graphs' run rebuilds on one GPU.
+TEST(SparseAttention, TakesMemoryInGraphs) {
+  const auto in_graphs = [](std::int64_t length, int tensor) {
+    const Deployment deployment = test::deploy(test::deepseek_v3_2(), h200(), "vllm-0.22",
+                                               {.max_model_len = length}, {.tensor = tensor});
+    EXPECT_EQ(deployment.engine.graph_batch_sizes.back(), 512);
+    return attention_in_graphs(deployment.model, deployment.engine, deployment.parallel).value;
+  };
+  EXPECT_EQ(in_graphs(163'840, 1), 4 * kGiB);
+  EXPECT_EQ(in_graphs(163'840, 8), 2.0 * 512 * 163'840 * 4);
+  EXPECT_EQ(in_graphs(1'000, 64), 512.0 * 1024 * 1024);  // an indexer's scores of prompts
+  const auto term = [](const char* engine) {
+    return term_of(plan_memory(test::deploy(test::deepseek_v3_2(), h200(), engine,
+                                            {.max_model_len = 163'840}, {.tensor = 8})),
+                   "cuda_graphs")
+        .value;
+  };
+  EXPECT_NEAR(term("vllm-0.22"), (0.43 + 61 * 0.0155) * kGiB + 2.0 * 512 * 163'840 * 4, 1);
+  EXPECT_NEAR(term("vllm-0.20"), (0.43 + 61 * 0.0155) * kGiB, 1);  // captured later
+}
+
 // 61 layers x 512 x 32,768 elements x 2 bytes = 2.05 GB on one rank (fp8 weights). SGLang keeps
 // them in fp8 if they have one scale a tensor, and bf16 weights need no copy in vLLM.
 TEST(LatentAttention, KeepsItsAbsorbedMatrices) {
