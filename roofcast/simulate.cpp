@@ -340,10 +340,11 @@ void add_certainty(SimulationOutcome& outcome, const SimulationQuestion& questio
       .progress = progress};
   if (!add_intervals(run, search, answer)) return interrupt_intervals(answer);
   if (!answer.intervals || answer.slo.targets.empty()) return;
-  const DeviatingVerdict holds = [&](const Deviations& deviations) {
-    return judge(simulate_deviating(run, step_times_of(run), deviations, {})).holds;
+  const DeviatingMargin margin = [&](const Deviations& deviations) {
+    return judge(simulate_deviating(run, step_times_of(run), deviations, {})).worst_margin;
   };
-  const auto confidence = confidence_of(holds, search.threads, progress);
+  const double predicted = judge(run.result).worst_margin;
+  const auto confidence = confidence_of(margin, predicted, search.threads, progress);
   if (!confidence) return interrupt_intervals(answer);
   answer.slo.probability = confidence->probability;
 }

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <utility>
 
+#include "planner/capacity/margin_scale.hpp"
+
 namespace roofcast {
 namespace {
 
@@ -37,15 +39,20 @@ class Bracket {
     return std::none_of(first_failing(), points_.end(),
                         [](const LoadPoint& point) { return point.verdict.holds; });
   }
-  double greatest_holding() const { return std::prev(first_failing())->load; }
+  const LoadPoint& last_holding() const { return *std::prev(first_failing()); }
+  double greatest_holding() const { return last_holding().load; }
   double min_failing() const { return first_failing()->load; }
 
-  /// The interval is within the tolerance.
-  bool is_narrow() const {
-    const double low = greatest_holding();
-    const double high = min_failing();
-    if (question_.whole && high - low <= 1) return true;
-    return high / low <= 1 + question_.tolerance;
+  bool is_open() const { return holds_somewhere() && fails_somewhere() && !is_narrow(); }
+
+  /// Cuts the interval once: where the margins say that the limit is, or, if that cut off little
+  /// the last time, into equal parts.
+  void cut() {
+    const double before = width();
+    const bool guided = guided_ && has_margins();
+    try_loads(guided ? around_estimate() : equal_parts());
+    const bool lost = !holds_somewhere() || !fails_somewhere();
+    guided_ = !guided || lost || width() * (question_.at_once + 1) <= before;
   }
 
   std::vector<LoadPoint> take() { return std::move(points_); }
@@ -60,23 +67,58 @@ class Bracket {
                        [&](const LoadPoint& point) { return point.load == load; });
   }
 
+  /// The interval is within the tolerance.
+  bool is_narrow() const {
+    if (question_.whole && min_failing() - greatest_holding() <= 1) return true;
+    return min_failing() / greatest_holding() <= 1 + question_.tolerance;
+  }
+  double width() const { return std::log(min_failing() / greatest_holding()); }
+
+  bool has_margins() const {
+    return log_room(last_holding().verdict.worst_margin) > 0 &&
+           log_room(first_failing()->verdict.worst_margin) < 0;
+  }
+
+  /// In a whole-number search strictly between the ends.
+  double inside(double load) const {
+    if (!question_.whole) return load;
+    return std::clamp(std::round(load), greatest_holding() + 1, min_failing() - 1);
+  }
+
+  /// Loads that cut the interval into parts equal in the logarithm; if rounding to whole numbers
+  /// leaves none inside, the one in the middle.
+  std::vector<double> equal_parts() const {
+    std::vector<double> loads;
+    const double parts = question_.at_once + 1;
+    for (int i = 1; i <= question_.at_once; ++i) {
+      loads.push_back(inside(greatest_holding() * std::exp(width() * i / parts)));
+    }
+    return loads;
+  }
+
+  /// Loads at most the tolerance apart, around where the chord of the margins is zero. A single one
+  /// lies on the side of the middle, so that the next is likely to enclose the limit with it.
+  std::vector<double> around_estimate() const {
+    const double room = log_room(last_holding().verdict.worst_margin);
+    const double missing = -log_room(first_failing()->verdict.worst_margin);
+    const double estimate = width() * room / (room + missing);
+    const double step = std::min(0.9 * std::log1p(question_.tolerance), width() / 4);
+    const double toward_middle = estimate < width() / 2 ? 1 : -1;
+    std::vector<double> loads;
+    for (int i = 0; i < question_.at_once; ++i) {
+      const double offset =
+          question_.at_once == 1 ? toward_middle / 2 : i - (question_.at_once - 1) / 2.0;
+      const double at = std::clamp(estimate + offset * step, step / 2, width() - step / 2);
+      loads.push_back(inside(greatest_holding() * std::exp(at)));
+    }
+    return loads;
+  }
+
   const LoadTrial& trial_;
   const CapacitySearch& question_;
   std::vector<LoadPoint> points_{};  // sorted by load
+  bool guided_ = true;
 };
-
-/// Loads that cut the bracket into parts equal in the logarithm; if rounding to whole numbers
-/// leaves none inside, the one in the middle.
-std::vector<double> between(double low, double high, const CapacitySearch& question) {
-  std::vector<double> loads;
-  const double parts = question.at_once + 1;
-  for (int i = 1; i <= question.at_once; ++i) {
-    double load = low * std::pow(high / low, i / parts);
-    if (question.whole) load = std::clamp(std::round(load), low + 1, high - 1);
-    loads.push_back(load);
-  }
-  return loads;
-}
 
 /// Goes up from the guess until something fails, or down until something holds. Each stride is the
 /// square of the one before, up to an octave or two.
@@ -122,9 +164,7 @@ Capacity find_capacity(const LoadTrial& trial, const CapacitySearch& question) {
          question.stride > 1);
   Bracket bracket(trial, question);
   find_bracket(bracket, question);
-  while (bracket.holds_somewhere() && bracket.fails_somewhere() && !bracket.is_narrow()) {
-    bracket.try_loads(between(bracket.greatest_holding(), bracket.min_failing(), question));
-  }
+  while (bracket.is_open()) bracket.cut();
   Capacity capacity;
   capacity.bounded = bracket.fails_somewhere();
   if (bracket.holds_somewhere()) capacity.load = bracket.greatest_holding();

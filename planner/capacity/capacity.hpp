@@ -51,8 +51,9 @@ struct Capacity {
   std::vector<LoadPoint> points{};  // all loads tried, sorted
 };
 
-/// Brackets the capacity by growing strides up or down from the guess, then cuts the bracket into
-/// at_once + 1 parts that are equal in the logarithm, until it is within the tolerance.
+/// Brackets the capacity by growing strides up or down from the guess, then cuts the bracket until
+/// it is within the tolerance: around the load at which the margins of its ends say that the limit
+/// is met, or, where that cut off little, into at_once + 1 parts equal in the logarithm.
 Capacity find_capacity(const LoadTrial& trial, const CapacitySearch& question);
 
 /// The point at the capacity; at the least load if there is no capacity.

@@ -76,15 +76,14 @@ void add_asked(CapacityFindings& answer, Execution& execution) {
     return 0;
   });
   answer.asked_use = utilisation_of(run.pools);
-  const DeviatingVerdict verdict = [&](const Deviations& deviations) {
-    if (deviations == Deviations{}) return judge(run.result, study.requirement).holds;
+  const DeviatingMargin margin = [&](const Deviations& deviations) {
     const SimulationResult result = simulate_deviating(run, step_times_of(run), deviations, {});
-    return judge(result, study.requirement).holds;
+    return judge(result, study.requirement).worst_margin;
   };
-  answer.confidence = confidence_of(verdict, execution.threads, execution.ticks());
+  const double predicted = judge(run.result, study.requirement).worst_margin;
+  answer.confidence = confidence_of(margin, predicted, execution.threads, execution.ticks());
   if (!answer.confidence) throw_interrupted();
-  // The unperturbed run, which confidence counts too, was counted when it ran.
-  execution.simulations += answer.confidence->simulations - 1;
+  execution.simulations += answer.confidence->simulations;
 }
 
 // ---- limits

@@ -24,40 +24,38 @@ struct Confidence {
   bool holds = false;      // as predicted
   double probability = 0;  // that it actually holds
   std::vector<Cause> causes{};
-  std::int64_t simulations = 0;
+  std::int64_t simulations = 0;  // with perturbed inputs
 };
 
-/// The verdict with inputs off by these numbers of standard deviations. Called from several threads
-/// if several are used.
-using DeviatingVerdict = std::function<bool(const Deviations&)>;
+/// The verdict's margin (SloVerdict::worst_margin: negative exactly if it is no) with inputs off by
+/// these numbers of standard deviations. Called from several threads if several are used.
+using DeviatingMargin = std::function<double(const Deviations&)>;
 
-/// Probability that the verdict is yes: step time, host work per request and KV capacity err
-/// independently, each lognormally. First-order reliability (Hasofer and Lind 1974, "Exact and
-/// invariant second-moment code format", J. Eng. Mech. Div. 100; Ditlevsen and Madsen 1996,
-/// "Structural Reliability Methods", 5.1): for each cause alone, bisection finds the deviation z_i
-/// at which the verdict flips; the boundary is taken as the plane through these points, whose
-/// distance from the origin is beta = 1 / sqrt(sum 1 / z_i^2), and P = Phi(beta), or Phi(-beta) if
-/// the predicted verdict is no. Assumes that slower steps, more host work and fewer blocks never
-/// help. Neglects chance (other arrivals of the same rate), causes that flip nothing within +-4,
-/// and the boundary's curvature.
-Confidence confidence_of(const DeviatingVerdict& holds);
+/// Probability that the verdict, whose margin is `predicted` as predicted, is yes: step time, host
+/// work per request and KV capacity err independently, each lognormally. First-order reliability
+/// (Hasofer and Lind 1974, "Exact and invariant second-moment code format", J. Eng. Mech. Div. 100;
+/// Ditlevsen and Madsen 1996, "Structural Reliability Methods", 5.1): for each cause alone, the
+/// deviation z_i at which the verdict flips is bracketed, guided by how far the latency is from its
+/// limit (ItpBracket), until the bracket holds at most 0.0125 of probability; the boundary is taken
+/// as the plane through these points, whose distance from the origin is
+/// beta = 1 / sqrt(sum 1 / z_i^2), and P = Phi(beta), or Phi(-beta) if the predicted verdict is no.
+/// Assumes that slower steps, more host work and fewer blocks never help: host work and blocks that
+/// flip nothing together flip nothing alone. Neglects chance (other arrivals of the same rate),
+/// causes that flip nothing within +-4, and the boundary's curvature.
+Confidence confidence_of(const DeviatingMargin& margin, double predicted);
 
 /// The greatest probability that confidence_of can return: nothing flips the verdict within +-4.
 double greatest_probability();
 
 /// The same on several threads; nullopt if `progress`, called from time to time, cancelled.
-std::optional<Confidence> confidence_of(const DeviatingVerdict& holds, int threads,
-                                        const Progress& progress);
+std::optional<Confidence> confidence_of(const DeviatingMargin& margin, double predicted,
+                                        int threads, const Progress& progress);
 
 /// Whether the probability is at least `least` (0.5 to greatest_probability()), with few
 /// simulations: for searches. It is, and `least` is returned, if the verdict stays with all causes
 /// off by the quantile of `least` at once, since no point of the sphere with that radius is farther
 /// along the boundary's normal. It is not if step time alone reverses it within that quantile; the
 /// probability by step time is returned, an upper bound. Otherwise as confidence_of.
-Confidence confidence_for(const DeviatingVerdict& holds, double least);
-
-/// For a run that simulate_sampled has filled in. At most 25 simulations.
-Confidence confidence_of(const SimulationRun& run, const PoolStepTimes& step_times,
-                         const SloRequirement& requirement = {});
+Confidence confidence_for(const DeviatingMargin& margin, double predicted, double least);
 
 }  // namespace roofcast

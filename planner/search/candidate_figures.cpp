@@ -13,7 +13,7 @@
 namespace roofcast {
 namespace {
 
-constexpr std::array<std::string_view, 3> kKinds = {"trial", "confidence", "finalist"};
+constexpr std::array<std::string_view, 2> kKinds = {"trial", "finalist"};
 
 template <class Value>
 Json or_null(const std::optional<Value>& value) {
@@ -67,7 +67,9 @@ Json figures_json(const CandidateFigures& figures) {
           {"e2e_p95_s", figures.e2e_p95_s},
           {"mean_kv_use", figures.mean_kv_use},
           {"busy_share", figures.busy_share},
-          {"requests", figures.requests}};
+          {"requests", figures.requests},
+          {"probability", or_null(figures.probability)},
+          {"further_simulations", figures.further_simulations}};
 }
 
 CandidateFigures read_candidate(const Json& json) {
@@ -80,7 +82,9 @@ CandidateFigures read_candidate(const Json& json) {
           .e2e_p95_s = json.at("e2e_p95_s"),
           .mean_kv_use = json.at("mean_kv_use"),
           .busy_share = json.at("busy_share"),
-          .requests = json.at("requests")};
+          .requests = json.at("requests"),
+          .probability = number_or_none(json.at("probability")),
+          .further_simulations = json.at("further_simulations")};
 }
 
 Json figures_json(const FinalistFigures& figures) {

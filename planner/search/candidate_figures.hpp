@@ -17,9 +17,8 @@
 namespace roofcast {
 
 enum class FigureKind {
-  trial,       // the load simulated: CandidateFigures
-  confidence,  // probability of holding: FinalistFigures without capacity
-  finalist     // probability and capacity: FinalistFigures
+  trial,    // the load simulated: CandidateFigures
+  finalist  // probability and capacity: FinalistFigures
 };
 
 struct FigureQuestion {
@@ -42,8 +41,10 @@ struct CandidateFigures {
   double mean_kv_use = 0;  // share of blocks
   double busy_share = 0;   // of the makespan
   std::int64_t requests = 0;
-  /// Probability that it holds, if the plan asks for it; not part of the text.
+  /// That it holds, of what holds as predicted if the plan asks for a probability: `least` of
+  /// confidence_for if it has that.
   std::optional<double> probability{};
+  std::int64_t further_simulations = 0;  // for the probability
 };
 
 /// Figures computed only for candidates in the answer.

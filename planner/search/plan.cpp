@@ -66,43 +66,20 @@ struct TrialsOfPlan {
   Tried tried{};
   std::int64_t further_simulations = 0;  // for probabilities
 
-  std::optional<std::vector<Figures>> ask_all(const std::vector<FigureQuestion>& questions) {
-    return ask(evaluations, questions, std::ssize(tried), progress);
-  }
-
   std::size_t shape_of(const Trial& trial) const { return searched.shapes[trial.item]; }
-
-  FigureQuestion about(FigureKind kind, const Trial& trial) const {
-    return {.kind = kind, .shape = shape_of(trial), .units = trial.units};
-  }
-
-  /// Fills in the probability of those that hold; false if the user cancelled.
-  bool add_probabilities(std::span<const Trial> trials, std::vector<CandidateFigures>& figures) {
-    std::vector<FigureQuestion> questions;
-    std::vector<std::size_t> asked;
-    for (std::size_t i = 0; i < trials.size(); ++i) {
-      if (!figures[i].verdict.holds) continue;
-      questions.push_back(about(FigureKind::confidence, trials[i]));
-      asked.push_back(i);
-    }
-    const auto found = ask_all(questions);
-    if (!found) return false;
-    for (std::size_t i = 0; i < asked.size(); ++i) {
-      const auto& one = std::get<FinalistFigures>((*found)[i]);
-      figures[asked[i]].probability = one.confidence.probability;
-      further_simulations += one.simulations;
-    }
-    return true;
-  }
 
   std::vector<TrialAnswer> operator()(std::span<const Trial> trials) {
     std::vector<FigureQuestion> questions;
-    for (const Trial& trial : trials) questions.push_back(about(FigureKind::trial, trial));
-    const auto found = ask_all(questions);
+    for (const Trial& trial : trials) {
+      questions.push_back({.shape = shape_of(trial), .units = trial.units});
+    }
+    const auto found = ask(evaluations, questions, std::ssize(tried), progress);
     if (!found) return {};
     std::vector<CandidateFigures> figures;
-    for (const Figures& one : *found) figures.push_back(std::get<CandidateFigures>(one));
-    if (question.min_probability && !add_probabilities(trials, figures)) return {};
+    for (const Figures& one : *found) {
+      figures.push_back(std::get<CandidateFigures>(one));
+      further_simulations += figures.back().further_simulations;
+    }
     std::vector<TrialAnswer> answers;
     for (std::size_t i = 0; i < trials.size(); ++i) {
       answers.push_back(

@@ -1,5 +1,6 @@
 #include "planner/search/plan_evaluator.hpp"
 
+#include <algorithm>
 #include <cassert>
 #include <span>
 #include <utility>
@@ -11,24 +12,26 @@
 namespace roofcast {
 namespace {
 
-// The capacity of a candidate that holds is usually little above the load: this plan's objective
-// would not choose one that carries sixteen times as much.
-constexpr double kCapacityGuess = 1.1;
+// This plan's objective would not choose a candidate that carries sixteen times the load.
 constexpr double kMaxFactor = 16;
+constexpr double kMinRoom = 0.05;
+constexpr double kStride = 1.25;
 
-/// Simulates `run` with the catalogue's requests until its verdict stands.
+/// Simulates `run`, with the figures of its steps, with the catalogue's requests until its verdict
+/// stands.
 SloVerdict simulate_steadily(SimulationRun& run, const PlanCatalogue& catalogue,
-                             const SloRequirement& requirement) {
+                             const PoolStepTimes& step_times, const SloRequirement& requirement) {
   const GrowingLoad& load = *catalogue.growing;
+  const SimulateRun simulate = [&](SimulationRun& one) { simulate_sampled(one, step_times, {}); };
   if (!requirement.must_stand) {
     // All there is, as in a trace: no longer run, and no other load, can change the verdict.
-    run.result = simulate_candidate(run);
-    return judge(run.result, requirement);
+    simulate(run);
+    return settled_verdict(run, requirement);
   }
   return simulate_until_decided(
       run,
       {.load = &load, .most = arrival_limits(load.scenario()).search, .requirement = requirement},
-      [](SimulationRun& one) { one.result = simulate_candidate(one); });
+      simulate);
 }
 
 CandidateFigures figures_of(const SimulationResult& result, const SloVerdict& verdict) {
@@ -50,35 +53,47 @@ CandidateFigures figures_of(const SimulationResult& result, const SloVerdict& ve
 Capacity capacity_of(SimulationRun& run, SloRequirement requirement) {
   const Workload as_asked = run.workload;
   requirement.must_stand = false;
+  const LoadPoint asked = load_point(1, run.result, requirement);
   const LoadTrial trial = [&](std::span<const double> factors) {
     std::vector<LoadPoint> points;
     for (const double factor : factors) {
+      if (factor == 1) {
+        points.push_back(asked);
+        continue;
+      }
       run.workload = at_factor(as_asked, factor);
       points.push_back(load_point(factor, simulate_candidate(run), requirement));
     }
     return points;
   };
-  return find_capacity(
-      trial, {.min = 1.0, .guess = kCapacityGuess, .greatest = kMaxFactor, .also = {1.0}});
+  // Latencies rise about as the load does before they rise without bound.
+  const double guess = 1 + std::max(kMinRoom, asked.verdict.worst_margin);
+  return find_capacity(trial, {.min = 1.0,
+                               .guess = std::max(guess, kStride),
+                               .greatest = kMaxFactor,
+                               .stride = kStride,
+                               .also = {1.0}});
 }
 
-/// With as many requests as the verdict needs: perturbed runs are as long, and judged as they are.
-/// `least`: the probability that a trial must have; unset for the probability itself.
-FinalistFigures confidence_figures_of(SimulationRun& run, const PlanCatalogue& catalogue,
-                                      SloRequirement requirement,
-                                      const std::optional<double>& least) {
-  const PoolStepTimes step_times = step_times_of(run);
-  simulate_steadily(run, catalogue, requirement);
+/// Perturbed runs are as long as the one that stands, and judged as they are.
+DeviatingMargin perturbed(const SimulationRun& run, const PoolStepTimes& step_times,
+                          SloRequirement requirement) {
   requirement.must_stand = false;
-  simulate_sampled(run, step_times, {});
-  const DeviatingVerdict holds = [&](const Deviations& deviations) {
-    return judge(simulate_deviating(run, step_times, deviations, {}), requirement).holds;
+  return [&run, &step_times, requirement](const Deviations& deviations) {
+    return judge(simulate_deviating(run, step_times, deviations, {}), requirement).worst_margin;
   };
-  FinalistFigures figures{.confidence =
-                              least ? confidence_for(holds, *least) : confidence_of(holds)};
-  figures.utilisation = utilisation_of(run.pools);
-  figures.cost = cost_of(run.pools, run.result);
-  figures.simulations = figures.confidence.simulations + 2;
+}
+
+CandidateFigures trial_figures_of(SimulationRun run, const PlanCatalogue& catalogue,
+                                  const PlanTask& task) {
+  const PoolStepTimes step_times = step_times_of(run);
+  const SloVerdict verdict = simulate_steadily(run, catalogue, step_times, task.requirement);
+  CandidateFigures figures = figures_of(run.result, verdict);
+  if (!verdict.holds || !task.min_probability) return figures;
+  const Confidence confidence = confidence_for(perturbed(run, step_times, task.requirement),
+                                               verdict.worst_margin, *task.min_probability);
+  figures.probability = confidence.probability;
+  figures.further_simulations = confidence.simulations;
   return figures;
 }
 
@@ -99,17 +114,23 @@ bool is_enclosed(const Capacity& capacity) {
 
 FinalistFigures finalist_figures_of(SimulationRun run, const PlanCatalogue& catalogue,
                                     const SloRequirement& requirement) {
-  FinalistFigures figures = confidence_figures_of(run, catalogue, requirement, {});
+  const PoolStepTimes step_times = step_times_of(run);
+  const SloVerdict verdict = simulate_steadily(run, catalogue, step_times, requirement);
+  FinalistFigures figures{
+      .confidence = confidence_of(perturbed(run, step_times, requirement), verdict.worst_margin)};
+  figures.utilisation = utilisation_of(run.pools);
+  figures.cost = cost_of(run.pools, run.result);
+  figures.simulations = figures.confidence.simulations + 1;
   if (run.scenario.max_concurrency || offered_rate_per_s(run.workload) <= 0) return figures;
   const Capacity capacity = capacity_of(run, requirement);
   figures.capacity_factor = capacity.load;
   figures.capacity_bounded = capacity.bounded;
   figures.capacity_monotone = capacity.monotone;
-  // Loads near the breaking point are as long as the asked one, whose verdict stands if it could be
-  // lengthened.
-  figures.capacity_decided = requirement.must_stand || is_enclosed(capacity);
+  // Loads near the breaking point have the requests of the asked one: all there are, as in a trace,
+  // or as many as its verdict needs.
+  figures.capacity_decided = !requirement.sample || requirement.must_stand || is_enclosed(capacity);
   figures.capacity_rate_per_s = point_of(capacity).offered_rate_per_s;
-  figures.simulations += std::ssize(capacity.points);
+  figures.simulations += std::ssize(capacity.points) - 1;
   return figures;
 }
 
@@ -121,16 +142,10 @@ Evaluator plan_evaluator(const PlanCatalogue& catalogue, const PlanTask& task,
     assert(question.shape < shapes.size());
     SimulationRun run = run_of(catalogue, {.shape = shapes[question.shape].shape,
                                            .units = static_cast<std::int32_t>(question.units)});
-    switch (question.kind) {
-      case FigureKind::confidence:
-        return confidence_figures_of(run, catalogue, task.requirement, task.min_probability);
-      case FigureKind::finalist:
-        return finalist_figures_of(std::move(run), catalogue, task.requirement);
-      case FigureKind::trial:
-        break;
+    if (question.kind == FigureKind::finalist) {
+      return finalist_figures_of(std::move(run), catalogue, task.requirement);
     }
-    const SloVerdict verdict = simulate_steadily(run, catalogue, task.requirement);
-    return figures_of(run.result, verdict);
+    return trial_figures_of(std::move(run), catalogue, task);
   };
 }
 

@@ -25,7 +25,8 @@ struct State {
 /// The best of each group so far, and the bound that an item must not exceed to enter.
 class Incumbents {
  public:
-  explicit Incumbents(std::int64_t keep) : keep_(keep) {}
+  explicit Incumbents(const SearchOptions& options)
+      : keep_(options.keep), within_(options.within) {}
 
   void offer(std::int64_t group, const Found& found) {
     const auto [place, first] = of_group_.try_emplace(group, found);
@@ -37,6 +38,9 @@ class Incumbents {
     for (const auto& [group, found] : of_group_) best.push_back(found);
     std::sort(best.begin(), best.end(), better);
     if (std::ssize(best) > keep_) best.resize(static_cast<std::size_t>(keep_));
+    std::erase_if(best, [&](const Found& found) {
+      return found.objective > within_ * (1 + kEqual) * best.front().objective;
+    });
     return best;
   }
 
@@ -44,7 +48,8 @@ class Incumbents {
   /// there is room. `best` is best().
   double limit(std::int64_t group, const std::vector<Found>& best) const {
     double limit = std::numeric_limits<double>::infinity();
-    if (std::ssize(best) == keep_) limit = best.back().objective;
+    if (!best.empty()) limit = within_ * best.front().objective;
+    if (std::ssize(best) == keep_) limit = std::min(limit, best.back().objective);
     const auto own = of_group_.find(group);
     if (own != of_group_.end()) limit = std::min(limit, own->second.objective);
     return limit;
@@ -59,6 +64,7 @@ class Incumbents {
   }
 
   std::int64_t keep_ = 1;
+  double within_ = 1;
   std::map<std::int64_t, Found> of_group_;
 };
 
@@ -128,7 +134,7 @@ SearchResult find_cheapest(std::span<const SearchItem> items, const SearchOption
   SearchResult result;
   std::vector<State> states;
   for (const SearchItem& item : items) states.push_back({.item = item});
-  Incumbents incumbents(options.keep);
+  Incumbents incumbents(options);
   for (;;) {
     const std::vector<Trial> trials = next_trials(states, incumbents, options.round);
     if (trials.empty()) break;

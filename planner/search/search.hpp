@@ -37,6 +37,8 @@ using TrialFunction = std::function<std::vector<TrialAnswer>(std::span<const Tri
 
 struct SearchOptions {
   std::int64_t keep = 1;  // groups in the answer
+  /// The others in the answer have at most this many times the objective of the best. At least 1.
+  double within = 2;
   /// Trials per round, chosen before any is answered: a constant of the search rather than the
   /// number of threads, so that the answer does not depend on it.
   std::int64_t round = 8;
@@ -64,10 +66,11 @@ struct SearchResult {
   bool stopped = false;  // cancelled
 };
 
-/// Runs until no untried number of units of any item can enter the answer. Best first: a round
-/// takes the items with the least possible objective. Assumes that more units never hurt, which no
-/// queueing system guarantees for every single request: if a count holds and a greater one fails,
-/// either may be returned. Otherwise exact.
+/// Runs until no untried number of units of any item can enter the answer: the best of `keep`
+/// groups whose objective is within `within` times the least. Best first: a round takes the items
+/// with the least possible objective. Assumes that more units never hurt, which no queueing system
+/// guarantees for every single request: if a count holds and a greater one fails, either may be
+/// returned. Otherwise exact.
 SearchResult find_cheapest(std::span<const SearchItem> items, const SearchOptions& options,
                            const TrialFunction& answer);
 

@@ -107,9 +107,9 @@ TEST(Evaluations, FiguresComeBackFromTheirTextsAsTheyWere) {
 }
 
 TEST(Evaluations, QuestionsComeBackFromTheirTextsAsTheyWere) {
-  const FigureQuestion asked{.kind = FigureKind::confidence, .shape = 12, .units = 3};
-  EXPECT_EQ(question_text(asked, "abc"), "confidence 12 3 abc");
-  EXPECT_EQ(parse_question("confidence 12 3 abc"), asked);
+  const FigureQuestion asked{.kind = FigureKind::finalist, .shape = 12, .units = 3};
+  EXPECT_EQ(question_text(asked, "abc"), "finalist 12 3 abc");
+  EXPECT_EQ(parse_question("finalist 12 3 abc"), asked);
   EXPECT_FALSE(parse_question("wish 12 3 abc"));
   EXPECT_FALSE(parse_question("trial 12"));
 }
