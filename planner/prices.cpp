@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
@@ -78,9 +79,10 @@ std::optional<DollarsPerHour> price_of_kind(const PriceTable& table, const GpuPr
 
 PriceTable read_price_table(const std::string& path) {
   const std::string where = "price table " + path;
+  if (!std::filesystem::is_regular_file(path)) throw Error(where + ": no such file");
   std::ifstream file(path, std::ios::binary);
-  if (!file) throw Error(where + ": cannot be opened");
   const std::string text{std::istreambuf_iterator<char>(file), {}};
+  if (!file) throw Error(where + ": cannot be read");
   nlohmann::json json;
   try {
     json = parse_bounded<nlohmann::json>(text, where, RepeatedKeys::refused);
@@ -104,7 +106,10 @@ PriceTable read_price_table(const std::string& path) {
   const nlohmann::json& gpus = top.required("gpus");
   if (!gpus.is_object()) top.refuse("gpus", "an object of prices by GPU");
   for (const auto& [name, prices] : gpus.items()) {
-    if (!prices.is_object()) top.refuse("gpus", "an object for each GPU");
+    if (!prices.is_object()) {
+      throw Error(fmt::format("{}: gpus.{} is {}, expected an object of its prices", where, name,
+                              prices.dump()));
+    }
     const JsonReader object{prices, where, dialect, "gpus." + name + "."};
     std::string key;
     try {

@@ -78,6 +78,9 @@ TEST_F(Prices, ErrorsNameTheFileTheKeyAndWhatWasExpected) {
   EXPECT_THAT(complaint(R"({"schema_version": 1})"), HasSubstr("gpus"));
   EXPECT_THAT(complaint(R"({"schema_version": 1, "pue": 0.9, "gpus": {}})"), HasSubstr("pue"));
   EXPECT_THAT(complaint(R"({"schema_version": 1, "gpus": {"h101": {}}})"), HasSubstr("'h101'"));
+  EXPECT_THAT(complaint(R"({"schema_version": 1, "gpus": {"h100": 3}})"),
+              HasSubstr("gpus.h100 is 3, expected an object"));
+  EXPECT_THROW(read_price_table(testing::TempDir()), Error);  // a folder
   EXPECT_THAT(complaint(R"({"schema_version": 1, "gpus": {"h100": {"spot": 1}}})"),
               HasSubstr("gpus.h100.spot"));
   EXPECT_THAT(

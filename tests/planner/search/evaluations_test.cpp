@@ -99,10 +99,12 @@ TEST(Evaluations, FiguresComeBackFromTheirTextsAsTheyWere) {
   FinalistFigures finalist{.capacity_factor = 1.7, .capacity_bounded = false, .simulations = 25};
   finalist.confidence.probability = 0.9;
   finalist.confidence.causes = {{.name = "step time", .flips_at = 2.5}, {.name = "KV capacity"}};
+  finalist.cost = {.dollars_per_hour = 0.1 + 0.2, .joules_per_token = 1.0 / 3};
   finalist.utilisation = {{.pool = "prefill", .mfu = 0.1 + 0.2, .mbu = 1.0 / 3}};
   const std::string other = to_text(finalist);
   const auto kept = std::get<FinalistFigures>(parse_figures(FigureKind::finalist, other));
   EXPECT_EQ(kept.utilisation.at(0).mbu, 1.0 / 3);
+  EXPECT_EQ(kept.cost, finalist.cost);
   EXPECT_EQ(to_text(kept), other);
 }
 
