@@ -153,7 +153,7 @@ Figure formats(const LessonAnswer& answer) {
                 .table = {.title = "",
                           .columns = {{"Format", false},
                                       {"Weights"},
-                                      {"Decode step"},
+                                      {"Decode"},
                                       {"rests on", false},
                                       {"Prefill"},
                                       {"rests on", false},

@@ -157,7 +157,7 @@ class Mistakes(unittest.TestCase):
 
     def test_in_types_name_the_argument(self):
         with self.assertRaisesRegex(roofcast.UsageError, "max_num_seqs"):
-            roofcast.memory(model="llama-3.1-8b", gpu="h100", max_num_seqs=[1])
+            roofcast.memory(model="llama-3.1-8b", gpu="h100", max_num_seqs=[1, 2])
         with self.assertRaisesRegex(roofcast.UsageError, "explain: expected true or false"):
             roofcast.simulate(**LOAD, explain="yes")
         with self.assertRaisesRegex(roofcast.UsageError, "simulate: .*not JSON serializable"):

@@ -196,7 +196,7 @@ TEST(Questions, LengthsDoNotComeFromFiles) {
 
 TEST(Questions, ValuesArePlainAndShort) {
   for (const char* value :
-       {R"~("")~", "null", "{}", "[1]", R"~("a\nb")~", R"~("$(id)")~", R"~("a'b")~"}) {
+       {R"~("")~", "null", "{}", "[[1]]", "[1, 2]", R"~("a\nb")~", R"~("$(id)")~", R"~("a'b")~"}) {
     EXPECT_NE(refusal("memory", std::string(R"({"block_size": )") + value + "}"), "") << value;
   }
   EXPECT_THAT(refusal("memory", R"({"block_size": ")" + std::string(201, '1') + "\"}"),

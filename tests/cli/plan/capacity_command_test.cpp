@@ -70,7 +70,10 @@ TEST(CapacityCommand, WithoutALoadThereIsNoHeadroom) {
 }
 
 TEST(CapacityCommand, AClosedLoopHasAConcurrency) {
-  const json found = capacity_answer("--max-concurrency 2 --slo p95:ttft:500ms", 0);
+  const json found = json_answer(
+      "capacity --model llama-3.1-8b --gpu h100 --input-len 1500 --output-len 20 --num-prompts 200 "
+      "--no-store --max-concurrency 2 --slo p95:ttft:500ms",
+      0);
   EXPECT_EQ(found["load"], "concurrency");
   EXPECT_EQ(found["asked"]["concurrency"], 2);
 }
