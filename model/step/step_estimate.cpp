@@ -108,6 +108,16 @@ Seconds graph_saving_of(const List& operators) {
   return saving;
 }
 
+/// Whether PyTorch runs a step that is not captured operator by operator: with --enforce-eager, and
+/// in SGLang, which compiles nothing, steps with prompts before 0.5.10, where graphs of their
+/// pieces became the default (sgl-project/sglang pull 16331).
+bool runs_operator_by_operator(const Engine& engine, const StepBatch& batch) {
+  if (engine.eager) return true;
+  const std::string_view version = stated_version(engine.version);
+  return !batch.prefills.empty() && engine.scheduler == SchedulerKind::sglang &&
+         !version.empty() && is_older(version, "0.5.10");
+}
+
 /// The estimate of an operator in a captured graph.
 OperatorEstimate captured(OperatorEstimate estimate, Seconds saving) {
   estimate.time = std::max(Seconds{}, estimate.time - saving);
@@ -237,7 +247,8 @@ class StageOperators {
     const bool mixed = !batch.prefills.empty() && batch.decode_sequences > 0;
     const std::int64_t calls = fixed_calls_ + mixer_calls_ * (mixed ? 2 : 1);
     const HostOverhead& host = engine.host;
-    return (engine.eager ? host.eager_launch : host.kernel_launch) * static_cast<double>(calls);
+    const bool eager = runs_operator_by_operator(engine, batch);
+    return (eager ? host.eager_launch : host.kernel_launch) * static_cast<double>(calls);
   }
 
   /// What individually timed kernels save in a captured graph. The graph of a step with prompts
@@ -314,9 +325,8 @@ struct RooflineStepTime::Impl {
     if (engine.exact_graphs && batch.prefills.empty()) return true;
     const std::vector<std::int64_t>& sizes = engine.graph_batch_sizes;
     const std::int64_t size =
-        batch.prefills.empty()
-            ? graph_size(engine, batch.decode_sequences, batch.decode_new_tokens)
-            : counts.tokens;
+        batch.prefills.empty() ? graph_size(engine, batch.decode_sequences, batch.decode_new_tokens)
+                               : counts.tokens;
     if (!engine.graph_padding) return std::ranges::binary_search(sizes, size);
     return !sizes.empty() && size <= sizes.back();
   }

@@ -163,6 +163,28 @@ TEST(StepEstimate, ABatchWithoutAGraphOfItsSizeIsLaunchedKernelByKernel) {
   EXPECT_GT(device(5), 1.0);
 }
 
+// An operator takes PyTorch a second here, and a captured or compiled one no time.
+TEST(StepEstimate, PromptsOfOlderSglangsWaitForPyTorch) {
+  Deployment deployment = deployment_of(test::gpt2_small(), round_gpu());
+  Engine& engine = deployment.engine;
+  engine.host.eager_launch = Seconds{1.0};
+  engine.host.kernel_launch = Seconds{};
+  engine.graph_batch_sizes = {1, 2, 4};
+  engine.eager_prefill = true;
+  const StepBatch prompt = prefill_batch(1, 10);
+  const StepBatch decodes = decode_batch(deployment.model, 2, 10);
+  const auto device = [&](SchedulerKind scheduler, const char* version, const StepBatch& batch) {
+    engine.scheduler = scheduler;
+    engine.version = version;
+    return RooflineStepTime(deployment).explain(batch).device.value;
+  };
+  EXPECT_GT(device(SchedulerKind::sglang, "sglang-0.5.9", prompt), 1.0);
+  EXPECT_LT(device(SchedulerKind::sglang, "sglang-0.5.9", decodes), 1.0);
+  EXPECT_LT(device(SchedulerKind::sglang, "sglang-0.5.10", prompt), 1.0);
+  EXPECT_LT(device(SchedulerKind::sglang, "sglang", prompt), 1.0);
+  EXPECT_LT(device(SchedulerKind::tensorrt_llm, "trtllm-1.0", prompt), 1.0);
+}
+
 // Four sequences of four tokens each: SGLang's graph of four holds them, and vLLM's of four tokens
 // does not.
 TEST(StepEstimate, GraphsOfSequencesHoldTheirDrafts) {
