@@ -194,6 +194,32 @@ std::string source_words(const SourceAnswer& source) {
                      name_of(source.provenance), partly ? ", datasheet" : "");
 }
 
+namespace {
+
+bool has_products_in(const Measured& measured, const std::string& format) {
+  return std::ranges::any_of(measured.curves, [&](const MeasuredCurve& curve) {
+    return curve.shape.family == OperatorFamily::gemm &&
+           (format.empty() || curve.shape.format == format);
+  });
+}
+
+/// Of a calibrated profile: formats of products that it has to answer without a curve.
+std::optional<std::string> untimed_formats(const Gpu& gpu, const StepEstimate& step) {
+  if (!gpu.measured || !has_products_in(*gpu.measured, "")) return std::nullopt;
+  std::vector<std::string> formats;
+  for (const OperatorEstimate& op : step.operators) {
+    if (op.work.family != OperatorFamily::gemm || op.provenance != Provenance::datasheet) continue;
+    if (has_products_in(*gpu.measured, op.work.format)) continue;
+    if (std::ranges::find(formats, op.work.format) == formats.end()) {
+      formats.push_back(op.work.format);
+    }
+  }
+  if (formats.empty()) return std::nullopt;
+  return fmt::format("{}", fmt::join(formats, ", "));
+}
+
+}  // namespace
+
 EstimateAnswer estimate(const EstimateQuestion& asked) {
   EstimateQuestion question = asked;
   check("batch", question.batch, kMaxEstimatedBatch);
@@ -230,6 +256,7 @@ EstimateAnswer estimate(const EstimateQuestion& asked) {
           .operators = {operators_of(prefill), operators_of(decode)},
           .fits = room.holds(question.batch),
           .max_num_seqs = deployment.engine.max_num_seqs * deployment.parallel.data,
+          .untimed_formats = untimed_formats(deployment.gpu, decode),
           .variants = variants_of(question),
           .step = {prefill.total, decode.total},
           .fitting_sequences = room.max_batch};

@@ -153,6 +153,9 @@ struct EstimateAnswer {
   PerStep<std::vector<OperatorAnswer>> operators{};
   bool fits = false;
   std::int64_t max_num_seqs = 0;  // sequences that the schedulers of all ranks run at once
+  /// Weight formats of the model ("q8_0, q6_k") in which a profile that has measured products has
+  /// none, so that they are answered from its peaks.
+  std::optional<std::string> untimed_formats{};
   std::vector<FormatAnswer> variants{};
   /// Time of the two steps whose operators are listed. Not in the JSON; read back as the sum of
   /// operators and host time, which is too low where launching kernels takes longer than running
@@ -332,6 +335,8 @@ void members(Visitor& visit, EstimateAnswer& answer) {
   visit("fits", answer.fits, "whether all sequences at their full length fit in memory at once");
   visit("max_num_seqs", answer.max_num_seqs,
         "sequences that the schedulers of all ranks run at once");
+  visit.if_set("untimed_formats", answer.untimed_formats,
+               "weight formats of which the profile has no measured products");
   visit("variants", answer.variants,
         "the same estimate in other number formats; the given one first");
 }

@@ -38,10 +38,9 @@ void require_own(KernelSource source, std::string_view family) {
 class CpuBackend final : public Backend {
  public:
   explicit CpuBackend(int threads)
-      : cores_(cpu::allowed_cores()),
-        pool_(threads),
+      : pool_(threads),
         library_(pool_),
-        facts_(cpu::machine_facts(pool_.threads(), cores_, isa_)) {
+        facts_(cpu::machine_facts(pool_.threads(), pool_.cores(), isa_)) {
     if (!library_.name().empty()) facts_.versions["oneDNN"] = library_.version();
   }
 
@@ -219,7 +218,6 @@ class CpuBackend final : public Backend {
 
   cpu::Isa isa_ = cpu::best_isa();
   cpu::DotIsa dot_isa_ = cpu::best_dot_isa();
-  std::vector<int> cores_;  // before the pool pins this thread to the first of them
   cpu::ThreadPool pool_;
   cpu::LibraryGemm library_;
   DeviceFacts facts_;

@@ -82,6 +82,7 @@ ROOFCAST_INLINE void add_tile(const typename Format::Panel* panel,
     for (int r = 0; r < kRows; ++r) Format::load_panel(a[r], panel + r * part.padded + k);
     ROOFCAST_UNROLL
     for (int c = 0; c < kColumns; ++c) {
+      if constexpr (kRows == 1) Format::prefetch(weight[c], origin + k);
       Format::load_weight(b, weight[c], origin + k);
       ROOFCAST_UNROLL
       for (int r = 0; r < kRows; ++r) Format::add_product(sum[r][c], a[r], b);

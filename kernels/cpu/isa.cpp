@@ -17,6 +17,18 @@ bool has_f16c() {
   unsigned d = 0;
   return __get_cpuid(1, &a, &b, &c, &d) != 0 && (c & bit_F16C) != 0;
 }
+
+/// Family, CPUID leaf 1, EAX: base family in bits 8 to 11, which AMD has at 0xf, plus the extended
+/// one in bits 20 to 27; Zen 5 is 0x1a.
+bool is_amd_before_zen5() {
+  constexpr unsigned kZen5 = 0x1a;
+  unsigned a = 0;
+  unsigned b = 0;
+  unsigned c = 0;
+  unsigned d = 0;
+  if (__builtin_cpu_is("amd") == 0 || __get_cpuid(1, &a, &b, &c, &d) == 0) return false;
+  return (a >> 8 & 0xfU) + (a >> 20 & 0xffU) < kZen5;
+}
 #endif
 
 }  // namespace
@@ -43,7 +55,7 @@ bool has(Isa isa) {
 
 Isa best_isa() {
 #if defined(__x86_64__)
-  if (has(Isa::avx512_bf16) && __builtin_cpu_is("amd") != 0) return Isa::avx512_bf16;
+  if (has(Isa::avx512_bf16) && is_amd_before_zen5()) return Isa::avx512_bf16;
 #endif
   if (has(Isa::avx512)) return Isa::avx512;
   return has(Isa::avx2) ? Isa::avx2 : Isa::portable;

@@ -9,14 +9,10 @@
 #include <iterator>
 #include <system_error>
 
+#include "kernels/cpu/cores.hpp"
+
 namespace roofcast::kernels::cpu {
 namespace {
-
-/// The whole file; empty if it cannot be read.
-std::string read(const std::string& path) {
-  std::ifstream file(path);
-  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-}
 
 std::string_view trimmed(std::string_view text) {
   constexpr std::string_view kBlank = " \t\n";
@@ -32,10 +28,10 @@ std::int64_t last_level_cache_bytes(int core) {
   std::int64_t bytes = 0;
   int highest = 0;
   for (int i = 0; i < kMaxCaches; ++i) {
-    const std::string level = read(folder + std::to_string(i) + "/level");
+    const std::string level = read_text(folder + std::to_string(i) + "/level");
     if (level.empty() || level.front() - '0' < highest) continue;
     highest = level.front() - '0';
-    bytes = parse_bytes(trimmed(read(folder + std::to_string(i) + "/size"))).value_or(0);
+    bytes = parse_bytes(trimmed(read_text(folder + std::to_string(i) + "/size"))).value_or(0);
   }
   return bytes;
 }
@@ -43,7 +39,7 @@ std::int64_t last_level_cache_bytes(int core) {
 /// Reads kilohertz from a file and returns hertz; 0 if there is none.
 double frequency_hz(const std::string& path) {
   constexpr double kHzPerKhz = 1e3;
-  const std::string text = read(path);
+  const std::string text = read_text(path);
   double khz = 0;
   std::from_chars(text.data(), text.data() + text.size(), khz);
   return khz * kHzPerKhz;
@@ -60,23 +56,23 @@ std::int64_t counter(std::string_view text, std::string_view name) {
 
 /// The rest of a group's limit; nullopt if it has none. Cached files count as used there but make
 /// room when needed (Linux, cgroup-v2.rst and cgroup-v1/memory.rst).
-std::optional<std::int64_t> left_in(const MemoryGroup& group) {
+std::optional<std::int64_t> left_in(const ControlGroup& group) {
   const auto value = [&](const char* unified, const char* first) {
-    return parse_bytes(trimmed(read(group.folder + '/' + (group.unified ? unified : first))));
+    return parse_bytes(trimmed(read_text(group.folder + '/' + (group.unified ? unified : first))));
   };
   const auto max = value("memory.max", "memory.limit_in_bytes");
   const auto used = value("memory.current", "memory.usage_in_bytes");
   if (!max.has_value() || !used.has_value()) return std::nullopt;
-  const std::int64_t files = counter(read(group.folder + "/memory.stat"),
+  const std::int64_t files = counter(read_text(group.folder + "/memory.stat"),
                                      group.unified ? "inactive_file" : "total_inactive_file");
   return std::max<std::int64_t>(0, *max - *used + files);
 }
 
-/// Whether `list` ("cpu,memory") includes memory.
-bool names_memory(std::string_view list) {
+/// Whether `list` ("cpu,memory") includes the controller.
+bool names(std::string_view list, std::string_view controller) {
   while (!list.empty()) {
     const std::string_view name = list.substr(0, list.find(','));
-    if (name == "memory") return true;
+    if (name == controller) return true;
     list.remove_prefix(std::min(name.size() + 1, list.size()));
   }
   return false;
@@ -89,6 +85,11 @@ std::string list_of(const std::vector<int>& cores) {
 }
 
 }  // namespace
+
+std::string read_text(const std::string& path) {
+  std::ifstream file(path);
+  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+}
 
 std::string field(std::string_view text, std::string_view key) {
   while (!text.empty()) {
@@ -121,17 +122,18 @@ std::string vendor_name(std::string_view vendor_id) {
 
 std::int64_t free_memory_bytes() {
   const std::int64_t available =
-      parse_bytes(field(read("/proc/meminfo"), "MemAvailable")).value_or(0);
+      parse_bytes(field(read_text("/proc/meminfo"), "MemAvailable")).value_or(0);
   std::int64_t min = available;
-  for (const MemoryGroup& group : memory_groups(read("/proc/self/cgroup"))) {
+  for (const ControlGroup& group : control_groups(read_text("/proc/self/cgroup"), "memory")) {
     min = std::min(min, left_in(group).value_or(min));
   }
   return min;
 }
 
-std::vector<MemoryGroup> memory_groups(std::string_view self_cgroup) {
+std::vector<ControlGroup> control_groups(std::string_view self_cgroup,
+                                         std::string_view controller) {
   const std::string mount = "/sys/fs/cgroup";
-  std::vector<MemoryGroup> groups;
+  std::vector<ControlGroup> groups;
   while (!self_cgroup.empty()) {
     const std::string_view line = self_cgroup.substr(0, self_cgroup.find('\n'));
     self_cgroup.remove_prefix(std::min(line.size() + 1, self_cgroup.size()));
@@ -140,8 +142,8 @@ std::vector<MemoryGroup> memory_groups(std::string_view self_cgroup) {
     if (first == std::string_view::npos || second == std::string_view::npos) continue;
     const std::string_view controllers = line.substr(first + 1, second - first - 1);
     const bool unified = controllers.empty();
-    if (!unified && !names_memory(controllers)) continue;
-    const std::string root = unified ? mount : mount + "/memory";
+    if (!unified && !names(controllers, controller)) continue;
+    const std::string root = unified ? mount : mount + "/" + std::string(controller);
     std::string_view path = line.substr(second + 1);
     while (path.size() > 1) {
       groups.push_back({.folder = root + std::string(path), .unified = unified});
@@ -153,7 +155,7 @@ std::vector<MemoryGroup> memory_groups(std::string_view self_cgroup) {
 }
 
 DeviceFacts machine_facts(int threads, std::vector<int> cores, Isa isa) {
-  const std::string cpuinfo = read("/proc/cpuinfo");
+  const std::string cpuinfo = read_text("/proc/cpuinfo");
   if (std::ssize(cores) > threads) cores.resize(static_cast<std::size_t>(threads));
   const int core = cores.empty() ? 0 : cores.front();
   const std::string name = field(cpuinfo, "model name");
@@ -163,11 +165,12 @@ DeviceFacts machine_facts(int threads, std::vector<int> cores, Isa isa) {
   facts.vendor = vendor_name(field(cpuinfo, "vendor_id"));
   facts.architecture = name_of(isa);
   facts.multiprocessors = threads;
-  facts.memory_bytes = parse_bytes(field(read("/proc/meminfo"), "MemTotal")).value_or(0);
+  facts.memory_bytes = parse_bytes(field(read_text("/proc/meminfo"), "MemTotal")).value_or(0);
   facts.free_memory_bytes = free_memory_bytes();
   facts.cache_bytes = last_level_cache_bytes(core);
   facts.clock_hz = frequency_hz("/sys/devices/system/cpu/cpu" + std::to_string(core) +
                                 "/cpufreq/cpuinfo_max_freq");
+  facts.versions["NUMA"] = describe_nodes(facts_of_cores(cores));
   utsname system{};
   if (uname(&system) == 0) facts.versions["kernel"] = system.release;
   return facts;

@@ -12,6 +12,9 @@
 
 namespace roofcast::kernels::cpu {
 
+/// The whole file; empty if it cannot be read.
+std::string read_text(const std::string& path);
+
 /// The value after "key : value" or "key: value" on the first line that starts with `key`, as in
 /// /proc/cpuinfo and /proc/meminfo; empty if there is none.
 std::string field(std::string_view text, std::string_view key);
@@ -24,15 +27,15 @@ std::optional<std::int64_t> parse_bytes(std::string_view text);
 std::string vendor_name(std::string_view vendor_id);
 
 /// A control group that this process belongs to, as a folder.
-struct MemoryGroup {
+struct ControlGroup {
   std::string folder{};
   bool unified = true;  // version 2; version 1 uses other file names
 };
 
-/// From the lines of /proc/self/cgroup ("0::/job/step", "4:memory:/job"): the group and its
-/// ancestors, whose limits also apply. A container that sees its own group as the root finds it
-/// there.
-std::vector<MemoryGroup> memory_groups(std::string_view self_cgroup);
+/// From the lines of /proc/self/cgroup ("0::/job/step", "4:memory:/job"): the group that has this
+/// controller ("memory", "cpu") and its ancestors, whose limits also apply. A container that sees
+/// its own group as the root finds it there.
+std::vector<ControlGroup> control_groups(std::string_view self_cgroup, std::string_view controller);
 
 /// Memory available without swapping, within the control groups' limits; 0: unknown.
 std::int64_t free_memory_bytes();

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "kernels/cpu/cores.hpp"
+
 namespace roofcast::kernels::cpu {
 namespace {
 
@@ -29,10 +31,21 @@ std::vector<int> members(const std::optional<cpu_set_t>& set) {
   return cores;
 }
 
-int thread_count(int wanted, const std::vector<int>& cores) {
+int thread_count(int wanted, const std::vector<CoreFacts>& cores) {
   if (wanted > 0) return wanted;
-  if (!cores.empty()) return static_cast<int>(cores.size());
+  if (!cores.empty()) return usual_threads(cores, cpu_quota());
   return static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+}
+
+/// Looks a few times whether the state is still `value`: several microseconds, less than a futex
+/// takes to put a thread to sleep and wake it up.
+void spin_while(const std::atomic<std::uint32_t>& state, std::uint32_t value) {
+  constexpr int kLooks = 200;
+  for (int i = 0; i < kLooks && state.load(std::memory_order_relaxed) == value; ++i) {
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#endif
+  }
 }
 
 void set_and_wake(std::atomic<std::uint32_t>& state, std::uint32_t value) {
@@ -57,20 +70,21 @@ Range piece(const Split& split, std::int64_t index) {
 std::vector<int> allowed_cores() { return members(cores_of(pthread_self())); }
 
 ThreadPool::ThreadPool(int threads) : owner_(pthread_self()), owner_cores_(cores_of(owner_)) {
-  const std::vector<int> cores = members(owner_cores_);
-  const auto count = static_cast<std::size_t>(thread_count(threads, cores));
+  const std::vector<CoreFacts> facts = facts_of_cores(members(owner_cores_));
+  cores_ = core_order(facts);
+  const auto count = static_cast<std::size_t>(thread_count(threads, facts));
   try {
     for (std::size_t i = 1; i < count; ++i) {
       workers_.push_back(std::make_unique<Worker>());
       Worker& worker = *workers_.back();
       worker.thread = std::thread([this, &worker] { work(worker.state); });
-      if (!cores.empty()) pin(worker.thread.native_handle(), cores[i % cores.size()]);
+      if (!cores_.empty()) pin(worker.thread.native_handle(), cores_[i % cores_.size()]);
     }
   } catch (...) {
     stop();
     throw;
   }
-  if (!cores.empty()) pin(owner_, cores.front());
+  if (!cores_.empty()) pin(owner_, cores_.front());
 }
 
 ThreadPool::~ThreadPool() {
@@ -101,6 +115,7 @@ void ThreadPool::run(const Job& job) {
     std::atomic<std::uint32_t>& state = workers_[i]->state;
     std::uint32_t now = offered;
     if (state.compare_exchange_strong(now, idle, std::memory_order_acquire)) continue;
+    spin_while(state, accepted);
     while (state.load(std::memory_order_acquire) == accepted) state.wait(accepted);
   }
 }
@@ -114,6 +129,7 @@ void ThreadPool::work(std::atomic<std::uint32_t>& state) {
     } else if (now == stopping) {
       return;
     } else {
+      spin_while(state, idle);
       state.wait(idle, std::memory_order_acquire);
     }
   }

@@ -1,7 +1,8 @@
 // Threads that share the work of one kernel at a time. The thread that creates the pool is its
 // first and also works; each is pinned to one of the cores that the process may use. Between
-// kernels they sleep (futex): a spinning thread takes the core from a working neighbour, and on
-// cores shared with other programs the whole pool then waits for the displaced one.
+// kernels they look for work for some microseconds, as long as waking up takes, and then sleep
+// (futex): a thread that spins on takes the core from a working neighbour, and on cores shared with
+// other programs the whole pool then waits for the displaced one.
 #pragma once
 
 #include <pthread.h>
@@ -42,13 +43,18 @@ std::vector<int> allowed_cores();
 
 class ThreadPool {
  public:
-  /// `threads` in total, pinned to the allowed cores in turn; 0: one per core. The calling thread
+  /// `threads` in total, pinned to the allowed cores in turn, performance cores before hyperthreads
+  /// and small cores; 0: one per performance core, within the control groups' quota
+  /// (kernels/cpu/cores.hpp). The calling thread
   /// is pinned for the pool's lifetime; threads that it starts meanwhile inherit the pinning.
   /// Throws std::system_error if the system refuses a thread.
   explicit ThreadPool(int threads);
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;
   ThreadPool& operator=(const ThreadPool&) = delete;
+
+  /// That the threads are pinned to, in turn; empty: unknown.
+  const std::vector<int>& cores() const { return cores_; }
 
   int threads() const { return static_cast<int>(workers_.size()) + 1; }
 
@@ -93,6 +99,7 @@ class ThreadPool {
 
   pthread_t owner_;
   std::optional<cpu_set_t> owner_cores_{};  // before pinning
+  std::vector<int> cores_{};
   std::vector<std::unique_ptr<Worker>> workers_{};
   Job job_{};  // written only while no worker has accepted
   alignas(kCacheLine) std::atomic<std::int64_t> next_piece_{0};

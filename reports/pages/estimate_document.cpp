@@ -98,6 +98,12 @@ Section head_section(const EstimateAnswer& answer) {
     head.lines.push_back(
         fmt::format("{} in memory{} (roofcast memory).", which, fitting == 0 ? "" : " at once"));
   }
+  if (answer.untimed_formats) {
+    head.lines.push_back(
+        fmt::format("The profile has no measured products in {}: `roofcast calibrate` with this "
+                    "model and format times them.",
+                    *answer.untimed_formats));
+  }
   const std::int64_t at_once = answer.max_num_seqs;
   if (inputs.batch > at_once) {
     head.lines.push_back(

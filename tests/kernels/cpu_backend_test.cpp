@@ -169,7 +169,7 @@ TEST(CpuBackend, GivesAlignedMemoryThatItCanFillAndCopy) {
 TEST(CpuMachine, MemoryIsLimitedByEveryGroupAboveTheProcess) {
   const auto folders = [](const char* self_cgroup) {
     std::vector<std::string> found;
-    for (const cpu::MemoryGroup& group : cpu::memory_groups(self_cgroup)) {
+    for (const cpu::ControlGroup& group : cpu::control_groups(self_cgroup, "memory")) {
       found.push_back((group.unified ? "2 " : "1 ") + group.folder);
     }
     return found;
