@@ -1,5 +1,6 @@
 #include "serve/report_page.hpp"
 
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -62,7 +63,13 @@ std::optional<std::string> report_page(const std::string& store_path, std::int64
                               .max_replicas = limits.max_replicas});
   if (stopped()) throw Error("cancelled");
   clean(report);
-  return html_page(report);
+  std::string page = html_page(report);
+  constexpr std::string_view kMain = "<main>\n";
+  const std::size_t at = page.find(kMain);
+  if (at != std::string::npos) {
+    page.insert(at + kMain.size(), "<p class=\"back\"><a href=\"/#runs\">All runs</a></p>\n");
+  }
+  return page;
 }
 
 }  // namespace roofcast

@@ -47,6 +47,39 @@ void refuse(int status, const std::string& line, Response& response) {
   send(api_error(status, line), response);
 }
 
+/// Text inside an element.
+std::string in_markup(const std::string& text) {
+  std::string result;
+  for (const char c : text) {
+    if (c == '<')
+      result += "&lt;";
+    else if (c == '&')
+      result += "&amp;";
+    else
+      result += c;
+  }
+  return result;
+}
+
+/// A page that says what is wrong and leads back, for a browser whose user followed a link; the
+/// JSON of send() for everybody else.
+void send_to_reader(const ApiAnswer& answer, const Request& request, Response& response) {
+  send(answer, response);
+  const bool wants_page = request.get_header_value("Accept").find("text/html") != std::string::npos;
+  if (!wants_page || !answer.body.contains("error")) return;
+  const std::string why = in_markup(answer.body["error"].get<std::string>());
+  response.set_content(
+      "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta "
+      "name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+      "<title>Not found · Roofcast</title>\n<link rel=\"icon\" href=\"data:,\">\n<link "
+      "rel=\"stylesheet\" href=\"/theme.css\">\n<link rel=\"stylesheet\" href=\"/app.css\">\n"
+      "</head>\n<body>\n<main>\n<h1>This page cannot be shown</h1>\n<p>" +
+          why +
+          "</p>\n<p><a href=\"/\">To the deployment</a> · <a href=\"/#runs\">To the "
+          "runs</a></p>\n</main>\n</body>\n</html>\n",
+      "text/html; charset=utf-8");
+}
+
 std::vector<std::string> values_of(const Request& request, const char* name) {
   const auto [begin, end] = request.headers.equal_range(name);
   std::vector<std::string> values;
@@ -122,13 +155,14 @@ ApiAnswer refusal(const Request& request, const ServeOptions& options) {
 }
 
 /// A report is one self-contained file.
-void answer_report(const std::string& id, Response& response, Api& api) {
+void answer_report(const Request& request, Response& response, Api& api) {
+  const std::string id = request.path.substr(kReport.size());
   constexpr const char* kReportPolicy =
       "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:; "
       "base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
   std::string page;
   const ApiAnswer answer = api.report(id, page, client_gone());
-  if (answer.status != http_status::kOk) return send(answer, response);
+  if (answer.status != http_status::kOk) return send_to_reader(answer, request, response);
   response.headers.erase("Content-Security-Policy");
   response.set_header("Content-Security-Policy", kReportPolicy);
   response.set_content(page, "text/html; charset=utf-8");
@@ -139,10 +173,12 @@ void answer_get(const Request& request, Response& response, Api& api) {
     return send(api.get(request.path.substr(kApi.size()), client_gone()), response);
   }
   if (std::string_view(request.path).starts_with(kReport)) {
-    return answer_report(request.path.substr(kReport.size()), response, api);
+    return answer_report(request, response, api);
   }
   const PageFile file = page_file(request.path);
-  if (file.text.empty()) return refuse(http_status::kNotFound, "not found", response);
+  if (file.text.empty()) {
+    return send_to_reader(api_error(http_status::kNotFound, "not found"), request, response);
+  }
   // Never cached: files of a newer program must not be mixed with those of an older one.
   response.headers.erase("Cache-Control");
   response.set_header("Cache-Control", "no-cache");

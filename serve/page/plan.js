@@ -5,8 +5,9 @@ import { data, element } from "./element.js";
 import { figureList } from "./figures.js";
 import { fixed } from "./format.js";
 import { showCards, showIntervals, showRemedies, showVerdict } from "./plan_answer.js";
-import { controlsOf } from "./plan_controls.js";
+import { controlsOf, MORE_TITLE } from "./plan_controls.js";
 import { commandLine, machineFlags, simulationFlags } from "./questions.js";
+import { startSearch } from "./search.js";
 
 const byId = (id) => document.getElementById(id);
 
@@ -36,8 +37,19 @@ export function startPlan(values, changed, lists) {
     byId("field-" + key).focus(); // the pressed button disappears
   };
   for (const [title, controls] of Object.entries(groups)) {
-    byId("controls").append(group(title, ...Object.values(controls)));
+    const fields = group(title, ...Object.values(controls));
+    byId("controls").append(
+      title === MORE_TITLE
+        ? element("details", { class: "more" }, element("summary", {}, title), fields)
+        : fields,
+    );
   }
+  const search = startSearch(values, (chosen) => {
+    for (const [key, text] of Object.entries(chosen)) choose(key, text);
+    changed();
+    ask();
+    byId("verdict").scrollIntoView({ block: "nearest" });
+  });
   byId("controls").addEventListener("submit", (event) => event.preventDefault());
 
   // Some thirty simulations more: asked for once everything else is shown.
@@ -52,7 +64,7 @@ export function startPlan(values, changed, lists) {
   }
 
   const answer = newestOf(async (flags, signal, superseded) => {
-    document.body.classList.add("asking");
+    byId("answer").setAttribute("aria-busy", "true");
     let asks = false; // for intervals, too
     try {
       const machine = machineFlags(values);
@@ -69,7 +81,8 @@ export function startPlan(values, changed, lists) {
       byId("save").disabled = byId("carry").disabled = !run.fits;
       // Numbers come first; while a slider moves there are only numbers.
       if (!superseded()) {
-        showFigures((await post("/api/figures/simulate", flags, signal)).figures);
+        const { figures } = await post("/api/figures/simulate", flags, signal);
+        showFigures(figures.filter(({ key }) => key !== "memory")); // a bar of its own
       }
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
@@ -84,13 +97,15 @@ export function startPlan(values, changed, lists) {
       showFigures([]);
       byId("save").disabled = byId("carry").disabled = true;
     }
-    document.body.classList.remove("asking");
+    if (!superseded()) byId("answer").removeAttribute("aria-busy");
     document.body.dataset.answered = String(Number(document.body.dataset.answered || 0) + 1);
     if (asks && !superseded()) await addIntervals(flags, signal);
   });
 
   function ask() {
     byId("told").textContent = "";
+    byId("answer").setAttribute("aria-busy", "true");
+    search.stop();
     hideCapacity();
     const flags = simulationFlags(values);
     byId("line").textContent = commandLine("simulate", flags);

@@ -1,6 +1,8 @@
 // The answer for a deployment in sentences and numbers.
 import { data, element, table } from "./element.js";
 import { explained } from "./glossary.js";
+import { memoryBar } from "./memory_bar.js";
+import { hasPools } from "./more.js";
 import { MACHINE } from "./questions.js";
 import { count, dollars, fixed, gib, percent, probability, time, timeRange } from "./format.js";
 
@@ -76,7 +78,8 @@ function latencyCard(run) {
 }
 
 function gpus_of(values) {
-  const gpus = Number(values.tp) * Number(values.replicas);
+  const pools = Number(values.prefill_replicas || 1) + Number(values.decode_replicas || 1);
+  const gpus = Number(values.tp) * (hasPools(values) ? pools : Number(values.replicas));
   return `${count(gpus)} ${gpus === 1 ? "GPU" : "GPUs"}`;
 }
 
@@ -207,6 +210,12 @@ export function showCards(memory, run, values) {
     memoryCard(memory),
     throughputCard(run),
     costCard(run, values),
+    element(
+      "section",
+      { class: "card two" },
+      element("h2", {}, "Memory of one GPU"),
+      memoryBar(memory),
+    ),
     latencyCard(run),
   );
 }

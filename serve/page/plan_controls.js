@@ -1,7 +1,11 @@
 // Controls for a deployment, its load and its SLO.
 import { choice, slider } from "./controls.js";
 
+import { METHODS, ROUTERS, SPREADS } from "./more.js";
+
 const POWERS = [1, 2, 4, 8, 16];
+
+export const MORE_TITLE = "More: lengths, prefixes, pools, speculation";
 
 /// `lists`: the server's models, GPUs and engines. Returns groups by title and controls by key.
 export function controlsOf(lists, changed) {
@@ -114,6 +118,46 @@ export function controlsOf(lists, changed) {
         log: true,
         least: 1,
         optional: "model's",
+      }),
+    },
+    [MORE_TITLE]: {
+      spread: select("spread", "Lengths", SPREADS),
+      prefix_len: move({
+        key: "prefix_len",
+        label: "Shared prefix",
+        unit: "tokens",
+        low: 16,
+        high: 32768,
+        log: true,
+        least: 1,
+        optional: "none",
+        usual: 16,
+      }),
+      router: select("router", "Routing", ROUTERS),
+      prefill_replicas: move({
+        key: "prefill_replicas",
+        label: "Replicas for prefill alone",
+        low: 1,
+        high: 16,
+        optional: "none",
+        usual: 1,
+      }),
+      decode_replicas: move({
+        key: "decode_replicas",
+        label: "Replicas for decode alone",
+        low: 1,
+        high: 16,
+        optional: "none",
+        usual: 1,
+      }),
+      speculative: select("speculative", "Speculation", METHODS),
+      drafts: move({ key: "drafts", label: "Draft tokens", low: 1, high: 8 }),
+      acceptance: move({
+        key: "acceptance",
+        label: "Accepted share of drafts",
+        low: 0.05,
+        high: 0.95,
+        step: 0.05,
       }),
     },
   };

@@ -2,6 +2,9 @@
 import { get, post } from "./api.js";
 import { data, element, table } from "./element.js";
 import { fixed, percent, time } from "./format.js";
+import { valuesOf } from "./questions.js";
+import { changeWords, shareWords } from "./search.js";
+import { address, DEFAULTS } from "./state.js";
 
 const byId = (id) => document.getElementById(id);
 const SHOWN = /^(mean|p[0-9.]+|value)$/; // statistics
@@ -28,20 +31,48 @@ const NAMES = new Map([
   ["offered_rate_per_s", "Requests/s offered"],
   ["input_tokens_per_s", "Input tokens/s"],
   ["makespan_s", "The whole run"],
+  ["mfu", "FLOP/s in use (MFU)"],
+  ["mbu", "Memory bandwidth in use (MBU)"],
+  ["kv_blocks", "Blocks of the KV cache"],
+  ["prefix_query_tokens", "Prompt tokens looked up in the prefix cache"],
+  ["prefix_hit_tokens", "Prompt tokens found there"],
+  ["slo_met", "SLO met"],
 ]);
+const SHARES = /^(kv_(use|empty|unused|stranded)_|mfu$|mbu$|.*_share$)/;
 
 function rankOf(name) {
   const at = [...NAMES.keys()].indexOf(name);
   return at < 0 ? NAMES.size : at;
 }
 
-function change(share) {
-  return (share > 0 ? "+" : "") + percent(share);
+const JUDGED = /^(ttft|tpot|e2e|itl|queue)_s$|^(request_rate|output_tokens)_per_s$|^cost_/;
+
+/// "+12.3 % (worse)" of a figure of which less or more is better, with a bar.
+function change(name, share) {
+  const words = JUDGED.test(name)
+    ? changeWords(name, share)
+    : shareWords(share);
+  const width = Math.min(100, Math.abs(share) * 100);
+  const kind = /better/.test(words) ? "better" : /worse/.test(words) ? "worse" : "neither";
+  return element(
+    "span",
+    { class: "change" },
+    words,
+    element("i", { class: kind, style: `width: ${width}%`, "aria-hidden": "true" }),
+  );
+}
+
+/// The form's address with the run's question; null if it asks for more than the form holds.
+function addressOf(run) {
+  const values = run.kind === "simulate" ? valuesOf(run.command_line) : null;
+  return values && address("plan", { ...DEFAULTS, ...values });
 }
 
 function metricText(name, value) {
   if (value === null || value === undefined) return "none";
   if (name.endsWith("_s") && !name.endsWith("per_s")) return time(value);
+  if (SHARES.test(name)) return percent(value);
+  if (name === "slo_met") return value === 1 ? "yes" : "no";
   return fixed(value, Math.abs(value) < 100 ? 2 : 0);
 }
 
@@ -65,7 +96,7 @@ function comparisonOf(found) {
       data(metric.b, metricText(metric.name, metric.b)),
       metric.relative_change === null
         ? ""
-        : data(metric.relative_change, change(metric.relative_change)),
+        : data(metric.relative_change, change(metric.name, metric.relative_change)),
     ]);
   return [
     element("p", {}, line(found.a)),
@@ -94,9 +125,16 @@ export function startRuns() {
       run.engine,
       run.summary,
       element(
-        "a",
-        { href: `/report/${run.id}`, "aria-label": `Report of run ${run.id}` },
-        "Report",
+        "span",
+        {},
+        element(
+          "a",
+          { href: `/report/${run.id}`, "aria-label": `Report of run ${run.id}` },
+          "Report",
+        ),
+        " ",
+        addressOf(run) &&
+          element("a", { href: addressOf(run), "aria-label": `Open run ${run.id}` }, "Open"),
       ),
     ];
   }

@@ -1,5 +1,7 @@
 // The question is kept in the address, so that a link repeats it: "#plan?model=...&tp=2"
 
+import { MORE } from "./more.js";
+
 export const DEFAULTS = {
   model: "llama-3.1-8b",
   gpu: "nvidia-h100-sxm",
@@ -20,6 +22,7 @@ export const DEFAULTS = {
   generate: "200",
   step: "", // of the lesson; empty: where the reader was
   term: "", // of the glossary
+  ...MORE,
 };
 
 const PAGES = ["plan", "learn", "runs", "glossary"];
@@ -46,6 +49,15 @@ export function address(page, values) {
   return "#" + page + (query ? "?" + query : "");
 }
 
+const REST = 800; // ms after which a change is a step of its own, for the browser's Back
+let written = -Infinity;
+
+/// A change soon after another, as while a slider moves, replaces it.
 export function write(page, values) {
-  history.replaceState(null, "", address(page, values));
+  const to = address(page, values);
+  if (to === location.hash) return;
+  const now = performance.now();
+  if (now - written > REST) history.pushState(null, "", to);
+  else history.replaceState(null, "", to);
+  written = now;
 }

@@ -639,6 +639,97 @@ test("an answer that is on its way is not shown for what is asked by then", asyn
   await closed(page);
 });
 
+test("the bar of the memory names its parts with their shares, of the command's terms", async () => {
+  const page = await opened(home);
+  await answered(page, 1);
+  const { terms } = JSON.parse(
+    typed("memory", "--model", "llama-3.1-8b", "--gpu", "nvidia-h100-sxm", "-o", "json"),
+  );
+  const weights = terms
+    .filter(({ name }) => name.startsWith("weights."))
+    .reduce((sum, { bytes }) => sum + bytes, 0);
+  const named = page.locator(".memory li", { hasText: "Weights" });
+  assert.equal(Number(await named.locator("data").getAttribute("value")), weights);
+  assert.match(await page.locator(".memory .kv").first().textContent(), /^KV cache \d+ %$/);
+  await closed(page);
+});
+
+test("Back returns to the question before, and a question on its way is marked", async () => {
+  const page = await opened(home);
+  await answered(page, 1);
+  await page.waitForTimeout(1000);
+  let held;
+  await page.route("**/api/simulate", async (route) => {
+    await new Promise((resolve) => (held = resolve));
+    await route.continue().catch(() => {});
+  });
+  await page.locator("#field-gpu").selectOption("nvidia-l40s");
+  await page.locator("#answer[aria-busy]").waitFor();
+  await page.waitForTimeout(300);
+  assert.equal(await page.locator("#busy").isVisible(), true);
+  await page.unroute("**/api/simulate");
+  held();
+  await answered(page, 2);
+  assert.equal(await page.locator("#answer").getAttribute("aria-busy"), null);
+  await page.goBack();
+  await answered(page, 3);
+  assert.equal(await page.locator("#field-gpu").inputValue(), "nvidia-h100-sxm");
+  assert.match(await page.locator("#line").textContent(), /--gpu nvidia-h100-sxm /);
+  await closed(page);
+});
+
+test("lengths that vary, pools and speculation are the command line's", async () => {
+  const page = await opened(
+    home + "#plan?num_prompts=100&spread=0.9&prefill_replicas=1&decode_replicas=2&speculative=eagle",
+  );
+  await answered(page, 1);
+  const line = await page.locator("#line").textContent();
+  assert.match(line, /--input-len lognormal:1024:0.9 .*--prefill-replicas 1 --decode-replicas 2/);
+  assert.match(line, /--speculative-method eagle --num-speculative-tokens 3 --acceptance-rate 0.7/);
+  const run = JSON.parse(typed(...line.split(" ").slice(1), "--no-store", "-o", "json"));
+  const shown = page.locator(".card", { hasText: "tokens/s" }).locator("data").first();
+  assert.equal(Number(await shown.getAttribute("value")), run.output_tokens_per_s);
+  await expectAccessible(page);
+  await closed(page);
+});
+
+test("a change is tried, and a search can be stopped", async () => {
+  const page = await opened(home + "#plan?num_prompts=100");
+  await answered(page, 1);
+  await page.locator("#field-vary").fill("replicas=+1 speculative=eagle:2:0.6");
+  await page.locator("#try").click();
+  const answer = page.locator("#search-answer table");
+  await answer.waitFor();
+  assert.match(await answer.textContent(), /as it is.*replicas = \+1, speculative = eagle:2:0.6/s);
+  await expectAccessible(page);
+  await page.route("**/api/plan", () => {}); // never answered
+  await page.locator("#find").click();
+  await page.locator("#search-stop").click();
+  assert.equal(await page.locator("#search-told").textContent(), "Stopped.");
+  assert.equal(await page.locator("#search-stop").isVisible(), false);
+  await closed(page);
+});
+
+test("a saved run opens in the form again, and what is not there is a page", async () => {
+  const page = await opened(home + "#plan?num_prompts=90&request_rate=3&spread=0.5");
+  await answered(page, 1);
+  await page.locator("#save").click();
+  await page.locator("#told a").waitFor();
+  const line = await page.locator("#line").textContent();
+  await page.goto(home + "#runs");
+  await page.locator("#runs a", { hasText: "Open" }).first().click();
+  await answered(page, 2);
+  assert.equal(await page.locator("#line").textContent(), line);
+  await closed(page);
+  const lost = await opened(home + "report/999");
+  assert.match(await lost.locator("main").textContent(), /no such run/);
+  lost.complaints = lost.complaints.filter((one) => !one.includes("404"));
+  await expectAccessible(lost);
+  await lost.locator("main a", { hasText: "runs" }).click();
+  await lost.locator("#runs table").waitFor();
+  await closed(lost);
+});
+
 test("a report opens offline from its file", async (t) => {
   if (!typed("--help").includes("\n  report ")) return t.skip("this program has no report");
   typed(

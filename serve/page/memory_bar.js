@@ -1,0 +1,84 @@
+// The memory of one GPU as a bar, with names and shares in it.
+import { data, element, table } from "./element.js";
+import { fixed, GIB, gib, percent } from "./format.js";
+
+/// Parts of the bar in the order in which they are drawn: a name, a class, and the terms in it.
+const PARTS = [
+  ["Weights", "weights", (name) => name.startsWith("weights.")],
+  ["Activations", "activations", (name) => name === "activation_peak"],
+  ["KV cache", "kv", (name) => name.startsWith("kv_cache")],
+  ["Other", "other", () => true],
+  ["Left free", "free", (name) => ["reserve", "unused", "cuda_graphs"].includes(name)],
+];
+
+function partOf(name) {
+  const free = PARTS[PARTS.length - 1];
+  return free[2](name) ? free : PARTS.find(([, , holds]) => holds(name));
+}
+
+const WIDE = 0.12; // share of the bar that has room for a name
+
+/// A bar over the terms of `memory`, the answer of the memory command, with a legend below it that
+/// names every part with its size and share.
+export function memoryBar(memory) {
+  const terms = memory.terms.filter(({ name, bytes }) => bytes > 0 && name !== "shortfall");
+  const total = Math.max(
+    memory.memory_visible_bytes,
+    terms.reduce((sum, { bytes }) => sum + bytes, 0),
+  );
+  const parts = PARTS.map(([title, kind]) => {
+    const own = terms.filter(({ name }) => partOf(name)[1] === kind);
+    return { title, kind, own, bytes: own.reduce((sum, { bytes }) => sum + bytes, 0) };
+  }).filter(({ bytes }) => bytes > 0);
+  const words = ({ title, bytes }) => `${title} ${gib(bytes)}, ${percent(bytes / total)}`;
+  const details = ({ own }) =>
+    own.map(({ name, bytes }) => `${name} ${fixed(bytes / GIB, 2)} GiB`).join("\n");
+  return element(
+    "div",
+    { class: "memory" },
+    element(
+      "div",
+      { class: "bar", role: "img", "aria-label": `Memory of one GPU: ${parts.map(words).join("; ")}` },
+      ...parts.map((part) =>
+        element(
+          "span",
+          {
+            class: part.kind,
+            style: `flex-grow: ${part.bytes / total}`,
+            title: `${words(part)}\n${details(part)}`,
+          },
+          part.bytes / total >= WIDE ? element("b", {}, part.title) : "",
+          part.bytes / total >= WIDE ? ` ${percent(part.bytes / total, 0)}` : "",
+        ),
+      ),
+    ),
+    element(
+      "ul",
+      {},
+      ...parts.map((part) =>
+        element(
+          "li",
+          {},
+          element("i", { class: part.kind, "aria-hidden": "true" }),
+          part.title + " ",
+          data(part.bytes, gib(part.bytes)),
+          ", " + percent(part.bytes / total),
+        ),
+      ),
+    ),
+    element(
+      "details",
+      {},
+      element("summary", {}, "Every term"),
+      table(
+        "Terms of the memory rule",
+        [{ title: "Term" }, { title: "GiB", right: true }, { title: "Why" }],
+        memory.terms.map(({ name, bytes, detail }) => [
+          name,
+          data(bytes, fixed(bytes / GIB, 2)),
+          detail,
+        ]),
+      ),
+    ),
+  );
+}

@@ -1,0 +1,239 @@
+// Questions that take a while: the cheapest deployment, and what a change would do. One at a time,
+// with the time it has taken and a way to stop it.
+import { post, Refusal } from "./api.js";
+import { data, element, table } from "./element.js";
+import { count, dollars, fixed, percent, probability, time } from "./format.js";
+import { hasPools } from "./more.js";
+import { commandLine, simulationFlags } from "./questions.js";
+
+const byId = (id) => document.getElementById(id);
+
+const METRICS = new Map([
+  ["ttft_s", "TTFT"],
+  ["tpot_s", "TPOT"],
+  ["e2e_s", "E2E"],
+  ["output_tokens_per_s", "output tokens/s"],
+]);
+
+const MANY = 3; // a share from which on a factor is easier to read
+
+/// "+35.2 %", "446 times"
+export function shareWords(share) {
+  if (share > MANY) return `${fixed(1 + share, share > 10 ? 0 : 1)} times`;
+  return (share > 0 ? "+" : "") + percent(share);
+}
+
+/// "+35.2 % (worse)": more is better of rates alone.
+export function changeWords(name, share, significant = true) {
+  if (!significant || Math.abs(share) < 0.0005) return "no clear difference";
+  const better = name.includes("per_s") ? share > 0 : share < 0;
+  return `${shareWords(share)} (${better ? "better" : "worse"})`;
+}
+
+const MAX_REQUESTS = 500; // of a run within a search, so that an answer comes in seconds
+
+/// The load of the form, no longer than a search simulates.
+function searchedFlags(values) {
+  const flags = simulationFlags(values);
+  flags["num-prompts"] = String(Math.min(Number(values.num_prompts), MAX_REQUESTS));
+  return flags;
+}
+
+function metricText(name, value) {
+  return name.endsWith("_s") && !name.endsWith("per_s") ? time(value) : fixed(value, 1);
+}
+
+// ---- the cheapest deployment
+
+const PLAN_COLUMNS = [
+  { title: "Deployment" },
+  { title: "GPUs", right: true },
+  { title: "$/h", right: true },
+  { title: "$/M output", right: true },
+  { title: "P(SLO met)", right: true },
+  { title: "Breaks at", right: true },
+  { title: "" },
+];
+
+function valuesOf(deployment) {
+  const pools = deployment.cluster.pools;
+  const of = (role) => pools.find((pool) => pool.role === role);
+  const replicas = (pool) => (pool ? String(pool.replicas) : "");
+  return {
+    gpu: deployment.gpu,
+    tp: String(deployment.parallel.tensor),
+    replicas: replicas(of("both")) || "1",
+    prefill_replicas: replicas(of("prefill")),
+    decode_replicas: replicas(of("decode")),
+  };
+}
+
+/// What the form cannot hold: pipeline and data parallelism.
+function fitsForm({ parallel }) {
+  return parallel.pipeline === 1 && parallel.data === 1;
+}
+
+function planRow(ranked, use) {
+  const each = ranked.usd_per_million_output_tokens;
+  return [
+    ranked.title,
+    data(ranked.gpus, count(ranked.gpus)),
+    data(ranked.cost_usd_per_h, fixed(ranked.cost_usd_per_h, 2)),
+    each === null ? "" : data(each, fixed(each, 2)),
+    ranked.probability === null
+      ? ""
+      : data(ranked.probability, probability(ranked.probability)),
+    ranked.capacity_factor === null
+      ? ""
+      : data(ranked.capacity_factor, fixed(ranked.capacity_factor, 2) + "x"),
+    fitsForm(ranked.deployment)
+      ? element(
+          "button",
+          { type: "button", onclick: () => use(valuesOf(ranked.deployment)) },
+          "Use it",
+        )
+      : "",
+  ];
+}
+
+function planned(found, use) {
+  const parts = [element("p", { class: "said" }, found.answer)];
+  if (found.ranked.length) {
+    parts.push(
+      table(
+        "Deployments that meet the SLO, the best first",
+        PLAN_COLUMNS,
+        found.ranked.map((ranked) => planRow(ranked, use)),
+      ),
+    );
+    const launch = found.ranked[0].launch || [];
+    parts.push(
+      element("h3", {}, "How to start the first"),
+      element("pre", { tabindex: "0", "aria-label": "Launch command" }, launch.join("\n")),
+    );
+  }
+  return parts;
+}
+
+// ---- what if
+
+function settingWords(variant) {
+  if (variant.is_baseline) return "as it is";
+  return Object.entries(variant.settings)
+    .map(([key, value]) => `${key} = ${value}`)
+    .join(", ");
+}
+
+function compared(found) {
+  const baseline = found.variants.find((variant) => variant.is_baseline);
+  const columns = [
+    { title: "Variant" },
+    ...baseline.metrics.map((metric) => ({
+      title: `${METRICS.get(metric.name) || metric.name} ${metric.statistic === "value" ? "" : metric.statistic}`,
+      right: true,
+    })),
+    { title: "SLO or load" },
+    { title: "$/h", right: true },
+  ];
+  const rows = found.variants.map((variant) => {
+    if (variant.reason) {
+      return [settingWords(variant), ...baseline.metrics.map(() => ""), variant.reason, ""];
+    }
+    const cells = variant.metrics.map((metric, index) => {
+      const text = metricText(metric.name, metric.value);
+      if (variant.is_baseline) return data(metric.value, text);
+      const share = metric.difference / baseline.metrics[index].value;
+      return element(
+        "span",
+        {},
+        data(metric.value, text),
+        element("span", { class: "interval" }, changeWords(metric.name, share, metric.significant)),
+      );
+    });
+    const holds = `${variant.runs_holding} of ${variant.runs} runs hold`;
+    const price = variant.cost_usd_per_h;
+    return [
+      settingWords(variant),
+      ...cells,
+      variant.runs_holding === variant.runs ? "holds" : holds,
+      price === null ? "" : data(price, fixed(price, 2)),
+    ];
+  });
+  return [table("Variants beside the deployment as it is", columns, rows)];
+}
+
+// ---- both
+
+/// `values` are the page's state, `limits` the server's; `use(values)` puts a deployment into the
+/// form. Returns {stop()}: gives up what is under way and hides older answers.
+export function startSearch(values, use) {
+  let under_way = null;
+  let ticking = null;
+
+  function told(text) {
+    byId("search-told").textContent = text;
+  }
+
+  function stop() {
+    if (under_way) under_way.abort();
+    under_way = null;
+    clearInterval(ticking);
+    byId("search-stop").hidden = true;
+  }
+
+  async function run(command, flags, show) {
+    stop();
+    const own = new AbortController();
+    const began = performance.now();
+    under_way = own;
+    const elapsed = () => time(Math.round((performance.now() - began) / 1000));
+    ticking = setInterval(() => told(`Simulating ... ${elapsed()}`), 1000);
+    told("Simulating ...");
+    byId("search-stop").hidden = false;
+    byId("search-line").textContent = commandLine(command, flags);
+    byId("search-line").hidden = false;
+    byId("search-answer").replaceChildren();
+    try {
+      const { document: found } = await post(`/api/${command}`, flags, own.signal);
+      if (under_way !== own) return;
+      byId("search-answer").replaceChildren(...show(found));
+      told(`Answered in ${time((performance.now() - began) / 1000)}.`);
+    } catch (error) {
+      if (under_way !== own) return;
+      if (!(error instanceof Refusal)) throw error;
+      told(error.message);
+    } finally {
+      if (under_way === own) stop();
+    }
+  }
+
+  byId("search-stop").addEventListener("click", () => {
+    stop();
+    told("Stopped.");
+  });
+  byId("find").addEventListener("click", () => {
+    const flags = searchedFlags(values);
+    for (const name of ["tensor-parallel-size", "replicas", "prefill-replicas"]) delete flags[name];
+    for (const name of ["decode-replicas", "router"]) delete flags[name];
+    if (!flags.slo) return told("Set a limit under SLO first: what is cheapest depends on it.");
+    flags.gpu = byId("field-candidates").value.trim() || values.gpu;
+    run("plan", flags, (found) => planned(found, use));
+  });
+  byId("try").addEventListener("click", () => {
+    const vary = byId("field-vary").value.trim().split(/\s+/).filter(Boolean);
+    if (!vary.length) return told("Say what to vary, such as gpu=l40s,a100.");
+    run("whatif", { ...searchedFlags(values), vary }, compared);
+  });
+  byId("search").addEventListener("submit", (event) => event.preventDefault());
+  return {
+    stop() {
+      stop();
+      told("");
+      byId("search-line").hidden = true;
+      byId("search-answer").replaceChildren();
+      byId("field-vary").placeholder = hasPools(values)
+        ? "decode_replicas=+1"
+        : "gpu=l40s,a100  or  replicas=+1";
+    },
+  };
+}
