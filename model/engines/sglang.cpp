@@ -160,6 +160,9 @@ void resolve_sglang(Engine& engine, const EngineSetting& setting) {
       throw UsageError(
           "`async_scheduling`: must be off with pipeline stages, where SGLang has none");
     }
+    if (given.num_speculative_tokens) {  // 0.5.15, server_args.py, check_server_args
+      throw UsageError("`num_speculative_tokens`: SGLang has no drafts with pipeline stages");
+    }
     engine.async_scheduling = false;
   }
   if (!given.max_num_batched_tokens) engine.max_num_batched_tokens = tier.chunked_prefill / ranks;

@@ -280,7 +280,20 @@ bool batches_experts(const Engine& engine, const Parallelism& parallel) {
          parallel.data > 1;
 }
 
+/// "not composible with speculative decoding as of vllm<=0.15.0" (0.22, the documents' page on
+/// speculative decoding).
+void check_drafts(const EngineSetting& setting) {
+  constexpr int kFirstMinor = 16;
+  if (setting.given.num_speculative_tokens && setting.parallel.pipeline > 1 &&
+      setting.minor < kFirstMinor) {
+    throw UsageError(
+        fmt::format("`num_speculative_tokens`: vLLM has no drafts with pipeline stages before 0.{}",
+                    kFirstMinor));
+  }
+}
+
 void resolve_vllm_0_29(Engine& engine, const EngineSetting& setting) {
+  check_drafts(setting);
   check_context_ranks(engine, setting);
   resolve_latent_blocks(engine, setting);
   resolve_profile_run(engine.memory, setting.gpu, setting.minor);

@@ -90,6 +90,24 @@ TEST(Speculation, SglangRuns48SequencesUnlessTold) {
   EXPECT_EQ(engine_with({}, "sglang").max_num_seqs, 2048);
 }
 
+// SGLang 0.5.15 asserts that there are none (check_server_args); vLLM's documents say so up to
+// 0.15.
+TEST(Speculation, IsRefusedInPipelinesWhereTheEngineRefusesIt) {
+  const auto message = [](const char* engine) -> std::string {
+    try {
+      resolve_engine(engine, {.num_speculative_tokens = 2, .acceptance_rate = 0.5},
+                     test::llama_3_1_8b(), test::h100(), {.pipeline = 2});
+    } catch (const UsageError& error) {
+      return error.what();
+    }
+    return "";
+  };
+  EXPECT_THAT(message("sglang"), HasSubstr("no drafts with pipeline stages"));
+  EXPECT_THAT(message("vllm-0.15"), HasSubstr("before 0.16"));
+  EXPECT_EQ(message("vllm-0.16"), "");
+  EXPECT_EQ(message("vllm-0.19"), "");
+}
+
 // SGLang's own setting for most models: five steps of four branches, eight tokens verified. Slots
 // for the longest paths, 5 x 4, are more than for those; twice of them.
 TEST(Speculation, ATreeVerifiesTokensOfWhichOnePathIsAccepted) {
