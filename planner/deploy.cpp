@@ -47,9 +47,10 @@ int redundant_experts(const EngineOverrides& overrides, const Parallelism& paral
 }
 
 /// What engines refuse on cards before Ampere. They have no bf16 and no fp8 units: vLLM runs a bf16
-/// checkpoint as fp16 there (config/model.py, _get_and_verify_dtype, "Falling back to
-/// torch.float16") and 8-bit floating-point weights by Marlin's weight-only kernels from compute
-/// capability 7.5 on (quantization/fp8.py, get_min_capability), which on 7.0 it refuses.
+/// checkpoint as fp16 there ("Falling back to torch.float16" in its logs on T4) and 8-bit
+/// floating-point weights by Marlin's weight-only kernels. These need compute capability 8.0
+/// (quantization/fp8.py at 1436674b, get_min_capability) or, as users of later versions
+/// report, 7.5: a T4 is let through as in those, 7.0 has them in none.
 void check_formats(const Transformer& model, const Gpu& gpu) {
   if (gpu.compute_capability != "7.0") return;
   for (const PartBytes& part : weight_bytes_by_part(model, {})) {
@@ -58,8 +59,8 @@ void check_formats(const Transformer& model, const Gpu& gpu) {
       continue;
     }
     throw UsageError(fmt::format(
-        "{}: no engine has kernels for {} weights on it (compute capability 7.0; 7.5 runs them as "
-        "16-bit products); `quantization` awq or gptq, or 16-bit weights",
+        "{}: no engine has kernels for {} weights on it (compute capability 7.0; weight-only "
+        "kernels need 7.5 or more); `quantization` awq or gptq, or 16-bit weights",
         gpu.display_name, part.format));
   }
 }

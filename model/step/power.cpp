@@ -5,9 +5,9 @@
 namespace roofcast {
 namespace {
 
-// Shares of the board's limit at idle with a model loaded: H100 and H800 0.17, H200 0.17, A100 SXM
-// 0.22 (public nvidia-smi outputs and arXiv 2605.23918), MI355X 0.17, MI300X 0.25, B200 0.14
-// (ROCm issues 5219 and 5231): the middle one.
+// Shares of the board's limit at idle, with a model loaded where that is known
+// (hardware_profiles/): H100 0.17, H200 0.17, A100 SXM 0.17, A100 PCIe 0.24, MI355X 0.17, MI300X
+// 0.25, B200 0.14: the middle one.
 constexpr double kIdleShare = 0.17;
 
 // 7.5 pJ a bit: GDDR6 (Micron's comparison of GDDR6 and GDDR6X, 2020). Profiles of cards with HBM

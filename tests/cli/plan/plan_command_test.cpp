@@ -40,8 +40,9 @@ TEST(PlanCommand, PromisesItsKeys) {
   }
   const json& first = answer["ranked"][0];
   for (const char* key : {"deployment", "units", "result", "gpus", "cost_usd_per_h", "pareto",
-                          "usd_per_million_output_tokens", "probability", "capacity_factor",
-                          "capacity_rate_per_s", "launch"}) {
+                          "cost_usd_per_million_output_tokens", "cost_usd_per_million_tokens",
+                          "power_w", "mean_power_w", "joules_per_output_token", "joules_per_token",
+                          "probability", "capacity_factor", "capacity_rate_per_s", "launch"}) {
     EXPECT_TRUE(first.contains(key)) << key;
   }
   EXPECT_EQ(first["result"]["targets"].size(), 2U);

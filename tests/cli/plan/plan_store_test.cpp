@@ -89,9 +89,9 @@ TEST(PlanStore, UsesWhatItHasSimulated) {
   EXPECT_EQ(run_command(line).out, first.out);
   {
     SQLite::Database database("plans.db", SQLite::OPEN_READWRITE);
-    // A rate that no simulation of this load would come to.
+    // A latency that no simulation of this load would come to.
     EXPECT_GT(database.exec("UPDATE evaluations SET answer = "
-                            "json_set(answer, '$.output_tokens_per_s', 123456.0) "
+                            "json_set(answer, '$.ttft_p95_s', 1.2345) "
                             "WHERE question LIKE 'trial %'"),
               0);
   }
