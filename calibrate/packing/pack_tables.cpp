@@ -14,7 +14,6 @@
 #include "base/statistics.hpp"
 #include "calibrate/packing/thinning.hpp"
 #include "model/curves/curve_source.hpp"
-#include "model/step/expert_kernels.hpp"
 #include "model/step/roofline.hpp"
 
 namespace roofcast {

@@ -51,7 +51,9 @@ double relative_time(const MeasuredCurve& a, const MeasuredCurve& b) {
 /// engine says, then the fastest.
 std::vector<std::string> expert_names(const std::string& own) {
   std::vector<std::string> names{own};
-  for (const char* other : {"", "trtllm_gen", "deepgemm", "cutlass"}) {
+  constexpr std::string_view kNone;
+  for (const std::string_view other :
+       {kNone, kTrtllmGenExperts, kDeepgemmExperts, kCutlassExperts}) {
     if (other != own) names.emplace_back(other);
   }
   return names;

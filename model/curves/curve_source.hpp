@@ -5,6 +5,12 @@
 
 namespace roofcast {
 
+/// Names of experts' kernels in their shapes (OperatorShape::name), where an engine lets one
+/// choose.
+inline constexpr std::string_view kTrtllmGenExperts = "trtllm_gen";
+inline constexpr std::string_view kCutlassExperts = "cutlass";
+inline constexpr std::string_view kDeepgemmExperts = "deepgemm";
+
 /// The part of a curve's kernel that says who ran it: "vLLM 0.24.0" of "flash_attn, vLLM 0.24.0";
 /// the whole name if it has one part.
 std::string_view source_of(std::string_view kernel);
