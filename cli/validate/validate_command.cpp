@@ -77,11 +77,9 @@ Usage validate_usage(ValidateOptions& target) {
               .options = option_group("Options"),
               .unlisted = {},
               .positional = {}};
-  usage.options.add_options()(
-      "file", po::value(&target.question.files.files)->value_name("FILE"),
-      "manifests of measured runs, benchmark results, folders, or numbers of imported "
-      "runs in the store")("ledger", po::bool_switch(&target.ledger),
-                           "summarise by engine, GPU, model and group")(
+  usage.options.add_options()("file", po::value(&target.question.files.files)->value_name("FILE"),
+                              "manifests, results, folders, numbers of imported runs")(
+      "ledger", po::bool_switch(&target.ledger), "summarise by engine, GPU, model and group")(
       "decisions", po::bool_switch(&target.decisions), "what choices by predictions give away")(
       "versions", po::bool_switch(&target.versions),
       "how far versions of an engine differ (labels `date`)");

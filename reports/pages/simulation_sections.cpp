@@ -108,7 +108,9 @@ Table plain_load_table(const SimulationAnswer& answer) {
   for (const auto& [key, value] : all.items()) {
     if (key != "schema_version") add(key, value);
   }
-  for (const auto& [key, value] : all["engine"].items()) add("engine." + key, value);
+  if (const auto engine = all.find("engine"); engine != all.end()) {
+    for (const auto& [key, value] : engine->items()) add("engine." + key, value);
+  }
   return table;
 }
 

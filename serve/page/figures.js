@@ -16,6 +16,7 @@ class View {
     this.place = element("div", { class: "chart", role: "img" });
     this.caption = element("figcaption");
     this.numbers = element("details");
+    this.numbers.addEventListener("toggle", () => this.fill());
     this.root = element(
       "figure",
       { id: "figure-" + figure.key },
@@ -31,17 +32,26 @@ class View {
     this.place.setAttribute("aria-label", `Chart: ${figure.title}. ${figure.caption}`);
     this.place.style.height = (lies(figure.option) ? LOW_HEIGHT : HEIGHT) + "px";
     this.caption.textContent = figure.caption;
-    this.numbers.replaceChildren(
-      element("summary", {}, "Numbers"),
-      table(
-        figure.title,
-        figure.table.columns.map((column) => ({ ...column, title: column.title || "of" })),
-        figure.table.rows,
-      ),
-    );
+    this.figure = figure;
+    if (!this.numbers.firstChild) this.numbers.append(element("summary", {}, "Numbers"));
+    while (this.numbers.lastChild !== this.numbers.firstChild) this.numbers.lastChild.remove();
+    this.fill();
     if (this.chart && this.place.clientWidth > 0)
       RoofcastCharts.update(this.chart, this.option);
     else this.draw();
+  }
+
+  // Hundreds of cells, made once somebody looks.
+  fill() {
+    if (!this.numbers.open || this.numbers.children.length > 1) return;
+    const { title, table: numbers } = this.figure;
+    this.numbers.append(
+      table(
+        title,
+        numbers.columns.map((column) => ({ ...column, title: column.title || "of" })),
+        numbers.rows,
+      ),
+    );
   }
 
   // A hidden page has no width: draw once it is shown.

@@ -84,7 +84,7 @@ TEST(EstimateCommand, FlagsThatWouldChangeNothingAreRefused) {
 
 TEST(EstimateCommand, SequencesLongerThanTheModelsAreRefused) {
   const CommandResult result = estimate("--isl 4000 --osl 97");
-  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_EQ(result.exit_code, 2);
   EXPECT_THAT(
       result.err,
       HasSubstr(

@@ -33,17 +33,19 @@ TEST(Doctor, NamesTheProcessorProfilesAndWhatIsMissing) {
 
 TEST(Doctor, LooksAtTheStoreWithoutMakingOne) {
   const test::TemporaryFolder folder;
-  const DoctorAnswer none = doctor({.store = "runs.db"});
+  const std::string path = folder.path() + "/runs.db";
+  const DoctorAnswer none = doctor({.store = path});
   EXPECT_THAT(finding_of(none, "store").found, HasSubstr("not there yet"));
-  EXPECT_FALSE(std::ifstream("runs.db").good());
-  { const Store made("runs.db", Store::Mode::write); }
-  EXPECT_EQ(finding_of(doctor({.store = "runs.db"}), "store").found, "runs.db: 0 runs");
+  EXPECT_FALSE(std::ifstream(path).good());
+  { const Store made(path, Store::Mode::write); }
+  EXPECT_EQ(finding_of(doctor({.store = path}), "store").found, path + ": 0 runs");
 }
 
 TEST(Doctor, CallsAStoreBrokenThatIsNone) {
   const test::TemporaryFolder folder;
-  std::ofstream("runs.db") << "these are words, not a database, and more than a page's header";
-  const DoctorAnswer answer = doctor({.store = "runs.db"});
+  const std::string path = folder.path() + "/runs.db";
+  std::ofstream(path) << "these are words, not a database, and more than a page's header";
+  const DoctorAnswer answer = doctor({.store = path});
   EXPECT_EQ(finding_of(answer, "store").state, FindingState::broken);
   EXPECT_FALSE(is_yes(answer));
 }

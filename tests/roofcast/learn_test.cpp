@@ -374,7 +374,7 @@ TEST(Lesson, LengthsFollowTheModelsContext) {
 TEST(Lesson, RefusesWhatCannotBeTaught) {
   EXPECT_THAT(test::complaint([] { lesson("llama-3.1-70b", "h100"); }), HasSubstr("does not fit"));
   EXPECT_THAT(test::complaint([] { lesson("gpt2", "h100", 1000, 1000); }),
-              HasSubstr("prompt and generate: gpt2 takes sequences of up to 1,024 tokens"));
+              HasSubstr("`prompt` and `generate`: gpt2 takes sequences of up to 1,024 tokens"));
   EXPECT_THAT(test::complaint([] { lesson("gpt2", "h100", 0, 10); }),
               HasSubstr("prompt: expected 1 to 10,000 tokens"));
   EXPECT_THAT(test::complaint([] { lesson("gpt2", "h100", 10, 1); }),

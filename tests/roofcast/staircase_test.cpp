@@ -71,9 +71,10 @@ TEST(StaircaseAnswer, CountsAllLayersAndHeadsOfAModel) {
 TEST(StaircaseAnswer, IsNoLongerThanTheModelsContext) {
   StaircaseQuestion question = staircase_question_of(2'000, 49);  // GPT-3: 2,048
   question.model = "gpt-3";
-  EXPECT_EQ(test::complaint([&] { staircase(question); }),
-            "prompt and generate: 2,049 tokens together, more than the longest context of gpt-3: "
-            "2,048");
+  EXPECT_EQ(
+      test::complaint([&] { staircase(question); }),
+      "`prompt` and `generate`: 2,049 tokens together, more than the longest context of gpt-3: "
+      "2,048");
   question.generate = 48;
   EXPECT_EQ(test::complaint([&] { staircase(question); }), "");
   StaircaseQuestion on_gpu = staircase_question_of(1'024, 1);

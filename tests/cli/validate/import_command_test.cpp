@@ -3,7 +3,9 @@
 
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "reports/store.hpp"
 #include "tests/support/run_command.hpp"
@@ -60,17 +62,25 @@ TEST_F(Import, ARunIsValidatedByItsNumberAsItsFileIs) {
   const std::string setting = "--model llama-3.1-8b --gpu h100 --engine vllm-0.19 ";
   ASSERT_EQ(run_command("runs import bench.json").exit_code, 0);
   const auto figures = [&](const std::string& what) {
-    const CommandResult result = run_command("validate " + what + " " + setting +
-                                             "--no-store -o json --input-len 100 "
-                                             "--output-len 11");
+    const CommandResult result =
+        run_command("validate " + what + " " + setting + "--no-store -o json");
     EXPECT_EQ(result.exit_code, 0) << result.err;
-    return nlohmann::json::parse(result.out)["cases"][0]["figures"];
+    std::map<std::string, std::pair<double, double>> values;  // measured, predicted
+    const auto answer = nlohmann::json::parse(result.out);
+    for (const auto& figure : answer["cases"][0]["figures"]) {
+      const std::string name = figure["name"].get<std::string>();
+      values[name + " " + figure["statistic"].get<std::string>()] = {figure["measured"],
+                                                                     figure["predicted"]};
+    }
+    return values;
   };
   const auto of_file = figures("bench.json");
   std::filesystem::remove("bench.json");
   EXPECT_EQ(figures("1"), of_file);
+  EXPECT_EQ(of_file.at("e2e_s mean").first, 0.15);  // mean_e2el_ms of the file
   EXPECT_THAT(run_command("validate 2 --no-store").err, HasSubstr("roofcast.db: no run 2"));
-  ASSERT_EQ(run_command("simulate --model gpt2 --gpu h100 --num-prompts 2").exit_code, 0);
+  ASSERT_EQ(run_command("simulate --model gpt2 --gpu h100 --num-prompts 2 --input-len 9").exit_code,
+            0);
   const CommandResult simulated = run_command("validate 2 --no-store");
   EXPECT_EQ(simulated.exit_code, 1);
   EXPECT_THAT(simulated.err, HasSubstr("is not a measured run but of kind 'simulate'"));
