@@ -29,7 +29,6 @@ int run_memory(CommandContext& context) {
   if (!common) return kExitDone;
   const EngineOverrides given = options.overrides;  // those of a server's command line are its own
   take_from_command(options, line, context.err);
-  complete_drafts(options);
   refuse_idle_flags(given, question);
   tell_version(options, context.err);
 

@@ -38,6 +38,15 @@ void check_adapters(const Scenario& scenario, const PoolScenario& pool, const En
   if (knob != nullptr) throw UsageError(fmt::format("`{}`: requires `lora_adapters`", knob));
 }
 
+void check_pictures(const Scenario& scenario, const Transformer& model) {
+  const auto* synthetic = std::get_if<SyntheticWorkload>(&scenario.workload);
+  if (synthetic == nullptr || synthetic->pictures.count == 0) return;
+  if (model.vision.patches_per_token > 0) return;
+  throw UsageError(fmt::format("`pictures`: given for {}, {}", model.name,
+                               model.has_vision ? "the shape of whose vision encoder is not known"
+                                                : "which has no vision encoder"));
+}
+
 /// A closed loop is replayed as such, unless the user sets another limit.
 void take_recorded_limit(SimulationRun& run) {
   if (!run.workload.recorded_limit || run.scenario.max_concurrency) return;
@@ -52,6 +61,7 @@ PoolRun prepare_pool(const Scenario& scenario, const PoolScenario& pool) {
   ResolvedDeployment resolved = resolve(options);
   take_price(resolved.deployment.gpu, options.gpu, scenario.pricing);
   check_adapters(scenario, pool, resolved.deployment.engine);
+  check_pictures(scenario, resolved.deployment.model);
   MemoryPlan plan = plan_memory(resolved.deployment);
   return {.name = pool.name,
           .role = pool.role,

@@ -324,7 +324,19 @@ MemoryAnswer memory_of_one(const MemoryQuestion& question, bool all_engines) {
 
 }  // namespace
 
-MemoryAnswer memory(const MemoryQuestion& question) {
+void complete_drafts(DeploymentOptions& options) {
+  EngineOverrides& knobs = options.overrides;
+  if (!knobs.num_speculative_tokens) return;
+  if (!knobs.acceptance_rate && !knobs.acceptance_by_position) knobs.acceptance_rate = 1.0;
+  const bool timed = knobs.draft_pass_time || knobs.draft_weight_bytes;
+  if (knobs.speculative_method == DraftMethod::draft_model && !timed) {
+    knobs.draft_pass_time = Seconds{0};
+  }
+}
+
+MemoryAnswer memory(const MemoryQuestion& asked) {
+  MemoryQuestion question = asked;
+  complete_drafts(question.deployment);
   check(question);
   if (!asks_all_engines(question)) return memory_of_one(question, false);
   MemoryQuestion by_default = question;

@@ -43,6 +43,10 @@ struct MemoryQuestion {
   std::optional<std::int64_t> batch{};
 };
 
+/// Fills in what drafts need only where something is timed, so that their memory can be counted:
+/// acceptance, and the time of a draft model's pass. memory() does it itself.
+void complete_drafts(DeploymentOptions& options);
+
 /// Where memory goes. The six parts sum to `memory`.
 struct MemoryParts {
   Bytes weights{};

@@ -50,6 +50,16 @@ int parse_drafts(const std::string& text, const std::string& flag) {
       flag));
 }
 
+/// Flags of adapters and drafts that bear on memory.
+Flags<EngineOverrides> features_in_memory() {
+  Flags<EngineOverrides> flags;
+  for (const char* name : {"max-lora-rank", "max-loras", "num-speculative-tokens",
+                           "speculative-method", "draft-weight-bytes", "draft-kv-bytes"}) {
+    flags.push_back(*find_flag(knob_flags(KnobGroup::features), name));
+  }
+  return flags;
+}
+
 /// Name of the first flag given of those that say what runs where; empty: none.
 std::string first_given(const DeploymentOptions& deployment) {
   const ParallelismOptions& parallel = deployment.parallel;
@@ -94,7 +104,13 @@ const Flags<MemoryQuestion>& memory_flags() {
            "sequences at once: do they fit? (default 1; --engine all: by every engine's rule, exit "
            "code 3 if one says no)",
        .read = into(&Q::batch, parse_positive)}};
-  return flags;
+  static const Flags<Q> with_features = [] {
+    Flags<Q> all = flags;
+    append(all, features_in_memory(),
+           [](Q& question) -> EngineOverrides& { return question.deployment.overrides; });
+    return all;
+  }();
+  return with_features;
 }
 
 const Flags<BatchesQuestion>& estimate_flags() {
@@ -121,7 +137,9 @@ const Flags<BatchesQuestion>& estimate_flags() {
 }
 
 void refuse_idle_flags(const EngineOverrides& given, const MemoryQuestion& question) {
-  refuse_idle_flags(given, question.deployment, KnobUse::memory);
+  DeploymentOptions options = question.deployment;
+  complete_drafts(options);
+  refuse_idle_flags(given, options, KnobUse::memory);
 }
 
 void refuse_idle_flags(const EngineOverrides& given, const BatchesQuestion& question) {

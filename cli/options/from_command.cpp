@@ -112,16 +112,6 @@ void leave_out_drafts(DeploymentOptions& options, std::ostream& err) {
          "it)\n";
 }
 
-void complete_drafts(DeploymentOptions& options) {
-  EngineOverrides& knobs = options.overrides;
-  if (!knobs.num_speculative_tokens) return;
-  if (!knobs.acceptance_rate && !knobs.acceptance_by_position) knobs.acceptance_rate = 1.0;
-  const bool timed = knobs.draft_pass_time || knobs.draft_weight_bytes;
-  if (knobs.speculative_method == DraftMethod::draft_model && !timed) {
-    knobs.draft_pass_time = Seconds{0};
-  }
-}
-
 std::string without_secrets(std::string_view line) {
   constexpr std::array<std::string_view, 8> kMarks = {
       "api-key", "api_key", "hf-token", "hf_token", "TOKEN=", "KEY=", "SECRET=", "PASSWORD="};

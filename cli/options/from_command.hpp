@@ -20,10 +20,6 @@ void take_from_command(DeploymentOptions& options, const std::string& line, std:
 /// Removes the line's speculative decoding, which has no effect if nothing is simulated.
 void leave_out_drafts(DeploymentOptions& options, std::ostream& err);
 
-/// Fills in what drafts need only where something is timed, so that their memory can be counted:
-/// acceptance, and the time of a draft model's pass.
-void complete_drafts(DeploymentOptions& options);
-
 /// The line without keys and tokens, for the store.
 std::string without_secrets(std::string_view line);
 

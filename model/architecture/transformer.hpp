@@ -87,6 +87,19 @@ struct LatentAttention {
   bool operator==(const LatentAttention&) const = default;
 };
 
+/// What a vision encoder computes of a picture, which it cuts into patches.
+struct VisionEncoder {
+  std::int64_t layers = 0;
+  std::int64_t width = 0;              // of a patch's state
+  std::int64_t intermediate = 0;       // of a layer's FFN
+  std::int64_t patch_parameters = 0;   // of all layers' matrices, which every patch meets
+  std::int64_t token_parameters = 0;   // of the projector's, which every joined patch meets
+  std::int64_t patches_per_token = 0;  // joined for the language model; 0: shape not known
+  std::int64_t tile_patches = 0;       // a patch attends to its tile of so many; 0: to its picture
+  std::int64_t windowed_layers = 0;    // in which a patch attends to a window only,
+  std::int64_t window_patches = 0;     // of so many
+};
+
 /// Mamba-2 mixer (arXiv 2405.21060): constant state per sequence.
 struct Mamba2 {
   std::int64_t heads = 0;
@@ -206,6 +219,7 @@ struct Transformer {
   bool has_vision = false;
   std::int64_t vision_layers = 0;
   std::int64_t vision_hidden = 0;
+  VisionEncoder vision{};
   std::int64_t next_token_layers = 0;  // multi-token-prediction blocks, not counted in `layers`
   std::optional<Bytes> checkpoint_bytes{};  // exact, if safetensors or GGUF files were present
   std::vector<std::string> notes{};         // assumptions and omissions, for the user to read

@@ -83,6 +83,20 @@ bool shares_no_experts(const S& s) { return no_experts(s) || no_exchange(s); }
 
 bool even_experts(const S& s) { return s.engine.expert_power_law == 0; }
 
+bool no_adapters_in_memory(const S& s) { return only_fits(s) && s.engine.lora.max_rank == 0; }
+
+bool no_draft_model(const S& s) {
+  return only_fits(s) && s.engine.speculation.method != DraftMethod::draft_model;
+}
+
+/// vLLM keeps a state for each draft; else only heads and draft models take memory.
+bool drafts_fit_anyhow(const S& s) {
+  const Speculation& drafts = s.engine.speculation;
+  const bool takes = drafts.reads_hidden_states() || drafts.draft_weights.value > 0 ||
+                     drafts.draft_kv.value > 0 || (fits_by(s, MemoryRule::vllm) && has_states(s));
+  return only_fits(s) && !takes;
+}
+
 bool whole_prompts(const S& s) {
   return s.engine.scheduler == SchedulerKind::static_batch ||
          s.engine.scheduler == SchedulerKind::naive;
@@ -141,6 +155,15 @@ const std::vector<IdleRule>& idle_rules() {
       {.keys = {"mamba_full_memory_ratio"},
        .idle = no_state_pool,
        .reason = "the model has no recurrent states"},
+      {.keys = {"max_loras"},
+       .idle = no_adapters_in_memory,
+       .reason = "adapters take memory by max_lora_rank"},
+      {.keys = {"draft_weight_bytes", "draft_kv_bytes"},
+       .idle = no_draft_model,
+       .reason = "only a draft model has memory of its own"},
+      {.keys = {"num_speculative_tokens", "speculative_method"},
+       .idle = drafts_fit_anyhow,
+       .reason = "such drafts take no memory"},
       {.keys = {"max_num_batched_tokens"}, .idle = fits_by_textbook, .reason = kOtherRule},
       {.keys = {"enable_chunked_prefill"},
        .idle = whole_prompts,

@@ -19,9 +19,15 @@ namespace roofcast {
 /// scaling, and all of Gemma-3, state the length after scaling, so it is not extended.
 std::int64_t longest_context(const Fields& config, std::string_view model_type);
 
-/// Parameters of a multimodal model's vision encoder and projector: 0 if it has none, nullopt if
-/// their shape is unknown. `hidden` is the width of the language model.
-std::optional<std::int64_t> vision_parameters(const Fields& top, std::int64_t hidden);
+/// A multimodal model's vision encoder and projector.
+struct VisionTower {
+  std::int64_t parameters = 0;
+  VisionEncoder encoder{};
+};
+
+/// That of a model: empty if it has none, nullopt if its shape is unknown. `hidden` is the width of
+/// the language model.
+std::optional<VisionTower> vision_tower(const Fields& top, std::int64_t hidden);
 
 /// Whether a document is Mistral's own params.json: it has `dim` and `n_layers` but no model_type.
 bool is_mistral_params(const nlohmann::json& document);

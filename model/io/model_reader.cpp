@@ -134,15 +134,16 @@ void read_formats(const Fields& top, const Fields& text, const std::optional<Fie
 constexpr std::int64_t kWidestVision = 100'000;
 
 void read_vision(const Fields& top, Transformer& model) {
-  const auto parameters = vision_parameters(top, model.hidden);
-  model.vision_parameters = parameters.value_or(0);
+  const auto tower = vision_tower(top, model.hidden);
+  model.vision_parameters = tower.value_or(VisionTower{}).parameters;
+  model.vision = tower.value_or(VisionTower{}).encoder;
   if (const auto vision = top.object("vision_config")) {
     model.has_vision = true;
     model.vision_layers =
         vision->count_or({"num_hidden_layers", "vt_num_hidden_layers"}, 0, kMaxLayers);
     model.vision_hidden = vision->count_or({"hidden_size", "vt_hidden_size"}, 0, kWidestVision);
   }
-  if (!parameters) model.notes.push_back("the vision tower is not counted: its shape is unknown");
+  if (!tower) model.notes.push_back("the vision tower is not counted: its shape is unknown");
   if (top.has("audio_config")) model.notes.push_back("the audio encoder is not counted");
 }
 

@@ -1,5 +1,6 @@
 #include "model/io/model_parts.hpp"
 
+#include <algorithm>
 #include <string>
 
 namespace roofcast {
@@ -10,6 +11,16 @@ namespace {
 constexpr std::int64_t kWidestTower = 100'000;
 constexpr std::int64_t kLargestPatch = 1'000;
 constexpr std::int64_t kLargestMerge = 16;
+constexpr std::int64_t kLargestWindow = 100'000;
+
+/// Of a tower of `layers` layers with `layer` matrix elements each.
+VisionEncoder encoder_of(std::int64_t layers, std::int64_t layer, std::int64_t width,
+                         std::int64_t intermediate) {
+  return {.layers = layers,
+          .width = width,
+          .intermediate = intermediate,
+          .patch_parameters = layers * layer};
+}
 
 std::int64_t linear(std::int64_t inputs, std::int64_t outputs) {
   return inputs * outputs + outputs;
@@ -30,19 +41,25 @@ std::int64_t biased_layer(std::int64_t hidden, std::int64_t intermediate) {
 }
 
 // Gemma-3: SigLIP with learned positions, then a norm and one projection matrix.
-std::int64_t gemma3_tower(const Fields& v, std::int64_t hidden) {
+VisionTower gemma3_tower(const Fields& v, const Fields& top, std::int64_t hidden) {
   const std::int64_t width = v.size({"hidden_size"}, kWidestTower);
   const std::int64_t side = v.size({"image_size"}, 100'000) / v.size({"patch_size"}, kLargestPatch);
   const std::int64_t layers = v.size({"num_hidden_layers"}, kMaxLayers);
   const std::int64_t embed = linear(patch_elements(v, 3, 1), width) + side * side * width;
-  const std::int64_t encoder =
-      layers * biased_layer(width, v.size({"intermediate_size"}, kWidestFfn)) + 2 * width;
-  return embed + encoder + plain_linear(width, hidden) + width;
+  const std::int64_t intermediate = v.size({"intermediate_size"}, kWidestFfn);
+  const std::int64_t layer = biased_layer(width, intermediate);
+  VisionEncoder encoder = encoder_of(layers, layer, width, intermediate);
+  encoder.token_parameters = plain_linear(width, hidden);
+  encoder.tile_patches = side * side;
+  encoder.patches_per_token =
+      std::max<std::int64_t>(1, side * side / top.size_or({"mm_tokens_per_image"}, 256));
+  return {.parameters = embed + layers * layer + 2 * width + plain_linear(width, hidden) + width,
+          .encoder = encoder};
 }
 
 // Llama-4: no bias on the patch embedding, class token and positions, norms before and after the
 // encoder, a two-matrix pixel-shuffle adapter and one projection.
-std::int64_t llama4_tower(const Fields& v, std::int64_t hidden) {
+VisionTower llama4_tower(const Fields& v, std::int64_t hidden) {
   const std::int64_t width = v.size({"hidden_size"}, kWidestTower);
   const std::int64_t side = v.size({"image_size"}, 100'000) / v.size({"patch_size"}, kLargestPatch);
   const std::int64_t layers = v.size({"num_hidden_layers"}, kMaxLayers);
@@ -54,7 +71,11 @@ std::int64_t llama4_tower(const Fields& v, std::int64_t hidden) {
   const std::int64_t projector = plain_linear(mlp_input, adapter) +
                                  plain_linear(adapter, adapter_output) +
                                  plain_linear(v.size({"vision_output_dim"}), hidden);
-  return embed + layers * biased_layer(width, mlp_input) + projector;
+  VisionEncoder encoder = encoder_of(layers, biased_layer(width, mlp_input), width, mlp_input);
+  encoder.token_parameters = projector;
+  encoder.tile_patches = side * side;
+  encoder.patches_per_token = 4;  // pixel_shuffle_ratio 0.5
+  return {.parameters = embed + encoder.patch_parameters + projector, .encoder = encoder};
 }
 
 /// Joins `merge` * `merge` patches and projects them to the language model's width.
@@ -65,7 +86,7 @@ std::int64_t qwen_merger(std::int64_t width, std::int64_t merged, std::int64_t o
 
 // Qwen3-VL and Qwen3.5: like SigLIP, with patches of two frames and mergers that also feed early
 // layers.
-std::int64_t qwen3_tower(const Fields& v) {
+VisionTower qwen3_tower(const Fields& v) {
   const std::int64_t width = v.size({"hidden_size"}, kWidestTower);
   const std::int64_t merge = v.size({"spatial_merge_size"}, kLargestMerge);
   const std::int64_t merged = width * merge * merge;
@@ -73,17 +94,21 @@ std::int64_t qwen3_tower(const Fields& v) {
   const std::int64_t patch = patch_elements(v, 3, v.size({"temporal_patch_size"}, kLargestPatch));
   const std::int64_t embed =
       linear(patch, width) + v.size({"num_position_embeddings"}, kLargestVocabulary) * width;
-  const std::int64_t encoder = v.size({"depth"}, kMaxLayers) *
-                               biased_layer(width, v.size({"intermediate_size"}, kWidestFfn));
+  const std::int64_t intermediate = v.size({"intermediate_size"}, kWidestFfn);
+  VisionEncoder encoder = encoder_of(v.size({"depth"}, kMaxLayers),
+                                     biased_layer(width, intermediate), width, intermediate);
   const auto deep = static_cast<std::int64_t>(v.counts("deepstack_visual_indexes").size());
   // Deepstack mergers normalise after joining.
   const std::int64_t deep_mergers =
       deep * (2 * merged + linear(merged, merged) + linear(merged, outputs));
-  return embed + encoder + qwen_merger(width, merged, outputs, 2) + deep_mergers;
+  encoder.token_parameters = qwen_merger(width, merged, outputs, 2) + deep_mergers;
+  encoder.patches_per_token = merge * merge;
+  return {.parameters = embed + encoder.patch_parameters + encoder.token_parameters,
+          .encoder = encoder};
 }
 
 // Qwen2.5-VL: RMS norms, a gated MLP with biases, no position table.
-std::int64_t qwen25_tower(const Fields& v) {
+VisionTower qwen25_tower(const Fields& v) {
   const std::int64_t width = v.size({"hidden_size"}, kWidestTower);
   const std::int64_t intermediate = v.size({"intermediate_size"}, kWidestFfn);
   const std::int64_t merge = v.size_or({"spatial_merge_size"}, 2, kLargestMerge);
@@ -92,29 +117,43 @@ std::int64_t qwen25_tower(const Fields& v) {
   const std::int64_t layer = 4 * linear(width, width) + 2 * linear(width, intermediate) +
                              linear(intermediate, width) + 2 * width;
   const std::int64_t merged = width * merge * merge;
-  return plain_linear(patch, width) + v.size({"depth"}, kMaxLayers) * layer +
-         qwen_merger(width, merged, v.size({"out_hidden_size"}), 1);
+  VisionEncoder encoder = encoder_of(v.size({"depth"}, kMaxLayers), layer, width, intermediate);
+  encoder.token_parameters = qwen_merger(width, merged, v.size({"out_hidden_size"}), 1);
+  encoder.patches_per_token = merge * merge;
+  // All other layers attend within windows of 112 x 112 pixels.
+  const auto whole = static_cast<std::int64_t>(v.counts("fullatt_block_indexes").size());
+  encoder.windowed_layers = std::max<std::int64_t>(0, encoder.layers - whole);
+  const std::int64_t side =
+      v.size_or({"window_size"}, 112, kLargestWindow) / v.size({"patch_size"}, kLargestPatch);
+  encoder.window_patches = std::max<std::int64_t>(1, side * side);
+  return {.parameters =
+              plain_linear(patch, width) + encoder.patch_parameters + encoder.token_parameters,
+          .encoder = encoder};
 }
 
 // Mistral-3: Pixtral encoder (gated, no biases), a patch merger and two projections.
-std::int64_t pixtral_tower(const Fields& v, const Fields& top, std::int64_t hidden) {
+VisionTower pixtral_tower(const Fields& v, const Fields& top, std::int64_t hidden) {
   const std::int64_t width = v.size({"hidden_size"}, kWidestTower);
   const std::int64_t merge = top.size({"spatial_merge_size"}, kLargestMerge);
-  const std::int64_t layer = 4 * plain_linear(width, width) +
-                             3 * plain_linear(width, v.size({"intermediate_size"}, kWidestFfn)) +
-                             2 * width;
-  const std::int64_t encoder = plain_linear(patch_elements(v, 3, 1), width) + width +
-                               v.size({"num_hidden_layers"}, kMaxLayers) * layer;
+  const std::int64_t intermediate = v.size({"intermediate_size"}, kWidestFfn);
+  const std::int64_t layer =
+      4 * plain_linear(width, width) + 3 * plain_linear(width, intermediate) + 2 * width;
+  VisionEncoder encoder =
+      encoder_of(v.size({"num_hidden_layers"}, kMaxLayers), layer, width, intermediate);
   const bool bias = top.flag({"multimodal_projector_bias"}, false);
   const std::int64_t projections =
       plain_linear(width, hidden) + plain_linear(hidden, hidden) + (bias ? 2 * hidden : 0);
-  return encoder + width + plain_linear(merge * merge * width, width) + projections;
+  encoder.token_parameters = plain_linear(merge * merge * width, width) + projections;
+  encoder.patches_per_token = merge * merge;
+  return {.parameters = plain_linear(patch_elements(v, 3, 1), width) + width +
+                        encoder.patch_parameters + width + encoder.token_parameters,
+          .encoder = encoder};
 }
 
 // Kimi-VL and Kimi-K2: MoonViT (a patch embedding with biases, a table of positions, SigLIP's
 // layers, a norm), then a norm and two matrices over joined patches (vllm 0.26, models/moonvit.py,
 // kimi_k25_vit.py). Positions in time are not learned.
-std::int64_t moonvit_tower(const Fields& v, std::int64_t hidden) {
+VisionTower moonvit_tower(const Fields& v, std::int64_t hidden) {
   const std::int64_t width = v.size({"hidden_size", "vt_hidden_size"}, kWidestTower);
   const std::int64_t height = v.size_or({"init_pos_emb_height"}, 64, kLargestPatch);
   const std::int64_t positions = height * v.size_or({"init_pos_emb_width"}, 64, kLargestPatch);
@@ -124,44 +163,61 @@ std::int64_t moonvit_tower(const Fields& v, std::int64_t hidden) {
   const std::int64_t merged = 4 * width;  // merge_kernel_size is 2 x 2
   const std::int64_t embed = linear(patch_elements(v, 3, 1), width) + positions * width;
   const std::int64_t projector = 2 * width + linear(merged, merged) + linear(merged, hidden);
-  return embed + layers * biased_layer(width, intermediate) + 2 * width + projector;
+  VisionEncoder encoder =
+      encoder_of(layers, biased_layer(width, intermediate), width, intermediate);
+  encoder.token_parameters = projector;
+  encoder.patches_per_token = 4;
+  return {.parameters = embed + encoder.patch_parameters + 2 * width + projector,
+          .encoder = encoder};
 }
 
 // Gemma 4: gated layers without biases, four norms each and one of queries and keys, positions
 // learned by row and column, a mean and scale of the outputs and one projection matrix
 // (transformers, models/gemma4/modeling_gemma4.py).
-std::int64_t gemma4_tower(const Fields& v, std::int64_t hidden) {
+VisionTower gemma4_tower(const Fields& v, std::int64_t hidden) {
   const std::int64_t width = v.size({"hidden_size"}, kWidestTower);
   const std::int64_t head = v.size({"head_dim"}, kWidestTower);
-  const std::int64_t layer = 4 * plain_linear(width, width) +
-                             3 * plain_linear(width, v.size({"intermediate_size"}, kWidestFfn)) +
-                             4 * width + 2 * head;
+  const std::int64_t intermediate = v.size({"intermediate_size"}, kWidestFfn);
+  const std::int64_t layer =
+      4 * plain_linear(width, width) + 3 * plain_linear(width, intermediate) + 4 * width + 2 * head;
   const std::int64_t embed = plain_linear(patch_elements(v, 3, 1), width) +
                              2 * v.size({"position_embedding_size"}, kLargestVocabulary) * width;
-  return embed + v.size({"num_hidden_layers"}, kMaxLayers) * layer + 2 * width +
-         plain_linear(width, hidden);
+  VisionEncoder encoder =
+      encoder_of(v.size({"num_hidden_layers"}, kMaxLayers), layer, width, intermediate);
+  encoder.token_parameters = plain_linear(width, hidden);
+  const std::int64_t pooled = v.size_or({"pooling_kernel_size"}, 3, kLargestMerge);
+  encoder.patches_per_token = pooled * pooled;
+  return {.parameters = embed + encoder.patch_parameters + 2 * width + encoder.token_parameters,
+          .encoder = encoder};
 }
 
 // LLaVA-NeXT: CLIP without its last layer (vision_feature_layer -2) and the norm after it, two
 // matrices, and an embedding between rows (vllm 0.26, models/clip.py, llava_next.py).
-std::int64_t clip_tower(const Fields& v, std::int64_t hidden) {
+VisionTower clip_tower(const Fields& v, std::int64_t hidden) {
   const std::int64_t width = v.size({"hidden_size"}, kWidestTower);
   const std::int64_t side = v.size({"image_size"}, 100'000) / v.size({"patch_size"}, kLargestPatch);
   const std::int64_t layers = v.size({"num_hidden_layers"}, kMaxLayers) - 1;
   const std::int64_t embed =
       plain_linear(patch_elements(v, 3, 1), width) + width + (side * side + 1) * width + 2 * width;
-  return embed + layers * biased_layer(width, v.size({"intermediate_size"}, kWidestFfn)) +
-         linear(width, hidden) + linear(hidden, hidden) + hidden;
+  const std::int64_t intermediate = v.size({"intermediate_size"}, kWidestFfn);
+  VisionEncoder encoder =
+      encoder_of(layers, biased_layer(width, intermediate), width, intermediate);
+  encoder.token_parameters = linear(width, hidden) + linear(hidden, hidden);
+  encoder.tile_patches = side * side;
+  encoder.patches_per_token = 1;
+  return {.parameters = embed + encoder.patch_parameters + encoder.token_parameters + hidden,
+          .encoder = encoder};
 }
 
 }  // namespace
 
-std::optional<std::int64_t> vision_parameters(const Fields& top, std::int64_t hidden) {
+std::optional<VisionTower> vision_tower(const Fields& top, std::int64_t hidden) {
   const auto vision = top.object("vision_config");
-  if (!vision) return 0;
+  if (!vision) return VisionTower{};
   const std::string outer = top.text({"model_type"});
   const std::string inner = vision->text({"model_type"});
-  if (inner == "siglip_vision_model" && outer == "gemma3") return gemma3_tower(*vision, hidden);
+  if (inner == "siglip_vision_model" && outer == "gemma3")
+    return gemma3_tower(*vision, top, hidden);
   if (inner == "llama4_vision_model") return llama4_tower(*vision, hidden);
   if (outer == "qwen3_vl" || outer == "qwen3_vl_moe" || outer == "qwen3_5" ||
       outer == "qwen3_5_moe") {

@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <iterator>
+#include <map>
 #include <numeric>
 #include <optional>
 #include <string_view>
@@ -13,6 +14,7 @@
 #include "model/architecture/weights.hpp"
 #include "model/curves/curve_source.hpp"
 #include "model/step/operator_time.hpp"
+#include "model/step/picture_work.hpp"
 #include "model/step/timed_block.hpp"
 #include "model/step/timed_recurrent.hpp"
 
@@ -318,6 +320,7 @@ struct RooflineStepTime::Impl {
   Stages stages;  // unless there is only one
   bool asks_for_longest = false;
   mutable StagedTime divided;
+  mutable std::map<std::pair<std::int64_t, std::int64_t>, Seconds> pictures;
 
   bool is_captured(const StepBatch& batch, const StepCounts& counts) const {
     const Engine& engine = deployment.engine;
@@ -342,11 +345,24 @@ struct RooflineStepTime::Impl {
     times.clear();
     if (stages.of_stage.empty()) {
       times.push_back(time_of(whole, batch));
-      return;
+    } else {
+      std::vector<Seconds> different;
+      for (const StageOperators& stage : stages.different) {
+        different.push_back(time_of(stage, batch));
+      }
+      for (const std::size_t index : stages.of_stage) times.push_back(different[index]);
     }
-    std::vector<Seconds> different;
-    for (const StageOperators& stage : stages.different) different.push_back(time_of(stage, batch));
-    for (const std::size_t index : stages.of_stage) times.push_back(different[index]);
+    if (batch.pictures > 0) times.front() += time_of_pictures(batch);
+  }
+
+  /// Pictures are as many tokens in all of a run's steps, and few numbers of them come together.
+  Seconds time_of_pictures(const StepBatch& batch) const {
+    const auto key = std::pair(batch.pictures, batch.picture_tokens);
+    const auto known = pictures.find(key);
+    if (known != pictures.end()) return known->second;
+    const Seconds time = picture_time(deployment, batch.pictures, batch.picture_tokens);
+    pictures.emplace(key, time);
+    return time;
   }
 
   Seconds device_time(const StepBatch& batch) const {
@@ -428,6 +444,9 @@ StepEstimate RooflineStepTime::explain(const StepBatch& batch) const {
   add_mixers(impl_->whole.attention);
   add_mixers(impl_->whole.recurrent);
   add_linear(impl_->whole.per_row, counts.rows);
+  for (const Work& work : picture_work(impl_->deployment, batch.pictures, batch.picture_tokens)) {
+    result.operators.push_back(estimate(work, gpu));
+  }
   result.device = impl_->device_time(batch);
   result.total = seconds(batch);
   result.host = result.total - result.device;

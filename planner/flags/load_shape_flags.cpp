@@ -232,7 +232,18 @@ Flags<L> session_flags() {
            .placeholder = "S",
            .help = "adapter k with probability proportional to 1 / k^S (default uniform)",
            .read = into(&L::lora_zipf, parse_positive_number),
-           .place = "workload.lora_zipf"}};
+           .place = "workload.lora_zipf"},
+          {.name = "pictures",
+           .placeholder = "N",
+           .help = "pictures in every prompt, in addition to --input-len (default none)",
+           .read = into(&L::pictures, parse_from_zero),
+           .place = "workload.pictures",
+           .aliases = {"--image-count"}},
+          {.name = "picture-tokens",
+           .placeholder = "TOKENS",
+           .help = "tokens of the prompt for each picture",
+           .read = into(&L::picture_tokens, parse_from_zero),
+           .place = "workload.picture_tokens"}};
 }
 
 }  // namespace
@@ -257,7 +268,8 @@ bool is_given(const LoadShapeOptions& options) {
   return has_pattern(options) || options.normalised || options.num_warmups || options.range_ratio ||
          options.range_ratio_style || options.prefix_len || options.prefix_groups ||
          options.prompts_per_group || options.turns || options.first_input || options.think_time ||
-         options.max_session_tokens || options.lora_adapters || options.lora_zipf;
+         options.max_session_tokens || options.lora_adapters || options.lora_zipf ||
+         options.pictures || options.picture_tokens;
 }
 
 void apply(const LoadShapeOptions& options, bool count_given, SyntheticWorkload& workload) {
@@ -274,6 +286,11 @@ void apply(const LoadShapeOptions& options, bool count_given, SyntheticWorkload&
   if (options.lora_zipf) workload.lora.zipf = *options.lora_zipf;
   if (options.lora_zipf && workload.lora.count == 0) {
     throw UsageError("--lora-zipf: needs --lora-adapters");
+  }
+  if (options.pictures) workload.pictures.count = *options.pictures;
+  if (options.picture_tokens) workload.pictures.tokens = *options.picture_tokens;
+  if ((workload.pictures.count > 0) != (workload.pictures.tokens > 0)) {
+    throw UsageError("--pictures and --picture-tokens: need each other");
   }
 }
 

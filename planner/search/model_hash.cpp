@@ -93,18 +93,26 @@ void add(ContentHash& hash, const Layer& layer) {
   add(hash, extra);
 }
 
+void add(ContentHash& hash, const VisionEncoder& vision) {
+  const auto& [layers, width, intermediate, patch_parameters, token_parameters, patches_per_token,
+               tile_patches, windowed_layers, window_patches] = vision;
+  hash.add_all(layers, width, intermediate, patch_parameters, token_parameters, patches_per_token,
+               tile_patches, windowed_layers, window_patches);
+}
+
 }  // namespace
 
 void add_model(ContentHash& hash, const Transformer& model) {
   const auto& [name, model_type, architecture, hidden, vocabulary, max_context, per_layer_embedding,
                learned_positions, tied_embeddings, lm_head_bias, layers, final_norm_elements, extra,
                embedding_format, lm_head_format, activation, state_dtype, sampling, kv_cache_dtype,
-               vision_parameters, has_vision, vision_layers, vision_hidden, next_token_layers,
-               checkpoint_bytes, notes, source] = model;
+               vision_parameters, has_vision, vision_layers, vision_hidden, vision,
+               next_token_layers, checkpoint_bytes, notes, source] = model;
   hash.add_all(name, model_type, architecture, hidden, vocabulary, max_context, per_layer_embedding,
                learned_positions, tied_embeddings, lm_head_bias, final_norm_elements, activation,
                state_dtype, sampling, kv_cache_dtype, vision_parameters, has_vision, vision_layers,
                vision_hidden, next_token_layers, checkpoint_bytes, source);
+  add(hash, vision);
   add(hash, extra);
   add(hash, embedding_format);
   add(hash, lm_head_format);

@@ -15,9 +15,11 @@ namespace {
 
 void add(ContentHash& hash, const Request& request) {
   const auto& [arrival, input_tokens, output_tokens, max_tokens, slo_class, priority, stage,
-               adapter, follows, contents_begin, contents_count, output_continues_prompt] = request;
+               adapter, follows, contents_begin, contents_count, pictures, picture_tokens,
+               pictures_begin, output_continues_prompt] = request;
   hash.add_all(arrival, input_tokens, output_tokens, max_tokens, slo_class, priority, stage,
-               adapter, follows, contents_begin, contents_count, output_continues_prompt);
+               adapter, follows, contents_begin, contents_count, pictures, picture_tokens,
+               pictures_begin, output_continues_prompt);
 }
 
 void add(ContentHash& hash, const ContentSpan& span) {

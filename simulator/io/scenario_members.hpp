@@ -200,6 +200,8 @@ void members(auto& visit, SyntheticWorkload& load) {
   visit("sessions", load.sessions, Object<Sessions>{});
   visit("lora_adapters", load.lora.count, Whole{}, load.lora.count > 0);
   visit("lora_zipf", load.lora.zipf, AboveZero{}, load.lora.zipf > 0);
+  visit("pictures", load.pictures.count, Whole{}, load.pictures.count > 0);
+  visit("picture_tokens", load.pictures.tokens, Whole{1}, load.pictures.count > 0);
   visit.reading([&](const JsonObject& object) {
     const std::int64_t prompts = load.shared_prefix ? prompts_of(*load.shared_prefix) : 0;
     if (prompts > 0 && object.find("num_prompts") == nullptr) load.num_prompts = prompts;
@@ -208,6 +210,10 @@ void members(auto& visit, SyntheticWorkload& load) {
     }
     if (load.lora.zipf > 0 && load.lora.count == 0) {
       object.fail("lora_zipf", "lora_adapters beside it");
+    }
+    if ((load.pictures.count > 0) != (load.pictures.tokens > 0)) {
+      object.fail(load.pictures.count > 0 ? "pictures" : "picture_tokens",
+                  "pictures and picture_tokens together");
     }
   });
 }

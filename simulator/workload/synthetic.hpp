@@ -68,6 +68,14 @@ struct LoraAdapters {
   bool operator==(const LoraAdapters&) const = default;
 };
 
+/// Pictures in every prompt, after its shared prefix, in addition to the input's tokens.
+struct Pictures {
+  std::int64_t count = 0;   // of each request
+  std::int64_t tokens = 0;  // of the prompt, for each picture
+
+  bool operator==(const Pictures&) const = default;
+};
+
 /// Lengths where nothing is said: those of vLLM's `bench serve` (--random-input-len,
 /// --random-output-len).
 inline constexpr std::int64_t kDefaultInputTokens = 1024;
@@ -90,6 +98,7 @@ struct SyntheticWorkload {
   std::optional<SharedPrefix> shared_prefix{};
   std::optional<Sessions> sessions{};
   LoraAdapters lora{};
+  Pictures pictures{};
 };
 
 }  // namespace roofcast

@@ -53,6 +53,11 @@ struct Request {
   /// is.
   std::uint32_t contents_begin = 0;
   std::uint32_t contents_count = 0;
+  /// Pictures among its tokens, one after the other from `pictures_begin` on, `picture_tokens`
+  /// each.
+  std::int32_t pictures = 0;
+  std::int32_t picture_tokens = 0;
+  std::int32_t pictures_begin = 0;
   /// The generated tokens continue the prompt's last span (the next turn repeats them).
   bool output_continues_prompt = false;
 };

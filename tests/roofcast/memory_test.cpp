@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/error.hpp"
+#include "roofcast/question_flags.hpp"
 #include "tests/roofcast/read_back.hpp"
 
 namespace roofcast {
@@ -42,6 +44,46 @@ TEST(Memory, BlocksHoldTheKvCacheOfTheModel) {
   EXPECT_EQ(answer.max_batch, (answer.kv_blocks - 1) / 256);
   EXPECT_EQ(256 * answer.block_bytes.value * 4, 1'342'177'280);
   expect_round_trip(answer);
+}
+
+// Llama-3.1-8B: an adapter of rank 16 takes 80 MiB (tests/model/memory/parallel_memory_test.cpp),
+// an EAGLE head the weights of a layer, (4096 x 6144 + 4096 x 4096 + 3 x 4096 x 14336 + 2 x 4096) x
+// 2 bytes, whatever share of its drafts is accepted.
+TEST(Memory, CountsAdaptersAndDrafts) {
+  MemoryQuestion question = memory_question_of("llama-3.1-8b", "h100");
+  const auto bytes_of = [&](const char* name) {
+    const MemoryAnswer answer = memory(question);
+    const auto term = std::ranges::find(answer.terms, name, &MemoryTerm::name);
+    return term == answer.terms.end() ? 0.0 : term->bytes.value;
+  };
+  question.deployment.overrides.max_lora_rank = 16;
+  question.deployment.overrides.max_loras = 4;
+  EXPECT_EQ(bytes_of("weights.lora"), 4 * 80.0 * 1024 * 1024);
+  question.deployment.overrides = {.num_speculative_tokens = 3,
+                                   .speculative_method = DraftMethod::eagle};
+  EXPECT_EQ(bytes_of("weights.draft"),
+            2 * (4096.0 * 6144 + 4096.0 * 4096 + 3 * 4096.0 * 14336 + 2 * 4096));
+  for (const char* name : {"max-lora-rank", "max-loras", "num-speculative-tokens",
+                           "speculative-method", "draft-weight-bytes", "draft-kv-bytes"}) {
+    EXPECT_NE(find_flag(memory_flags(), name), nullptr) << name;
+  }
+}
+
+TEST(Memory, RefusesFeaturesThatTakeNoMemory) {
+  MemoryQuestion question = memory_question_of("llama-3.1-8b", "h100");
+  const auto refused = [&](const EngineOverrides& given) -> std::string {
+    question.deployment.overrides = given;
+    try {
+      refuse_idle_flags(given, question);
+    } catch (const UsageError& error) {
+      return error.what();
+    }
+    return "";
+  };
+  EXPECT_THAT(refused({.max_loras = 4}), HasSubstr("max_lora_rank"));
+  EXPECT_THAT(refused({.num_speculative_tokens = 3}), HasSubstr("take no memory"));
+  EXPECT_EQ(refused({.num_speculative_tokens = 3, .speculative_method = DraftMethod::eagle}), "");
+  EXPECT_EQ(refused({.max_loras = 4, .max_lora_rank = 8}), "");
 }
 
 TEST(Memory, ListsTheLargestBatchByContext) {

@@ -355,6 +355,19 @@ TEST(ModelFamilies, VisionTowersEqualPublishedTotals) {
   EXPECT_EQ(load_model("qwen3-vl-8b").vision_parameters, 8'767'123'696 - 8'190'735'360);
 }
 
+// Patches of 16 pixels, two by two (Qwen3-VL) or three by three (Gemma 4); Gemma 3 pools 64 x 64 to
+// 256; Llama 4's pixel_shuffle_ratio is 0.5.
+TEST(ModelFamilies, PatchesAreJoinedToTokens) {
+  const auto joined = [](const char* name) { return load_model(name).vision.patches_per_token; };
+  EXPECT_EQ(joined("qwen3-vl-8b"), 4);
+  EXPECT_EQ(joined("gemma-4-31b"), 9);
+  EXPECT_EQ(joined("gemma-3-27b"), 16);
+  EXPECT_EQ(joined("llama-4-scout"), 4);
+  EXPECT_EQ(joined("kimi-k2.5"), 4);
+  EXPECT_EQ(joined("mistral-small-3.1-24b"), 4);
+  EXPECT_EQ(joined("llama-3.1-8b"), 0);
+}
+
 // Layouts of families in which totals alone would not reveal a mistake.
 
 TEST(ModelFamilies, Llama4MixesChunkedAndFullLayers) {

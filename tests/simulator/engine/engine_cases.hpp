@@ -18,7 +18,7 @@ inline bool one_in(RandomStream& random, std::int64_t n) { return draw(random, 1
 
 /// A time in milliseconds that differs between batches.
 inline Seconds telling_time(const StepBatch& batch) {
-  std::int64_t ms = 1 + 3 * batch.decode_sequences;
+  std::int64_t ms = 1 + 3 * batch.decode_sequences + 13 * batch.pictures;
   std::int64_t weight = 1;
   for (const std::int64_t context : batch.decode_longest) ms += (weight += 2) * context;
   for (const std::int64_t attended : batch.decode_attended) ms += (weight += 4) * attended;
@@ -139,6 +139,21 @@ inline void draw_requests(RandomStream& random, Workload& workload) {
   }
 }
 
+/// In a quarter of the cases, pictures somewhere in some prompts.
+inline void draw_pictures(std::uint64_t seed, Workload& workload) {
+  RandomStream random = random_stream(seed, "pictures");
+  if (!one_in(random, 4)) return;
+  for (Request& request : workload.requests) {
+    if (one_in(random, 3)) continue;
+    const std::int64_t count = draw(random, 1, std::min<std::int64_t>(3, request.input_tokens));
+    const std::int64_t tokens = draw(random, 1, request.input_tokens / count);
+    request.pictures = static_cast<std::int32_t>(count);
+    request.picture_tokens = static_cast<std::int32_t>(tokens);
+    request.pictures_begin =
+        static_cast<std::int32_t>(draw(random, 0, request.input_tokens - count * tokens));
+  }
+}
+
 /// In a quarter of the cases each: tokens sent in chunks, prompts that wait for more of them
 /// (TensorRT-LLM); in half of TensorRT-LLM's, cached prefixes that count.
 inline void draw_intervals(std::uint64_t seed, Engine& engine) {
@@ -185,6 +200,7 @@ inline EngineCase random_engine_case(std::uint64_t seed) {
   if (one_in(random, 3)) c.max_concurrency = draw(random, 1, 6);
   draw_requests(random, c.workload);
   draw_intervals(seed, c.engine);
+  draw_pictures(seed, c.workload);
   return c;
 }
 

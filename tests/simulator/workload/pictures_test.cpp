@@ -1,0 +1,39 @@
+#include <gmock/gmock.h>
+
+#include "base/error.hpp"
+#include "simulator/workload/generate_parts.hpp"
+
+namespace roofcast::test {
+namespace {
+
+using testing::HasSubstr;
+using testing::ThrowsMessage;
+
+TEST(Pictures, StandAfterTheSharedPrefixAndAddToThePrompt) {
+  SyntheticWorkload spec{.num_prompts = 3, .input = fixed_length(100)};
+  spec.shared_prefix = SharedPrefix{.groups = 1, .system_prompt = fixed_length(40)};
+  spec.pictures = {.count = 2, .tokens = 256};
+  const Workload workload = generate(spec, 1);
+  ASSERT_EQ(workload.requests.size(), 3U);
+  for (const Request& request : workload.requests) {
+    EXPECT_EQ(request.input_tokens, 40 + 2 * 256 + 100);
+    EXPECT_EQ(request.pictures, 2);
+    EXPECT_EQ(request.picture_tokens, 256);
+    EXPECT_EQ(request.pictures_begin, 40);
+  }
+  EXPECT_THAT(workload.description, HasSubstr("2 pictures of 256 tokens each"));
+}
+
+TEST(Pictures, KnobsOutOfRangeAreNamed) {
+  EXPECT_THAT([] { generate({.pictures = {.count = -1}}, 0); },
+              ThrowsMessage<Error>(HasSubstr("`pictures` is -1")));
+  EXPECT_THAT([] { generate({.pictures = {.count = 1}}, 0); },
+              ThrowsMessage<Error>(HasSubstr("`picture_tokens` is 0")));
+  EXPECT_THAT([] { generate({.sessions = Sessions{}, .pictures = {.count = 1, .tokens = 9}}, 0); },
+              ThrowsMessage<Error>(HasSubstr("not with sessions")));
+  EXPECT_THAT([] { generate({.pictures = {.count = 10'000, .tokens = 100'000}}, 0); },
+              ThrowsMessage<Error>(HasSubstr("expected at most 10000000")));
+}
+
+}  // namespace
+}  // namespace roofcast::test
