@@ -95,6 +95,9 @@ void set_weight_formats(const kernels::Backend& backend, const Scenario& scenari
   }
   requantise(model, std::string(name_of(activation)));
   model.activation = activation;
+  // requantise() leaves a file's quantised ones, for which this device may have no product.
+  model.embedding_format = plain_format(activation);
+  model.lm_head_format = plain_format(activation);
   if (!scenario.weight_format || *scenario.weight_format == name_of(activation)) return;
   const WeightFormat wanted = weight_format_named(*scenario.weight_format);
   if (!runs(wanted) || has_experts(model)) {

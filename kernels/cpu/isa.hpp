@@ -18,10 +18,11 @@ enum class Isa {
 /// Whether processor and operating system support it.
 bool has(Isa isa);
 
-/// The fastest one on this machine: the last one supported, except avx512_bf16 where VDPBF16PS
-/// multiplies no more pairs than FMA of widened values: on Intel (half as many on a Granite Rapids:
-/// 109 to 220 GFLOP/s of one core) and on AMD from Zen 5 (283 to 340 of two cores, and in decode 27
-/// to 44 GB/s). Zen 4's multiplies twice as many.
+/// The fastest one for our kernels on this machine: the last one supported, except avx512_bf16
+/// where our tiles multiply no more pairs by VDPBF16PS than by FMA of widened values: on Intel
+/// (half as many on a Granite Rapids: 109 to 220 GFLOP/s of one core) and on AMD from Zen 5 (283 to
+/// 340 of two cores, and in decode 27 to 44 GB/s; oneDNN's get more out of the instruction there).
+/// On Zen 4 they multiply twice as many.
 Isa best_isa();
 
 /// "portable", "avx2", "avx512", "avx512_bf16"

@@ -126,7 +126,7 @@ TEST(Measure, RefusesInALine) {
   EXPECT_THAT(refusal("measure --model gpt2 --batch 1 --input-len uniform:1:5 --no-store"),
               HasSubstr("one length"));
   EXPECT_THAT(refusal(kTiny + "--no-store --tp 2"), HasSubstr("single device"));
-  EXPECT_THAT(refusal(kTiny + "--no-store --quantization fp8"), HasSubstr("fp32, fp16 or bf16"));
+  EXPECT_THAT(refusal(kTiny + "--no-store --quantization nvfp4"), HasSubstr("fp32, fp16 or bf16"));
   EXPECT_THAT(refusal(kTiny + "--no-store --kv-cache-dtype fp8"), HasSubstr("cannot be run"));
   // GPT-2 has 1,024 positions.
   EXPECT_THAT(refusal("measure --model gpt2 --layers 1 --isl 1020 --osl 5 --no-store"),
