@@ -18,12 +18,6 @@ namespace roofcast {
 
 // ---- the record
 
-template <>
-struct EnumNames<LoadKind> {
-  static constexpr std::array values{std::pair{LoadKind::rate, "rate_per_s"},
-                                     std::pair{LoadKind::concurrency, "concurrency"}};
-};
-
 /// The load, under the key for its unit.
 template <class Visitor>
 void visit_load(Visitor& visit, LoadKind& kind, double& load) {
@@ -259,6 +253,18 @@ CapacityAnswer answer_of(const CapacityFindings& found, const CapacityQuestion& 
   return answer;
 }
 
+/// What to do about the load at which the limits are judged.
+Advice advice_at_limit(const CapacityFindings& found, Execution& execution) {
+  SimulationRun run = at_load(found.study, found.limit_load);
+  run.stopped = execution.stopped;
+  run.result = simulate_run(run);
+  auto advice = advice_on(run, found.study.requirement, execution.threads, execution.ticks());
+  throw_if_stopped(run);
+  if (!advice) throw_interrupted();
+  execution.simulations += 1 + std::ssize(advice->changes);
+  return *std::move(advice);
+}
+
 }  // namespace
 
 LoadStudy capacity_study(const CapacityQuestion& question) {
@@ -282,7 +288,11 @@ CapacityAnswer capacity(const CapacityQuestion& question, LoadStudy study, const
   }
   const CapacityFindings found = capacity_findings(
       std::move(study), {.explain = question.explain, .lose_one = question.lose_one}, execution);
-  return answer_of(found, question, execution.simulations);
+  std::optional<Advice> advice;
+  if (question.explain) advice = advice_at_limit(found, execution);
+  CapacityAnswer answer = answer_of(found, question, execution.simulations);
+  if (advice) answer.limits.advice = advice_answer(*advice);
+  return answer;
 }
 
 CapacityAnswer capacity(const CapacityQuestion& question, const Progress& progress,

@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <utility>
+
 #include "roofcast/record_parts.hpp"
 
 namespace roofcast {
@@ -42,6 +45,25 @@ LimitsAnswer limits_answer(const LimitReport& report, std::span<const PoolRun> p
                              .used_share = gain.use.share,
                              .relaxed_s = gain.relaxed_s,
                              .relative_gain = gain.gain});
+  }
+  return answer;
+}
+
+AdviceAnswer advice_answer(const Advice& advice) {
+  AdviceAnswer answer{.dollars_per_hour = advice.dollars_per_hour};
+  for (const TriedChange& tried : advice.changes) {
+    std::string flags;
+    for (const Setting& setting : tried.settings) {
+      std::string flag = setting.key;
+      std::ranges::replace(flag, '_', '-');
+      flags += fmt::format("{}--{} {}", flags.empty() ? "" : " ", flag, setting.value);
+    }
+    answer.changes.push_back({.change = tried.title,
+                              .flags = std::move(flags),
+                              .latency_s = tried.latency_s,
+                              .relative_gain = tried.gain,
+                              .holds = tried.verdict.holds,
+                              .dollars_per_hour = tried.dollars_per_hour});
   }
   return answer;
 }

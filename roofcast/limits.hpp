@@ -10,6 +10,7 @@
 
 #include "base/json.hpp"
 #include "planner/capacity/limits.hpp"
+#include "planner/what_if/advice.hpp"
 
 namespace roofcast {
 
@@ -23,11 +24,28 @@ struct LimitAnswer {
   std::optional<std::optional<double>> relaxed_capacity{};
 };
 
+/// A change that was tried (planner/what_if/advice.hpp).
+struct AdvisedChange {
+  std::string change{};  // "one replica more"
+  std::string flags{};   // "--replicas 3"
+  double latency_s = 0;  // the yardstick with it
+  double relative_gain = 0;
+  bool holds = false;  // the SLO is met with it
+  std::optional<double> dollars_per_hour{};
+};
+
+/// What can be done, best first.
+struct AdviceAnswer {
+  std::optional<double> dollars_per_hour{};  // as it is
+  std::vector<AdvisedChange> changes{};
+};
+
 struct LimitsAnswer {
   std::string yardstick{};             // the latency compared: "p95 TTFT", "mean E2E"
   double as_is_s = 0;                  // its value in the run itself
   std::optional<LimitKind> binding{};  // unset: no single limit binds
   std::vector<LimitAnswer> limits{};   // greatest gain first
+  std::optional<AdviceAnswer> advice{};
 
   // Not in the JSON.
   std::int64_t preemptions = 0;
@@ -37,6 +55,8 @@ struct LimitsAnswer {
 
 /// Precondition: at least one pool.
 LimitsAnswer limits_answer(const LimitReport& report, std::span<const PoolRun> pools);
+
+AdviceAnswer advice_answer(const Advice& advice);
 
 Json to_json(const LimitsAnswer& limits);
 

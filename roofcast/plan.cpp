@@ -1,10 +1,12 @@
 #include "roofcast/plan.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <memory>
 #include <set>
 #include <utility>
+#include <variant>
 
 #include "base/error.hpp"
 #include "base/text.hpp"
@@ -124,6 +126,38 @@ void members(Visitor& visit, RankedPlan& one) {
 }
 
 template <class Visitor>
+void members(Visitor& visit, PlanHour& hour) {
+  visit("start_s", hour.start_s, "from the first arrival");
+  visit("requests", hour.requests, "that arrive");
+  visit("input_tokens", hour.input_tokens, "of their prompts");
+  visit("output_tokens", hour.output_tokens, "of their answers");
+  visit("units", hour.units, "of the first ranked, following the load; 0: none is ranked");
+}
+
+template <class Visitor>
+void members(Visitor& visit, AutoscaledPlan& run) {
+  visit("start_s", run.start_s, "from the first arrival of the trace");
+  visit("hours", run.hours, "simulated");
+  visit("requests", run.requests, "simulated");
+  visit("max_units", run.max_units, "at most");
+  visit("cold_start_s", run.cold_start_s, "from the decision until a replica serves");
+  visit("mean_units", run.mean_units, "paid for");
+  visit("holds", run.holds, "the SLO is met and the engines keep up");
+  visit("binding", run.binding, "the target with the smallest margin");
+}
+
+template <class Visitor>
+void members(Visitor& visit, PlanHours& day) {
+  visit("hours", day.hours, "of the trace");
+  visit("busiest", day.busiest, "index of the hour that is planned for");
+  visit("mean_units", day.mean_units, "of a fleet that follows the load hour by hour");
+  visit("fixed_cost_usd", day.fixed_cost, "of the whole trace; null: a price is not known");
+  visit("following_cost_usd", day.following_cost,
+        "of a fleet that follows the load; null: likewise");
+  visit.if_set("autoscaled", day.autoscaled, "the first ranked with an autoscaler, simulated");
+}
+
+template <class Visitor>
 void members(Visitor& visit, RejectedPlan& one) {
   visit("gpu", one.gpu, "not among the ranked");
   visit("shape", one.shape, "closest to the SLO");
@@ -179,6 +213,8 @@ void members(Visitor& visit, PlanAnswer& answer) {
   visit.if_set("shorter_context", answer.shorter_context,
                "the best with the longest context that fits in memory, if that is better: the "
                "model's full context keeps it out of memory");
+  visit.if_set("by_hour", answer.by_hour,
+               "hours of a long trace, of which the busiest is planned for");
   visit("closest", answer.closest, "if none is ranked: the closest first");
   visit("rejected", answer.rejected,
         "the closest rejected candidate of each GPU that is not ranked");
@@ -252,18 +288,21 @@ std::string title_of(const Shape& shape, std::int64_t units) {
       short_name(Candidate{.shape = shape, .units = static_cast<std::int32_t>(units)}), shape);
 }
 
-/// The keys of a deployment are those of a scenario.
-PlanDeployment deployment_of(const Shape& shape) {
-  Json json = value_to_json(scenario_of({}, {.shape = shape, .units = 1}));
+/// The keys of a deployment are those of a scenario, with the plan's routers and link.
+PlanDeployment deployment_of(const PreparedPlan& prepared, const Shape& shape) {
+  Scenario base;
+  base.cluster = prepared.task.base.cluster;
+  Json json = value_to_json(scenario_of(base, {.shape = shape, .units = 1}));
   record_detail::put(json, "gpu", value_to_json(shape.gpu));
   record_detail::put(json, "name", value_to_json(short_name(shape)));
   return record_from_json<PlanDeployment>(json);
 }
 
-PlanCandidate candidate_of(const PlanFindings& found, const TriedCandidate& tried) {
+PlanCandidate candidate_of(const PreparedPlan& prepared, const PlanFindings& found,
+                           const TriedCandidate& tried) {
   const Shape& shape = found.shapes[tried.shape].shape;
   return {.title = title_of(shape, tried.units),
-          .deployment = deployment_of(shape),
+          .deployment = deployment_of(prepared, shape),
           .units = tried.units,
           .result = {tried.figures},
           .shape = shape};
@@ -271,7 +310,7 @@ PlanCandidate candidate_of(const PlanFindings& found, const TriedCandidate& trie
 
 RankedPlan ranked_of(const PreparedPlan& prepared, const PlanFindings& found,
                      const RankedCandidate& one) {
-  RankedPlan ranked{candidate_of(found, one)};
+  RankedPlan ranked{candidate_of(prepared, found, one)};
   ranked.gpus = one.needs.gpus;
   ranked.cost = one.finalist.cost;
   ranked.pareto = one.pareto;
@@ -291,10 +330,11 @@ double objective_of(const PlanFindings& found, const TriedCandidate& tried) {
   return found.shapes[tried.shape].unit_objective * static_cast<double>(tried.units);
 }
 
-RejectedPlan rejected_of(const PlanFindings& found, const NearestRejected& nearest) {
+RejectedPlan rejected_of(const PreparedPlan& prepared, const PlanFindings& found,
+                         const NearestRejected& nearest) {
   const PlannedShape& planned = found.shapes[nearest.shape];
   RejectedPlan rejected{.gpu = planned.shape.gpu,
-                        .shape = deployment_of(planned.shape),
+                        .shape = deployment_of(prepared, planned.shape),
                         .outcome = planned.outcome,
                         .why = planned.why,
                         .title = short_name(planned.shape)};
@@ -349,10 +389,10 @@ PlanAnswer answer_of(const PreparedPlan& prepared, const PlanFindings& found) {
     answer.point_estimate = ranked_of(prepared, found, *found.point_estimate);
   }
   for (const TriedCandidate& tried : found.closest) {
-    answer.closest.push_back(candidate_of(found, tried));
+    answer.closest.push_back(candidate_of(prepared, found, tried));
   }
   for (const NearestRejected& nearest : found.rejected) {
-    answer.rejected.push_back(rejected_of(found, nearest));
+    answer.rejected.push_back(rejected_of(prepared, found, nearest));
   }
   for (const PlannedShape& planned : found.shapes) {
     ++answer.shapes[planned.outcome];
@@ -378,7 +418,11 @@ std::optional<LimitsAnswer> limits_of_best(const PreparedPlan& prepared, const P
   const LimitAccount account = simulate_with_account(run, step_times_of(run), {});
   const auto report = report_limits(run, account, threads, progress);
   if (!report) return std::nullopt;
-  return limits_answer(*report, run.pools);
+  const auto advice = advice_on(run, prepared.task.requirement, threads, progress);
+  if (!advice) return std::nullopt;
+  LimitsAnswer limits = limits_answer(*report, run.pools);
+  limits.advice = advice_answer(*advice);
+  return limits;
 }
 
 /// Placements that do not fit in memory and would cost less than the first ranked, with their GPUs.
@@ -406,6 +450,15 @@ bool takes_full_context(const SearchSpace& space) {
   return !searched && !space.base.overrides.max_model_len && !space.base.overrides.fit_model_len;
 }
 
+/// Leaves only units of which the objective is below `best`.
+void limit_to_less_than(double best, PlannedShape& planned) {
+  constexpr double kRounding = 1e-9;  // sums of prices
+  const double below = std::ceil(best / planned.unit_objective * (1 - kRounding)) - 1;
+  if (below < static_cast<double>(planned.limit.units)) {
+    planned.limit.units = static_cast<std::int64_t>(below);
+  }
+}
+
 /// PlanAnswer::shorter_context.
 std::optional<RankedPlan> with_shorter_context(const PreparedPlan& prepared,
                                                const PlanFindings& found, int threads,
@@ -422,8 +475,10 @@ std::optional<RankedPlan> with_shorter_context(const PreparedPlan& prepared,
   try {
     auto shapes = plan_shapes(prepared.catalogue, task, threads, {});
     if (!shapes) return std::nullopt;
+    for (PlannedShape& one : *shapes) limit_to_less_than(best, one);
     std::erase_if(*shapes, [&](const PlannedShape& one) {
-      return !kept.placements.contains(placement_key(one.shape)) || one.unit_objective >= best;
+      return !kept.placements.contains(placement_key(one.shape)) ||
+             one.limit.units < one.bound.min_units;
     });
     const std::vector<PlannedShape> asked_about = *shapes;
     Evaluations evaluations(
@@ -442,6 +497,103 @@ std::optional<RankedPlan> with_shorter_context(const PreparedPlan& prepared,
 
 }  // namespace
 
+namespace {
+
+/// Plans for the busiest hour of a trace that lasts longer than kLongTrace.
+void take_busiest_hour(PreparedPlan& prepared) {
+  PlanCatalogue& catalogue = prepared.catalogue;
+  const bool is_trace = std::holds_alternative<TraceWorkload>(catalogue.base.workload);
+  if (!is_trace || !has_hours(catalogue.workload) || catalogue.base.max_concurrency) return;
+  const std::vector<Request>& requests = catalogue.workload.requests;
+  const double span_s = to_seconds(requests.back().arrival - requests.front().arrival).value;
+  if (span_s <= kLongTrace) return;
+  const std::size_t busiest = busiest_hour(load_by_hour(catalogue.workload));
+  Workload hour = hours_of(catalogue.workload, busiest, 1);
+  prepared.whole = std::make_shared<const Workload>(std::move(catalogue.workload));
+  catalogue.workload = hour;
+  catalogue.growing = std::make_shared<const GrowingLoad>(catalogue.base, std::move(hour), false);
+}
+
+/// Hours around the busiest, at most a day and kMost requests: first index and count.
+std::pair<std::size_t, std::size_t> around_busiest(const PlanHours& day) {
+  constexpr std::size_t kDay = 24;
+  constexpr std::int64_t kMost = 300'000;
+  std::size_t first = day.busiest;
+  std::size_t end = day.busiest + 1;
+  std::int64_t requests = day.hours[day.busiest].requests;
+  for (bool grows = true; grows && end - first < kDay;) {
+    grows = false;
+    if (first > 0 && requests + day.hours[first - 1].requests <= kMost) {
+      requests += day.hours[--first].requests;
+      grows = true;
+    }
+    if (end - first == kDay) break;
+    if (end < day.hours.size() && requests + day.hours[end].requests <= kMost) {
+      requests += day.hours[end++].requests;
+      grows = true;
+    }
+  }
+  return {first, end - first};
+}
+
+/// Replicas come and go as waiting requests ask for them, as an autoscaler in Kubernetes would
+/// have them.
+AutoscaledPlan autoscaled_plan(const PreparedPlan& prepared, const RankedPlan& best,
+                               const PlanHours& day) {
+  constexpr Nanoseconds kColdStart = 120'000'000'000;
+  const auto [first, count] = around_busiest(day);
+  AutoscaledPlan plan{.start_s = day.hours[first].start_s,
+                      .hours = static_cast<std::int64_t>(count),
+                      .max_units = static_cast<std::int32_t>(best.units),
+                      .cold_start_s = to_seconds(kColdStart).value};
+  SimulationRun run = run_of(prepared.catalogue, {.shape = best.shape, .units = plan.max_units});
+  run.scenario.cluster->pools.front().autoscaling =
+      Autoscaling{.min_replicas = 1, .max_replicas = plan.max_units, .start_up = kColdStart};
+  run.workload = hours_of(*prepared.whole, first, count);
+  run.result = simulate_candidate(run);
+  const SloVerdict verdict = judge(run.result, prepared.task.requirement);
+  plan.requests = std::ssize(run.workload.requests);
+  plan.holds = verdict.holds;
+  plan.binding = verdict.binding;
+  double paid_s = 0;
+  for (const ReplicaResult& replica : run.result.replicas) paid_s += replica.paid.value;
+  plan.mean_units = paid_s / run.result.whole_makespan.value;
+  return plan;
+}
+
+/// PlanAnswer::by_hour.
+PlanHours hours_of_plan(const PreparedPlan& prepared, const PlanAnswer& answer) {
+  constexpr double kSecondsPerHour = 3600;
+  const std::vector<LoadHour> hours = load_by_hour(*prepared.whole);
+  PlanHours day{.busiest = busiest_hour(hours)};
+  for (const LoadHour& hour : hours) day.hours.push_back({hour});
+  if (answer.ranked.empty()) return day;
+  const RankedPlan& best = answer.ranked.front();
+  const std::vector<std::int64_t> units = units_by_hour(hours, best.units);
+  // The last hour counts as far as it goes.
+  const double span_h =
+      to_seconds(prepared.whole->requests.back().arrival - prepared.whole->requests.front().arrival)
+          .value /
+      kSecondsPerHour;
+  double unit_hours = 0;
+  for (std::size_t i = 0; i < units.size(); ++i) {
+    day.hours[i].units = units[i];
+    const double hour = std::min(1.0, span_h - static_cast<double>(i));
+    unit_hours += static_cast<double>(units[i]) * hour;
+  }
+  day.mean_units = unit_hours / span_h;
+  if (best.cost.dollars_per_hour) {
+    day.fixed_cost = *best.cost.dollars_per_hour * span_h;
+    day.following_cost = *best.cost.dollars_per_hour / static_cast<double>(best.units) * unit_hours;
+  }
+  if (best.units > 1 && !best.shape.split.apart()) {
+    day.autoscaled = autoscaled_plan(prepared, best, day);
+  }
+  return day;
+}
+
+}  // namespace
+
 bool breaks_on_few(const RankedPlan& one) { return one.capacity_factor && !one.capacity_decided; }
 
 PreparedPlan prepare_plan(const PlanQuestion& question) {
@@ -454,6 +606,7 @@ PreparedPlan prepare_plan(const PlanQuestion& question) {
     const auto found = prepared.catalogue.gpus.find(gpu);
     if (found != prepared.catalogue.gpus.end()) found->second.gpu.price = DollarsPerHour{dollars};
   }
+  if (!question.whole_trace) take_busiest_hour(prepared);
   return prepared;
 }
 
@@ -481,6 +634,7 @@ PlanAnswer plan(const PreparedPlan& prepared, const PlanExecution& execution) {
   PlanAnswer answer = answer_of(prepared, found);
   answer.shorter_context =
       with_shorter_context(prepared, found, threads, progress_of(PlanStage::simulations));
+  if (prepared.whole && !answer.stopped) answer.by_hour = hours_of_plan(prepared, answer);
   if (prepared.explain) {
     answer.limits = limits_of_best(prepared, answer, threads, progress_of(PlanStage::limits));
   }
@@ -513,7 +667,10 @@ Json to_json(const PlanInputs& inputs) { return record_to_json(inputs); }
 Json to_json(const PlanAnswer& answer) { return record_to_json(answer); }
 
 PlanAnswer plan_answer_from_json(const Json& json) {
-  return answer_from_json<PlanAnswer>(json, "plan");
+  auto answer = answer_from_json<PlanAnswer>(json, "plan");
+  // A plan's scenario has routers without pools; where a scenario has none, its reader adds one.
+  if (auto& cluster = answer.inputs.scenario.cluster) cluster->pools.clear();
+  return answer;
 }
 
 Json plan_answer_schema() { return schema_document<PlanAnswer>("Answer of roofcast plan"); }

@@ -17,6 +17,7 @@
 
 #include "base/json.hpp"
 #include "planner/capacity/confidence.hpp"
+#include "planner/capacity/load_hours.hpp"
 #include "planner/cost.hpp"
 #include "planner/search/evaluations.hpp"
 #include "planner/search/plan.hpp"
@@ -27,6 +28,9 @@ namespace roofcast {
 
 /// The probability of holding that `roofcast plan` asks for by itself.
 inline constexpr double kPlanProbability = 0.9;
+
+/// From where on a trace is planned for its busiest hour, in seconds.
+inline constexpr double kLongTrace = 3 * 3600;
 
 struct PlanQuestion {
   /// Model, load, SLO, seed, and the engine, degrees and knobs that the search does not set. Must
@@ -40,6 +44,9 @@ struct PlanQuestion {
   /// Whether the number of synthetic requests is free: as many as a verdict needs. Otherwise the
   /// scenario's.
   bool free_length = false;
+  /// Plan for all of a trace; otherwise one that lasts longer than kLongTrace is planned for its
+  /// busiest hour (planner/capacity/load_hours.hpp).
+  bool whole_trace = false;
   PlanObjective objective = PlanObjective::cost;
   PlanLimits limits{};                        // keyed by GPU as in gpu_key()
   std::optional<double> min_goodput_share{};  // within all goodput limits of the SLO, 0 to 1
@@ -132,6 +139,33 @@ struct PlanInputs {
   std::int64_t top = 0;
 };
 
+/// An hour of a long trace.
+struct PlanHour : LoadHour {
+  std::int64_t units = 0;  // of the first ranked, as they follow the load; 0: none is ranked
+};
+
+/// The first ranked with an autoscaler, simulated over the hours around the busiest.
+struct AutoscaledPlan {
+  double start_s = 0;  // from the trace's first arrival
+  std::int64_t hours = 0;
+  std::int64_t requests = 0;
+  std::int32_t max_units = 0;
+  double cold_start_s = 0;
+  double mean_units = 0;  // paid for
+  bool holds = false;
+  std::string binding{};
+};
+
+/// A trace of many hours, and the fleet that follows it.
+struct PlanHours {
+  std::vector<PlanHour> hours{};  // from the first arrival on
+  std::size_t busiest = 0;        // index of the hour that is planned for
+  double mean_units = 0;          // of a fleet that follows the load hour by hour
+  /// For all of the trace: the fleet as it is for the busiest hour, and one that follows the load.
+  std::optional<double> fixed_cost{}, following_cost{};  // dollars; unset: no price is known
+  std::optional<AutoscaledPlan> autoscaled{};            // unset: a single unit, or prefill apart
+};
+
 /// Limits that rule out candidates that might hold.
 struct PlanContradiction {
   std::int64_t shapes = 0;  // ruled out
@@ -151,6 +185,7 @@ struct PlanAnswer {
   /// The best with `max_model_len` "auto" of what the model's full context alone keeps out of
   /// memory, if that is better than the first ranked.
   std::optional<RankedPlan> shorter_context{};
+  std::optional<PlanHours> by_hour{};    // if it is planned for the busiest hour of a trace
   std::vector<PlanCandidate> closest{};  // if none is ranked: simulated candidates, nearest first
   std::vector<RejectedPlan> rejected{};  // in the order of the GPUs; empty when stopped
   std::map<ShapeOutcome, std::int64_t> shapes{};  // count per outcome
@@ -187,6 +222,7 @@ struct PlanExecution {
 struct PreparedPlan {
   PlanTask task{};
   PlanCatalogue catalogue{};
+  std::shared_ptr<const Workload> whole{};  // the trace of whose busiest hour this is; else null
   bool explain = false;
 };
 

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <utility>
+#include <variant>
 
 #include "base/numbers.hpp"
 #include "base/wording.hpp"
@@ -66,6 +68,55 @@ std::string shorter_context_text(const PlanAnswer& answer) {
   return text + ".";
 }
 
+/// A load whose requests share prefixes, spread over replicas without regard to them.
+bool scatters_prefixes(const PlanAnswer& answer) {
+  const Scenario& scenario = answer.inputs.scenario;
+  const auto* synthetic = std::get_if<SyntheticWorkload>(&scenario.workload);
+  const bool shares = synthetic != nullptr && synthetic->sessions.has_value();
+  const ClusterScenario cluster = scenario.cluster.value_or(ClusterScenario{});
+  return shares && answer.inputs.max_replicas > 1 &&
+         cluster.router.policy == RouterPolicy::round_robin;
+}
+
+constexpr const char* kScattered =
+    "Replicas take turns (round_robin), so that a session's turns find its prefix in few caches: "
+    "--router prefix_affinity sends them to one.";
+
+/// The busiest hour, and what a fleet that follows the load saves.
+std::vector<std::string> hours_text(const PlanAnswer& answer) {
+  const PlanHours& day = *answer.by_hour;
+  const PlanHour& busiest = day.hours[day.busiest];
+  std::int64_t requests = 0;
+  for (const PlanHour& hour : day.hours) requests += hour.requests;
+  const double mean = static_cast<double>(requests) / static_cast<double>(day.hours.size());
+  std::vector<std::string> lines = {fmt::format(
+      "Planned for the busiest of {}: the one from hour {} on, with {}, {:.2f} times the mean "
+      "hour (--whole-trace plans for all of them).",
+      counted(std::ssize(day.hours), "hour"), day.busiest, counted(busiest.requests, "request"),
+      static_cast<double>(busiest.requests) / mean)};
+  if (answer.ranked.empty()) return lines;
+  const RankedPlan& best = answer.ranked.front();
+  std::string line = fmt::format(
+      "A fleet that follows the load hour by hour, started an hour ahead, has {:.1f} of {} on "
+      "average",
+      day.mean_units, counted(best.units, best.shape.split.apart() ? "copy" : "replica"));
+  if (day.fixed_cost && day.following_cost && *day.fixed_cost > 0) {
+    const double saved = *day.fixed_cost - *day.following_cost;
+    line += fmt::format(": {} instead of {} over the trace, {} less", dollars(*day.following_cost),
+                        dollars(*day.fixed_cost), as_percent(saved / *day.fixed_cost, 0));
+  }
+  lines.push_back(line + ".");
+  if (const auto& run = day.autoscaled) {
+    lines.push_back(fmt::format(
+        "With an autoscaler by waiting requests (1 to {}, cold start {}), simulated over {} around "
+        "the busiest ({}): {:.1f} replicas on average, {}.",
+        counted(run->max_units, "replica"), duration(run->cold_start_s),
+        counted(run->hours, "hour"), counted(run->requests, "request"), run->mean_units,
+        run->holds ? std::string("the SLO is met") : "the SLO is missed: " + run->binding));
+  }
+  return lines;
+}
+
 const char* superlative(PlanObjective objective) {
   switch (objective) {
     case PlanObjective::cost:
@@ -96,6 +147,7 @@ std::vector<std::string> refusal(const PlanAnswer& answer) {
   }
   if (answer.point_estimate) lines.push_back(as_predicted(*answer.point_estimate));
   if (answer.shorter_context) lines.push_back(shorter_context_text(answer));
+  if (scatters_prefixes(answer)) lines.emplace_back(kScattered);
   return lines;
 }
 
@@ -112,6 +164,8 @@ std::vector<std::string> plan_sentences(const PlanAnswer& answer) {
   }
   if (answer.point_estimate) lines.push_back(as_predicted(*answer.point_estimate));
   if (answer.shorter_context) lines.push_back(shorter_context_text(answer));
+  if (scatters_prefixes(answer)) lines.emplace_back(kScattered);
+  if (answer.by_hour) std::ranges::move(hours_text(answer), std::back_inserter(lines));
   if (const auto& least = answer.inputs.min_probability) {
     lines.push_back(fmt::format(
         "Required probability: at least {}, given the uncertainty of step times, host work "

@@ -2,6 +2,7 @@
 // roofcast/.
 #pragma once
 
+#include <array>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -10,6 +11,7 @@
 
 #include "base/distribution.hpp"
 #include "calibrate/curve_errors.hpp"
+#include "planner/capacity/load_study.hpp"
 #include "planner/scenario_run.hpp"
 #include "roofcast/answer_json.hpp"
 #include "roofcast/limits.hpp"
@@ -32,6 +34,12 @@ template <>
 struct EnumNames<LimitKind> {
   static inline const auto values =
       names_of_first<LimitKind>(static_cast<int>(LimitKind::queueing) + 1);
+};
+
+template <>
+struct EnumNames<LoadKind> {
+  static constexpr std::array values{std::pair{LoadKind::rate, "rate_per_s"},
+                                     std::pair{LoadKind::concurrency, "concurrency"}};
 };
 
 template <>
@@ -119,11 +127,28 @@ void members(Visitor& visit, LimitAnswer& limit) {
 }
 
 template <class Visitor>
+void members(Visitor& visit, AdvisedChange& change) {
+  visit("change", change.change, "what was tried");
+  visit("flags", change.flags, "as flags of simulate");
+  visit("latency_s", change.latency_s, "the compared latency with it");
+  visit("relative_gain", change.relative_gain, "share by which the compared latency falls");
+  visit("holds", change.holds, "the SLO is met with it");
+  visit("cost_usd_per_h", change.dollars_per_hour, "with it; null: a price is unknown");
+}
+
+template <class Visitor>
+void members(Visitor& visit, AdviceAnswer& advice) {
+  visit("cost_usd_per_h", advice.dollars_per_hour, "unchanged; null: a price is unknown");
+  visit("changes", advice.changes, "largest gain first");
+}
+
+template <class Visitor>
 void members(Visitor& visit, LimitsAnswer& limits) {
   visit("yardstick", limits.yardstick, "name of the compared latency");
   visit("as_is_s", limits.as_is_s, "its unchanged value");
   visit("binding", limits.binding, "the binding limit; null if none binds by itself");
   visit("limits", limits.limits, "largest gain first");
+  visit.if_set("advice", limits.advice, "changes that were simulated");
 }
 
 }  // namespace roofcast

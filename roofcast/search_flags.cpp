@@ -8,12 +8,14 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <utility>
+#include <variant>
 
 #include "base/error.hpp"
 #include "base/io/shown.hpp"
 #include "model/io/gpu_reader.hpp"
 #include "planner/capacity/confidence.hpp"
 #include "planner/evaluate_all.hpp"
+#include "planner/flags/cluster_flags.hpp"
 #include "planner/flags/flag_values.hpp"
 #include "planner/flags/idle_flags.hpp"
 #include "planner/what_if/vary.hpp"
@@ -181,6 +183,16 @@ const Flags<PlanOptions>& plan_flags() {
        .help = "values of a knob: kv_cache_dtype=auto,fp8 (default tp=1,2,4,8)",
        .read = added_to(&O::search),
        .form = FlagForm::list},
+      {.name = "router",
+       .placeholder = "POLICY",
+       .help = "how requests are spread over replicas: least_outstanding, prefix_affinity ... "
+               "(default round_robin)",
+       .read =
+           [](O& target, const std::string& text, const std::string& flag) {
+             ClusterOptions cluster;
+             find_flag(cluster_flags(), "router")->read(cluster, text, flag);
+             target.router = cluster.router;
+           }},
       {.name = "objective",
        .placeholder = "WHAT",
        .help = "what to minimise: cost (default), gpus, power (of the boards)",
@@ -226,9 +238,13 @@ const Flags<PlanOptions>& more_plan_flags() {
        .placeholder = "X",
        .help = "alias of --goodput-share",
        .read = into(&O::min_goodput, parse_share_above_zero)},
+      {.name = "whole-trace",
+       .help = "plan for all of a trace that lasts over three hours, not for its busiest hour",
+       .read = set_to(&O::whole_trace, true),
+       .form = FlagForm::toggle},
       {.name = "max-replicas",
        .placeholder = "N",
-       .help = "maximum units of a shape (default 64)",
+       .help = "maximum replicas, prefill and decode together (default 64)",
        .read = into(&O::max_replicas, parse_positive)},
       {.name = "top",
        .placeholder = "N",
@@ -263,6 +279,10 @@ PlanQuestion plan_question(Scenario scenario, const ScenarioOptions& given,
                     Degrees::searched);
   question.fixed_tensor = given.deployment.parallel.tensor.has_value();
   question.free_length = free_length;
+  if (options.whole_trace && !std::holds_alternative<TraceWorkload>(question.scenario.workload)) {
+    throw UsageError("--whole-trace: needs --trace");
+  }
+  question.whole_trace = options.whole_trace;
   question.objective = options.objective.value_or(question.objective);
   question.limits = {
       .budget_per_hour = options.budget,
@@ -274,6 +294,38 @@ PlanQuestion plan_question(Scenario scenario, const ScenarioOptions& given,
   question.max_replicas = options.max_replicas.value_or(question.max_replicas);
   question.top = options.top.value_or(question.top);
   question.explain = options.explain;
+  if (options.router) {
+    if (question.max_replicas == 1) {
+      throw UsageError("--router: would change nothing with --max-replicas 1");
+    }
+    if (!question.scenario.cluster) question.scenario.cluster.emplace();
+    ClusterScenario& cluster = *question.scenario.cluster;
+    cluster.router.policy = cluster.decode_router.policy = *options.router;
+  }
+  return question;
+}
+
+CapacityTableQuestion capacity_table_question(Scenario scenario, const ScenarioOptions& given,
+                                              const CapacityOptions& options,
+                                              const std::string& sizes, bool free_length) {
+  const char* idle = options.explain    ? "--explain"
+                     : options.growth   ? "--growth"
+                     : options.lose_one ? "--lose-one"
+                                        : nullptr;
+  if (idle != nullptr) {
+    throw UsageError(fmt::format("{}: not of several GPUs or sizes; give one", idle));
+  }
+  CapacityTableQuestion question{.gpus = gpus_of(scenario.gpu)};
+  if (question.gpus.empty()) throw UsageError("--gpu is missing (such as h100,h200,l40s, or any)");
+  if (sizes.empty()) question.sizes = {scenario.parallel.tensor};
+  if (sizes != "auto") {
+    for (const std::string& size : split_at_commas(sizes)) {
+      const std::string flag = "--tensor-parallel-size";
+      question.sizes.push_back(static_cast<int>(parse_count_by(
+          {.what = "degree", .examples = "1, 2, 4", .min = 1, .max = kMaxDegree}, size, flag)));
+    }
+  }
+  question.each = capacity_question(std::move(scenario), given, options, free_length);
   return question;
 }
 

@@ -10,7 +10,9 @@
 #include <vector>
 
 #include "planner/flags/scenario_flags.hpp"
+#include "roofcast/capacity_table.hpp"
 #include "roofcast/plan.hpp"
+#include "roofcast/question_flags.hpp"
 #include "roofcast/what_if.hpp"
 
 namespace roofcast {
@@ -23,12 +25,14 @@ struct PlanOptions {
   std::optional<double> power{};         // W
   std::optional<double> goodput_share{};
   std::optional<double> min_goodput{};  // the same, under capacity's name
+  std::optional<RouterPolicy> router{};
   std::optional<double> probability{};
   std::optional<std::int64_t> max_replicas{};
   std::optional<std::int64_t> top{};
   std::optional<std::int64_t> threads{};
   std::optional<PlanObjective> objective{};
   bool explain = false;
+  bool whole_trace = false;
 };
 
 /// search, objective, available, price, budget, goodput-share, explain.
@@ -43,6 +47,13 @@ const Flags<PlanOptions>& more_plan_flags();
 /// effect.
 PlanQuestion plan_question(Scenario scenario, const ScenarioOptions& given,
                            const PlanOptions& options, bool free_length);
+
+/// The comparison of the scenario's GPUs ("h100,l40s", "any") and of `sizes` ("auto": those that
+/// fit; "1,2,4"; empty: the scenario's). Throws UsageError as capacity_question() does, for options
+/// that a comparison does not answer, and for sizes that are no degrees.
+CapacityTableQuestion capacity_table_question(Scenario scenario, const ScenarioOptions& given,
+                                              const CapacityOptions& options,
+                                              const std::string& sizes, bool free_length);
 
 struct WhatIfOptions {
   std::vector<std::string> vary{};  // "gpu=h100,l40s"

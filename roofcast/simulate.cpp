@@ -319,12 +319,15 @@ void explain(SimulationOutcome& outcome, const Progress& progress) {
         return goes_on;
       });
   std::optional<LimitReport> report;
+  std::optional<Advice> advice;
   if (goes_on) report = report_limits(counted, account, available_threads(), progress);
-  if (!report) {
+  if (report) advice = advice_on(run, run.result.requirement, available_threads(), progress);
+  if (!advice) {
     outcome.answer.notes.emplace_back("interrupted: the limits of the run are left out");
     return;
   }
   outcome.answer.limits = limits_answer(*report, run.pools);
+  outcome.answer.limits->advice = advice_answer(*advice);
 }
 
 /// Adds intervals of the latencies and the probability that the SLO is met, or why there are none.

@@ -11,6 +11,8 @@
 #include "cli/spelling.hpp"
 #include "reports/pages/answer_documents.hpp"
 #include "roofcast/capacity.hpp"
+#include "roofcast/capacity_table.hpp"
+#include "roofcast/search_flags.hpp"
 #include "roofcast/simulate.hpp"
 #include "roofcast/store_rows.hpp"
 
@@ -20,7 +22,30 @@ namespace {
 struct CapacityCommandOptions {
   SimulateOptions simulate{};
   CapacityOptions capacity{};
+  std::string sizes{};  // of --tensor-parallel-size, if several: "auto", "1,2,4"
 };
+
+/// The flags of a machine, with several tensor-parallel degrees as capacity takes them.
+Flags<CapacityCommandOptions> flags_of_machines() {
+  Flags<CapacityCommandOptions> flags;
+  append(flags, machine_flags(),
+         [](CapacityCommandOptions& o) -> DeploymentOptions& { return o.simulate.deployment; });
+  for (Flag<CapacityCommandOptions>& flag : flags) {
+    if (flag.name == "gpu") flag.help = "GPU, or several to compare: h100,l40s, or any";
+    if (flag.name != "tensor-parallel-size") continue;
+    flag.help = "TP, also --tp (default 1), or several to compare: 1,2,4, or auto (1 to 8)";
+    flag.read = [one = flag.read](CapacityCommandOptions& target, const std::string& text,
+                                  const std::string& name) {
+      const bool several = text == "auto" || text.find(',') != std::string::npos;
+      if (several) {
+        target.sizes = text;
+      } else {
+        one(target, text, name);
+      }
+    };
+  }
+  return flags;
+}
 
 po::options_description capacity_options(CapacityCommandOptions& target) {
   po::options_description options = option_group("Capacity");
@@ -44,7 +69,8 @@ Usage capacity_usage(CapacityCommandOptions& target) {
               .options = capacity_options(target),
               .unlisted = {},
               .positional = {}};
-  usage.options.add(machine_options(simulate.deployment))
+  static const Flags<CapacityCommandOptions> machines = flags_of_machines();
+  usage.options.add(flag_options("Model and GPUs", machines, target))
       .add(synthetic_options(simulate.workload))
       .add(trace_options(simulate.workload))
       .add(objective_options(simulate.workload))
@@ -61,6 +87,26 @@ Usage capacity_usage(CapacityCommandOptions& target) {
   return usage;
 }
 
+/// Whether GPUs or sizes are compared.
+bool asks_for_table(const CapacityCommandOptions& options) {
+  const std::string& gpu = options.simulate.deployment.gpu;
+  return !options.sizes.empty() || gpu == "any" || gpu.find(',') != std::string::npos;
+}
+
+int print_table(const CapacityCommandOptions& options, const ScenarioOptions& given,
+                OutputFormat format, CommandContext& context) {
+  const CapacityTableQuestion question =
+      capacity_table_question(simulate_scenario(options.simulate), given, options.capacity,
+                              options.sizes, has_free_length(options.simulate));
+  const CapacityTableAnswer answer = [&] {
+    ProgressBar bar(context.err, "searches");
+    return capacity_table(
+        question, [&](std::int64_t done, std::int64_t total) { return bar.show(done, total); });
+  }();
+  print(capacity_table_document(answer), format, context);
+  return answer.holds ? kExitDone : kExitNo;
+}
+
 }  // namespace
 
 int run_capacity(CommandContext& context) {
@@ -70,6 +116,7 @@ int run_capacity(CommandContext& context) {
   const ScenarioOptions given = scenario_options(options.simulate);
   take_from_command(options.simulate.deployment, options.simulate.from_command, context.err);
   tell_version(options.simulate.deployment, context.err);
+  if (asks_for_table(options)) return print_table(options, given, common->output, context);
   const CapacityQuestion question =
       capacity_question(simulate_scenario(options.simulate), given, options.capacity,
                         has_free_length(options.simulate));

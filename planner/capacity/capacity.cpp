@@ -10,6 +10,20 @@
 namespace roofcast {
 namespace {
 
+/// The first load that is not carried. One that is undecided is, if a greater one of the same
+/// requests certainly holds before any fails.
+std::span<const LoadPoint>::iterator end_of_holding(std::span<const LoadPoint> sorted) {
+  auto end = sorted.begin();
+  for (auto point = sorted.begin(); point != sorted.end(); ++point) {
+    if (point->verdict.holds) {
+      end = std::next(point);
+    } else if (!is_undecided(point->verdict)) {
+      break;
+    }
+  }
+  return end;
+}
+
 /// The loads tried so far, sorted, and the interval between the last that holds and the first that
 /// fails.
 class Bracket {
@@ -28,17 +42,10 @@ class Bracket {
               [](const LoadPoint& a, const LoadPoint& b) { return a.load < b.load; });
   }
 
-  /// The first load that fails; end if none does.
-  std::vector<LoadPoint>::const_iterator first_failing() const {
-    return std::find_if(points_.begin(), points_.end(),
-                        [](const LoadPoint& point) { return !point.verdict.holds; });
-  }
-  bool holds_somewhere() const { return !points_.empty() && points_.front().verdict.holds; }
-  bool fails_somewhere() const { return first_failing() != points_.end(); }
-  bool is_monotone() const {
-    return std::none_of(first_failing(), points_.end(),
-                        [](const LoadPoint& point) { return point.verdict.holds; });
-  }
+  /// The first load that is not carried; end if all are.
+  std::span<const LoadPoint>::iterator first_failing() const { return end_of_holding(points_); }
+  bool holds_somewhere() const { return first_failing() != points().begin(); }
+  bool fails_somewhere() const { return first_failing() != points().end(); }
   const LoadPoint& last_holding() const { return *std::prev(first_failing()); }
   double greatest_holding() const { return last_holding().load; }
   double min_failing() const { return first_failing()->load; }
@@ -58,6 +65,7 @@ class Bracket {
   std::vector<LoadPoint> take() { return std::move(points_); }
 
  private:
+  std::span<const LoadPoint> points() const { return points_; }
   double rounded(double load) const {
     if (question_.whole) load = std::round(load);
     return std::clamp(load, question_.min, question_.greatest);
@@ -168,9 +176,14 @@ Capacity find_capacity(const LoadTrial& trial, const CapacitySearch& question) {
   Capacity capacity;
   capacity.bounded = bracket.fails_somewhere();
   if (bracket.holds_somewhere()) capacity.load = bracket.greatest_holding();
-  capacity.monotone = bracket.is_monotone();
   capacity.points = bracket.take();
+  capacity.monotone = !holds_again(capacity.points);
   return capacity;
+}
+
+bool holds_again(std::span<const LoadPoint> sorted) {
+  return std::any_of(end_of_holding(sorted), sorted.end(),
+                     [](const LoadPoint& point) { return point.verdict.holds; });
 }
 
 const LoadPoint& point_of(const Capacity& capacity) {

@@ -43,8 +43,9 @@ struct CapacitySearch {
 };
 
 struct Capacity {
-  /// The greatest load such that it and every smaller load tried hold; nullopt when even the least
-  /// fails.
+  /// The greatest load that holds while no smaller load tried fails; nullopt when even the least
+  /// fails. One that is undecided below it counts as carried: the greater load has the same
+  /// requests in less time.
   std::optional<double> load{};
   bool bounded = true;              // a greater load tried fails; false: capacity is at least this
   bool monotone = true;             // false: some load beyond a failing one holds
@@ -55,6 +56,9 @@ struct Capacity {
 /// it is within the tolerance: around the load at which the margins of its ends say that the limit
 /// is met, or, where that cut off little, into at_once + 1 parts equal in the logarithm.
 Capacity find_capacity(const LoadTrial& trial, const CapacitySearch& question);
+
+/// Whether some load beyond one that is not carried holds. `sorted` by load.
+bool holds_again(std::span<const LoadPoint> sorted);
 
 /// The point at the capacity; at the least load if there is no capacity.
 const LoadPoint& point_of(const Capacity& capacity);

@@ -90,8 +90,10 @@ void add_asked(CapacityFindings& answer, Execution& execution) {
 
 /// The load at which limits are judged: the least known to fail, or the capacity if none is.
 double load_at_limit(const Capacity& capacity) {
-  const auto failing = std::find_if(capacity.points.begin(), capacity.points.end(),
-                                    [](const LoadPoint& point) { return !point.verdict.holds; });
+  const double holding = capacity.load.value_or(0);
+  const auto failing = std::ranges::find_if(capacity.points, [&](const LoadPoint& point) {
+    return !point.verdict.holds && point.load > holding;
+  });
   return failing == capacity.points.end() ? *capacity.load : failing->load;
 }
 
@@ -223,14 +225,6 @@ void add_notes(CapacityFindings& answer) {
   }
 }
 
-/// Over all loads tried.
-bool is_monotone(const CapacityFindings& answer) {
-  return std::none_of(answer.curve.begin(), answer.curve.end(), [&](const LoadPoint& point) {
-    const bool below = answer.capacity.load && point.load <= *answer.capacity.load;
-    return below != point.verdict.holds;
-  });
-}
-
 }  // namespace
 
 CapacityFindings capacity_findings(LoadStudy study, const CapacityRequest& request,
@@ -241,7 +235,7 @@ CapacityFindings capacity_findings(LoadStudy study, const CapacityRequest& reque
   add_asked(answer, execution);
   add_limits(answer, request, execution);
   add_curve(answer, execution);
-  if (answer.capacity.bounded && !is_monotone(answer)) answer.capacity.monotone = false;
+  if (holds_again(answer.curve)) answer.capacity.monotone = false;
   add_interval(answer, execution);
   add_cost(answer, execution);
   if (request.lose_one) add_losses(answer, execution);

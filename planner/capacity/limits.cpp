@@ -244,6 +244,15 @@ SimulationResult simulate_on(const SimulationRun& run, std::span<const StepTime*
                    .progress = ended_by(run, progress)});
 }
 
+/// Whether nearly all of what the yardstick measures is waiting.
+bool is_waiting(const LimitReport& report) {
+  constexpr double kNearlyAll = 0.9;  // of the mean TTFT
+  if (!report.target || report.target->target.metric != LatencyMetric::ttft) return false;
+  return std::ranges::any_of(report.gains, [](const LimitGain& gain) {
+    return gain.use.kind == LimitKind::queueing && gain.use.share >= kNearlyAll;
+  });
+}
+
 }  // namespace
 
 std::string_view name_of(LimitKind kind) {
@@ -321,7 +330,7 @@ std::optional<LimitReport> report_limits(const SimulationRun& run, const LimitAc
   std::stable_sort(gains->begin(), gains->end(),
                    [](const LimitGain& a, const LimitGain& b) { return a.gain > b.gain; });
   report.gains = std::move(*gains);
-  report.binding = binding_limit(report.gains);
+  report.binding = is_waiting(report) ? LimitKind::queueing : binding_limit(report.gains);
   return report;
 }
 

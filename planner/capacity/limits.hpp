@@ -101,7 +101,8 @@ struct LimitReport {
   EngineUse use{};                        // of the run
   std::vector<LimitGain> gains{};         // for all limits of the account, greatest first
   /// The limit with the greatest gain from 10 % more, if that is noticeable; queueing, which is
-  /// removed rather than widened by 10 %, only if no other limit qualifies.
+  /// removed rather than widened by 10 %, if no other limit qualifies, or if the yardstick is a
+  /// TTFT and 90 % of the mean TTFT are waiting.
   std::optional<LimitKind> binding{};
 };
 

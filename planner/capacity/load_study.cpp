@@ -101,8 +101,8 @@ Capacity with_others(Capacity capacity, const std::vector<LoadPoint>& others) {
   constexpr double kApart = 1.02;
   std::vector<LoadPoint>& points = capacity.points;
   const double holding = capacity.load.value_or(0);
-  const auto failing =
-      std::ranges::find_if(points, [](const LoadPoint& point) { return !point.verdict.holds; });
+  const auto failing = std::ranges::find_if(
+      points, [&](const LoadPoint& point) { return !point.verdict.holds && point.load > holding; });
   const double beyond = failing == points.end() ? holding : failing->load;
   std::vector<LoadPoint> agreeing;
   for (const LoadPoint& point : others) {

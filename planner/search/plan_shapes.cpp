@@ -129,8 +129,8 @@ std::vector<PlannedShape> unseen_shapes(const PlanCatalogue& catalogue, const Pl
     planned.needs = needs_of(planned.shape, gpu, question.limits);
     planned.unit_objective =
         objective_of(planned.needs, planned.shape, question.objective, question.limits);
-    planned.limit =
-        max_units(planned.needs, planned.shape.gpu, question.limits, question.space.max_units);
+    planned.limit = max_units(planned.needs, planned.shape.gpu, question.limits,
+                              question.space.max_units / planned.shape.split.replicas());
     shapes.push_back(std::move(planned));
   }
   return shapes;

@@ -15,7 +15,7 @@ struct SearchSpace {
   /// Values as after a flag; "default" leaves a knob to the engine or the checkpoint.
   std::vector<Knob> dimensions{};
   Shape base{};                 // what no dimension sets
-  std::int32_t max_units = 64;  // per shape
+  std::int32_t max_units = 64;  // replicas of a shape, prefill and decode together
 };
 
 /// Maximum number of shapes: an hour of simulations, so more is an input error.

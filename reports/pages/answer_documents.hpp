@@ -11,6 +11,7 @@ namespace roofcast {
 struct BatchesAnswer;
 struct CalibrationAnswer;
 struct CapacityAnswer;
+struct CapacityTableAnswer;
 struct CompareAnswer;
 struct DoctorAnswer;
 struct EstimateAnswer;
@@ -65,6 +66,9 @@ Document simulation_document(const SimulationAnswer& answer);
 
 /// The most load, what limits it, and every load that was tried.
 Document capacity_document(const CapacityAnswer& answer);
+
+/// Capacity and cost of tokens on several GPUs and degrees beside each other.
+Document capacity_table_document(const CapacityTableAnswer& answer);
 
 /// The ranked deployments, what they cost and why others were rejected, or what came closest.
 Document plan_document(const PlanAnswer& answer);

@@ -100,9 +100,10 @@ std::string capacity_line(const CapacityAnswer& answer) {
 }
 
 void add_end(std::vector<std::string>& lines, const CapacityAnswer& answer) {
-  const auto failing =
-      std::find_if(answer.points.begin(), answer.points.end(),
-                   [](const CapacityPoint& point) { return !point.verdict.holds; });
+  const double holding = answer.capacity.value_or(0);
+  const auto failing = std::ranges::find_if(answer.points, [&](const CapacityPoint& point) {
+    return !point.verdict.holds && point.load > holding;
+  });
   if (answer.capacity && failing != answer.points.end()) {
     lines.push_back(fmt::format("At {} {}.", as_load(failing->kind, failing->load),
                                 binding_of(answer, *failing)));
@@ -252,9 +253,10 @@ std::vector<Section> capacity_sections(const CapacityAnswer& answer) {
        {answer.workload_notes, capacity_sentences(answer)}) {
     first.lines.insert(first.lines.end(), lines.begin(), lines.end());
   }
-  return {std::move(first),
-          limits_at_capacity(answer),
-          {.heading = "Notes", .lines = answer.notes, .table = {}}};
+  std::vector<Section> sections = {std::move(first), limits_at_capacity(answer)};
+  if (answer.limits.advice) sections.push_back(advice_section(answer.limits));
+  sections.push_back({.heading = "Notes", .lines = answer.notes, .table = {}});
+  return sections;
 }
 
 }  // namespace roofcast

@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
+#include <cmath>
+#include <optional>
 
 #include "base/numbers.hpp"
 #include "base/wording.hpp"
@@ -54,13 +57,64 @@ std::string binding_line(const LimitsAnswer& limits) {
     return fmt::format("No single limit binds: 10 % more of any changes {} by less than 1 %.",
                        limits.yardstick);
   }
+  const LimitAnswer& first = limits.limits.front();
   for (const LimitAnswer& limit : limits.limits) {
     if (limit.limit != *limits.binding) continue;
+    if (limit.limit == LimitKind::queueing && first.limit != LimitKind::queueing &&
+        first.relative_gain > 0) {
+      return fmt::format(
+          "Waiting is what binds: {} of the mean TTFT is queueing. Of the limits behind it, {} "
+          "matters most: with {}, {} changes by {}.",
+          as_percent(limit.used_share), words_of(first.limit).title, words_of(first.limit).wider,
+          limits.yardstick, gain_text(first.relative_gain));
+    }
     return fmt::format("The binding limit is {}. With {}, {} changes by {}.",
                        words_of(limit.limit).title, words_of(limit.limit).wider, limits.yardstick,
                        gain_text(limit.relative_gain));
   }
   return {};
+}
+
+/// What a change costs beside what there is: "for $4.50 per hour more", "at no cost".
+std::string price_of(const AdviceAnswer& advice, const AdvisedChange& change) {
+  if (!advice.dollars_per_hour || !change.dollars_per_hour) return "at an unknown price";
+  const double more = *change.dollars_per_hour - *advice.dollars_per_hour;
+  constexpr double kCent = 0.005;
+  if (std::abs(more) < kCent) return "at no cost";
+  return fmt::format("for ${} per hour {}", fixed(std::abs(more), 2), more > 0 ? "more" : "less");
+}
+
+std::string in_words(const LimitsAnswer& limits, const AdvisedChange& change) {
+  return fmt::format("{} ({}) changes {} by {}", change.change, change.flags, limits.yardstick,
+                     gain_text(change.relative_gain));
+}
+
+/// The change that helps most, and the one that helps most among those that cost nothing.
+std::vector<std::string> advice_lines(const LimitsAnswer& limits) {
+  constexpr double kNoticeable = 0.01;  // of the latency
+  const AdviceAnswer& advice = *limits.advice;
+  std::vector<std::string> lines;
+  if (advice.changes.empty() || advice.changes.front().relative_gain < kNoticeable) {
+    lines.push_back(fmt::format("None of the changes tried improves {} by 1 %.", limits.yardstick));
+    return lines;
+  }
+  const AdvisedChange& first = advice.changes.front();
+  lines.push_back(
+      fmt::format("Helps most: {}, {}.", in_words(limits, first), price_of(advice, first)));
+  const auto is_free = [&](const AdvisedChange& one) {
+    return one.relative_gain >= kNoticeable && price_of(advice, one) == "at no cost";
+  };
+  const auto free = std::ranges::find_if(advice.changes, is_free);
+  if (free != advice.changes.end() && free->flags != first.flags) {
+    lines.push_back("Helps most at no cost: " + in_words(limits, *free) + ".");
+  }
+  const bool other_formats = std::ranges::any_of(advice.changes, [](const AdvisedChange& one) {
+    return one.change.starts_with("8-bit") && one.relative_gain >= kNoticeable;
+  });
+  if (other_formats) {
+    lines.emplace_back("Number formats are compared by speed alone; they may change the answers.");
+  }
+  return lines;
 }
 
 std::string shares_text(const std::vector<PoolUtilisation>& pools, double PoolUtilisation::*share) {
@@ -115,6 +169,31 @@ Section limits_section(const LimitsAnswer& limits) {
     section.table.rows.push_back({words.title, use_in_words(limits, limit), words.wider,
                                   as_time(Seconds{limit.relaxed_s}),
                                   gain_text(limit.relative_gain)});
+  }
+  return section;
+}
+
+Section advice_section(const LimitsAnswer& limits) {
+  const AdviceAnswer& advice = *limits.advice;
+  Section section{.heading = "What to do",
+                  .lines = advice_lines(limits),
+                  .table = {.title = "",
+                            .columns = {{"Change", false},
+                                        {"Flags", false},
+                                        {limits.yardstick},
+                                        {"Change"},
+                                        {"$/h"},
+                                        {"SLO", false}},
+                            .rows = {}}};
+  const auto price = [](const std::optional<double>& dollars) {
+    return dollars ? fixed(*dollars, 2) : std::string("-");
+  };
+  section.table.rows.push_back(
+      {"unchanged", "", as_time(Seconds{limits.as_is_s}), "", price(advice.dollars_per_hour), ""});
+  for (const AdvisedChange& one : advice.changes) {
+    section.table.rows.push_back({one.change, one.flags, as_time(Seconds{one.latency_s}),
+                                  gain_text(one.relative_gain), price(one.dollars_per_hour),
+                                  one.holds ? "met" : "missed"});
   }
   return section;
 }

@@ -129,6 +129,30 @@ Section explained(const PlanAnswer& answer) {
   return section;
 }
 
+/// The trace by the hour.
+Section hours_section(const PlanHours& day) {
+  Section section{.heading = "Load by the hour",
+                  .lines = {},
+                  .table = {.title = "",
+                            .columns = {{"Hour"},
+                                        {"Requests/s"},
+                                        {"Prompt tokens/s"},
+                                        {"Output tokens/s"},
+                                        {"Units"},
+                                        {"", false}},
+                            .rows = {}}};
+  constexpr double kHour = 3600;
+  for (std::size_t i = 0; i < day.hours.size(); ++i) {
+    const PlanHour& hour = day.hours[i];
+    section.table.rows.push_back(
+        {with_separators(static_cast<std::int64_t>(i)),
+         fixed(static_cast<double>(hour.requests) / kHour, 2),
+         with_separators(hour.input_tokens / 3600), with_separators(hour.output_tokens / 3600),
+         hour.units > 0 ? with_separators(hour.units) : "-", i == day.busiest ? "busiest" : ""});
+  }
+  return section;
+}
+
 /// Requests of the longest simulation in the answer.
 std::int64_t longest(const PlanAnswer& answer) {
   std::int64_t most = 0;
@@ -162,6 +186,10 @@ Document plan_document(const PlanAnswer& answer) {
   document.sections.push_back(std::move(head));
   if (!answer.ranked.empty()) document.sections.push_back(spare_section(answer.ranked.front()));
   if (answer.limits) document.sections.push_back(limits_section(*answer.limits));
+  if (answer.limits && answer.limits->advice) {
+    document.sections.push_back(advice_section(*answer.limits));
+  }
+  if (answer.by_hour) document.sections.push_back(hours_section(*answer.by_hour));
   document.sections.push_back(rejected_section(answer));
   if (!answer.every_shape.empty()) document.sections.push_back(explained(answer));
   if (!answer.ranked.empty()) {

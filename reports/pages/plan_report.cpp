@@ -65,9 +65,10 @@ std::vector<FigureSeries> series_of(const std::vector<RankedPlan>& ranked, const
 
 std::vector<ReportTile> tiles_of(const RankedPlan& best) {
   std::vector<ReportTile> tiles;
-  if (best.cost_per_hour) {
-    ReportTile tile{.name = "Cost", .value = "$" + fixed(*best.cost_per_hour, 2) + " per hour"};
-    if (const auto& each = best.dollars_per_million_output_tokens) {
+  if (best.cost.dollars_per_hour) {
+    ReportTile tile{.name = "Cost",
+                    .value = "$" + fixed(*best.cost.dollars_per_hour, 2) + " per hour"};
+    if (const auto& each = best.cost.dollars_per_million_output_tokens) {
       tile.note = fmt::format("${} per million output tokens", fixed(*each, 2));
     }
     tiles.push_back(std::move(tile));

@@ -11,6 +11,9 @@ namespace roofcast {
 Document simulation_document(const SimulationAnswer& answer) {
   Document document{.machine = to_json(answer), .sections = simulation_sections(answer)};
   if (answer.limits) document.sections.push_back(limits_section(*answer.limits));
+  if (answer.limits && answer.limits->advice) {
+    document.sections.push_back(advice_section(*answer.limits));
+  }
   return document;
 }
 

@@ -193,11 +193,12 @@ std::vector<ReportTile> tiles_of(const SimulationRun& run,
   tiles.push_back({.name = "Throughput",
                    .value = fixed(result.output_tokens_per_s, 0) + " tokens/s",
                    .note = fixed(result.request_rate_per_s, 2) + " requests/s served"});
-  if (const auto cost = cost_of(run.pools, result)) {
-    ReportTile tile{.name = "Cost", .value = "$" + fixed(cost->per_hour.value, 2) + " per hour"};
-    if (cost->dollars_per_million_output_tokens) {
+  const ServingCost cost = cost_of(run.pools, result);
+  if (cost.dollars_per_hour) {
+    ReportTile tile{.name = "Cost", .value = "$" + fixed(*cost.dollars_per_hour, 2) + " per hour"};
+    if (cost.dollars_per_million_output_tokens) {
       tile.note = fmt::format("${} per million output tokens",
-                              fixed(*cost->dollars_per_million_output_tokens, 2));
+                              fixed(*cost.dollars_per_million_output_tokens, 2));
     }
     tiles.push_back(std::move(tile));
   }

@@ -214,7 +214,7 @@ void KvBlocks::remember(std::int32_t node) {
 
 void KvBlocks::forget(std::int32_t node) {
   const auto entry = by_key_.find(at(node).key);
-  SameKey& same = entry->second;
+  SameKey& same = entry.value();
   const auto [older, newer] = std::pair(at(node).older, at(node).newer);
   (older == kNone ? same.oldest : at(older).newer) = newer;
   (newer == kNone ? same.newest : at(newer).older) = older;

@@ -4,11 +4,12 @@
 // (vllm/v1/core/block_pool.py).
 #pragma once
 
+#include <tsl/robin_map.h>
+
 #include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <span>
-#include <unordered_map>
 #include <vector>
 
 #include "model/cache/kv_cache.hpp"
@@ -202,7 +203,7 @@ class KvBlocks {
   std::vector<Node> nodes_;
   std::vector<std::int32_t> vacant_;
   std::int32_t first_ = kNone, last_ = kNone;
-  std::unordered_map<BlockKey, SameKey> by_key_;
+  tsl::robin_map<BlockKey, SameKey> by_key_;  // never iterated over
   std::int64_t gains_ = 0;
 };
 

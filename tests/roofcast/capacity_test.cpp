@@ -122,5 +122,46 @@ TEST(Capacity, LeavesItsFiguresInTheStore) {
   EXPECT_EQ(run.metrics.front().value, answer.capacity);
 }
 
+/// Sessions of three turns on a small engine.
+Scenario sessions_at(double sessions_per_s) {
+  Scenario scenario{.model = "llama-3.2-1b", .gpu = "rtx-4090", .seed = 2};
+  scenario.overrides.max_model_len = 8192;
+  SyntheticWorkload load{
+      .request_rate = sessions_per_s, .input = fixed_length(400), .output = fixed_length(30)};
+  load.sessions = Sessions{.turns = fixed_length(3)};
+  scenario.workload = load;
+  scenario.slo.targets = {parse_percentile_target("p95:ttft:200ms")};
+  return scenario;
+}
+
+// users.md B2: the capacity of sessions depended on the number of prompts (44, 30, 27 and 26 for
+// 500 to 8,000), and capacity, plan and simulate printed three rates for one load.
+TEST(Capacity, OfSessionsIsOneNumberWhateverTheirNumberAndTheQuestion) {
+  const CapacityAnswer answer = capacity({.scenario = sessions_at(5), .free_length = true});
+  ASSERT_TRUE(answer.capacity);
+  EXPECT_EQ(answer.turns_per_session, 3);
+  const double sessions = *answer.capacity / 3;
+  // Of given numbers of sessions, judged as they are, the same within the search's 1 % and chance.
+  const auto of_number = [](std::int64_t number) {
+    Scenario fixed = sessions_at(5);
+    std::get<SyntheticWorkload>(fixed.workload).num_prompts = number;
+    return capacity({.scenario = fixed}).capacity.value();
+  };
+  const double of_many = of_number(4'000);
+  EXPECT_NEAR(of_number(1'000), of_many, 0.05 * of_many);
+  // What stays undecided is not carried: never more than those.
+  EXPECT_LE(*answer.capacity, 1.02 * of_many);
+  // At that load simulate says the same rate: three times the sessions, of which it draws 2,000 or
+  // more, whose number in a time has an error of 1 / sqrt(2,000), three times over.
+  const SimulationAnswer at =
+      simulate({.scenario = sessions_at(0.9 * sessions), .free_length = true});
+  EXPECT_EQ(at.slo.met, true);
+  EXPECT_NEAR(at.load.offered_rate_per_s, 0.9 * *answer.capacity, 0.07 * *answer.capacity);
+  EXPECT_NEAR(at.session_rate_per_s.value() * 3, at.load.offered_rate_per_s, 1e-6);
+  const SimulationAnswer beyond =
+      simulate({.scenario = sessions_at(1.3 * sessions), .free_length = true});
+  EXPECT_EQ(beyond.slo.met, false);
+}
+
 }  // namespace
 }  // namespace roofcast::test

@@ -1,5 +1,7 @@
 #include "roofcast/plan.hpp"
 
+#include <fmt/format.h>
+
 #include <nlohmann/json.hpp>
 
 #include "base/error.hpp"
@@ -7,6 +9,7 @@
 #include "roofcast/simulate.hpp"
 #include "roofcast/store_rows.hpp"
 #include "tests/roofcast/read_back.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 namespace roofcast::test {
 namespace {
@@ -157,6 +160,93 @@ TEST(PlanAnswer, NeedsAPromiseAndNoPoolsOfItsOwn) {
   PlanQuestion pools = chat_to_plan();
   pools.scenario.cluster = ClusterScenario{.pools = {{.name = "mine"}}};
   EXPECT_THROW(plan(pools), Error);
+}
+
+TEST(PlanAnswer, RoutesAsItIsAskedTo) {
+  // Sessions of eight turns whose prefix of 2,000 tokens is computed again wherever it is not
+  // cached: by turns on each of the replicas, by prefix on one.
+  PlanQuestion question = chat_to_plan();
+  question.gpus = {"l40s"};
+  question.search = {parse_dimension("tp=1")};
+  SyntheticWorkload load{.num_prompts = 60,
+                         .request_rate = 1.5,
+                         .input = fixed_length(1500),
+                         .output = fixed_length(40)};
+  load.sessions = Sessions{.turns = fixed_length(8)};
+  question.scenario.workload = load;
+  question.max_replicas = 8;
+  question.scenario.slo.targets = {parse_percentile_target("p95:ttft:1s")};
+  question.scenario.cluster = ClusterScenario{.router = {.policy = RouterPolicy::prefix_affinity}};
+  const PlanAnswer by_prefix = plan_read_back(plan(question));
+  ASSERT_FALSE(by_prefix.ranked.empty());
+  EXPECT_EQ(by_prefix.inputs.scenario.cluster->router.policy, RouterPolicy::prefix_affinity);
+  question.scenario.cluster.reset();
+  const PlanAnswer by_turns = plan(question);
+  EXPECT_THAT(plan_sentences(by_turns), testing::Contains(HasSubstr("--router prefix_affinity")));
+  EXPECT_THAT(plan_sentences(by_prefix),
+              testing::Not(testing::Contains(HasSubstr("--router prefix_affinity"))));
+  if (by_turns.ranked.empty()) return;
+  EXPECT_GE(by_turns.ranked.front().gpus, by_prefix.ranked.front().gpus);
+}
+
+TEST(PlanAnswer, CountsPrefillAndDecodeReplicasAgainstTheMaximum) {
+  // At most four replicas: four together, two of 1:1, one of 2:2, none of 3:2.
+  PlanQuestion question = chat_to_plan();
+  question.gpus = {"h100"};
+  question.search = {parse_dimension("tp=1"), parse_dimension("pools=together,1:1,2:2,3:2")};
+  question.max_replicas = 4;
+  question.explain = true;
+  const PlanAnswer answer = plan(question);
+  ASSERT_EQ(answer.every_shape.size(), 4U);
+  EXPECT_EQ(answer.every_shape[0].max_units, 4);
+  EXPECT_EQ(answer.every_shape[1].max_units, 2);
+  EXPECT_EQ(answer.every_shape[2].max_units, 1);
+  EXPECT_EQ(answer.every_shape[3].max_units, 0);
+}
+
+/// Requests a minute by hour, evenly spaced.
+std::string write_hours(const TemporaryFolder& folder, const std::vector<int>& per_minute) {
+  std::string text = "arrival_s,input_tokens,output_tokens\n";
+  for (std::size_t hour = 0; hour < per_minute.size(); ++hour) {
+    for (int i = 0; i < 60 * per_minute[hour]; ++i) {
+      const double time = 3600.0 * static_cast<double>(hour) + 60.0 * i / per_minute[hour];
+      text += fmt::format("{:.3f},800,60\n", time);
+    }
+  }
+  return folder.write("hours.csv", text);
+}
+
+TEST(PlanAnswer, OfALongTraceIsForItsBusiestHour) {
+  const TemporaryFolder folder;
+  PlanQuestion question = chat_to_plan();
+  question.search = {parse_dimension("tp=1")};
+  question.max_replicas = 8;
+  question.scenario.workload = TraceWorkload{.path = write_hours(folder, {4, 12, 240, 30, 6})};
+  question.gpus = {"l40s"};
+  question.scenario.slo.targets = {parse_percentile_target("p95:ttft:1s")};
+  const PlanAnswer answer = plan_read_back(plan(question));
+  ASSERT_TRUE(answer.by_hour);
+  const PlanHours& day = *answer.by_hour;
+  ASSERT_EQ(day.hours.size(), 5U);
+  EXPECT_EQ(day.busiest, 2U);
+  EXPECT_EQ(day.hours[2].requests, 14'400);
+  ASSERT_FALSE(answer.ranked.empty());
+  const RankedPlan& best = answer.ranked.front();
+  EXPECT_EQ(best.result.requests, 14'400);
+  // All there are: one verdict.
+  EXPECT_FALSE(breaks_on_few(best));
+  EXPECT_EQ(day.hours[2].units, best.units);
+  EXPECT_EQ(day.hours[1].units, best.units);  // an hour ahead
+  // The last request comes 10 s before the end of the fifth hour.
+  const double span_h = 5 - 10 / 3600.0;
+  EXPECT_NEAR(day.fixed_cost.value(), *best.cost.dollars_per_hour * span_h, 1e-6);
+  EXPECT_LE(*day.following_cost, *day.fixed_cost);
+  EXPECT_NEAR(*day.following_cost / *day.fixed_cost,
+              day.mean_units / static_cast<double>(best.units), 1e-6);
+  question.whole_trace = true;
+  const PlanAnswer whole = plan(question);
+  EXPECT_FALSE(whole.by_hour);
+  EXPECT_EQ(whole.requests, 60 * (4 + 12 + 240 + 30 + 6));
 }
 
 TEST(PlanAnswer, LeavesItsFiguresInTheStore) {

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <functional>
 #include <nlohmann/json.hpp>
 
 #include "base/error.hpp"
@@ -97,6 +99,34 @@ TEST(Simulate, ASaturatedLoadHasNoIntervals) {
   ASSERT_TRUE(answer.saturation.saturated.value());
   EXPECT_FALSE(answer.intervals);
   EXPECT_THAT(answer.notes, Contains(HasSubstr("no intervals")));
+}
+
+TEST(SimulationAnswer, ExplainedEndsWithWhatHelpsAndItsCost) {
+  // Twice what one L40S serves: nearly all of TTFT is waiting, and a second one takes it away.
+  Scenario scenario = chat_at_ten();
+  scenario.gpu = "l40s";
+  scenario.workload = SyntheticWorkload{.num_prompts = 600,
+                                        .request_rate = 14,
+                                        .input = fixed_length(1200),
+                                        .output = fixed_length(20)};
+  scenario.slo.targets = {parse_percentile_target("p95:ttft:2s")};
+  const SimulationAnswer answer = simulate({.scenario = scenario, .explain = true});
+  expect_to_read_back(answer);
+  EXPECT_GT(answer.saturation.queueing_share, 0.9);
+  ASSERT_TRUE(answer.limits);
+  EXPECT_EQ(answer.limits->binding, LimitKind::queueing);
+  ASSERT_TRUE(answer.limits->advice);
+  const AdviceAnswer& advice = *answer.limits->advice;
+  const auto replica = std::ranges::find(advice.changes, "--replicas 2", &AdvisedChange::flags);
+  ASSERT_NE(replica, advice.changes.end());
+  EXPECT_NEAR(*replica->dollars_per_hour, 2 * *advice.dollars_per_hour, 1e-9);
+  EXPECT_GT(replica->relative_gain, 0.5);
+  EXPECT_TRUE(std::ranges::is_sorted(advice.changes, std::ranges::greater{},
+                                     &AdvisedChange::relative_gain));
+  // As what-if would have it: the same requests on two.
+  scenario.cluster = ClusterScenario{.pools = {{.replicas = 2}}};
+  const SimulationAnswer two = simulate({.scenario = scenario});
+  EXPECT_DOUBLE_EQ(two.slo.targets.front().achieved_s.value(), replica->latency_s);
 }
 
 TEST(SimulationAnswer, ReadsBackAsItWasWritten) {

@@ -113,6 +113,49 @@ TEST(Capacity, LoadsBeyondAFailingOneThatHoldAreSaid) {
   EXPECT_FALSE(capacity.monotone);
 }
 
+TEST(Capacity, AnUndecidedLoadBelowOneThatHoldsIsCarried) {
+  // Holds to 5, but chance leaves 2 to 3 undecided.
+  Known known{[](double load) { return load <= 5; }};
+  const LoadTrial trial = [&](std::span<const double> loads) {
+    std::vector<LoadPoint> points = known(loads);
+    for (LoadPoint& point : points) {
+      if (point.load < 2 || point.load > 3) continue;
+      point.verdict = {.holds = false,
+                       .undecided = "undecided, few",
+                       .binding = "undecided, few",
+                       .worst_margin = kMarginUndecided};
+    }
+    return points;
+  };
+  CapacitySearch search = question_between(0.01, 4, 100);
+  search.also = {2.5};
+  const Capacity capacity = find_capacity(trial, search);
+  EXPECT_NEAR(capacity.load.value(), 5, 0.05);
+  EXPECT_TRUE(capacity.monotone);
+}
+
+TEST(Capacity, OfASmoothMarginTakesFewerTrials) {
+  // A latency of 1 / (10 - load), the waiting time of M/M/1 at 10 a second, within 0.2: up to 5.
+  int tried = 0;
+  const LoadTrial trial = [&](std::span<const double> loads) {
+    std::vector<LoadPoint> points;
+    for (const double load : loads) {
+      const double latency = load < 10 ? 1 / (10 - load) : 10;
+      const double margin = std::max(-1.0, 1 - latency / 0.2);
+      points.push_back({.load = load, .verdict = {.holds = margin >= 0, .worst_margin = margin}});
+      ++tried;
+    }
+    return points;
+  };
+  CapacitySearch search = question_between(0.01, 6, 100);
+  search.stride = 1.25;
+  const Capacity capacity = find_capacity(trial, search);
+  EXPECT_LE(capacity.load.value(), 5);
+  EXPECT_GE(*capacity.load * 1.01, 5);
+  // Bisection: two, and log2(ln 1.25 / ln 1.01) = 4.5 for the bracket of 4.8 to 6.
+  EXPECT_LT(tried, 2 + 5);
+}
+
 // ---- one server, one second per request
 
 SimulationResult serve(const Workload& workload, const Slo& slo) {

@@ -1,0 +1,141 @@
+#include "planner/what_if/advice.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/error.hpp"
+#include "planner/answers_on.hpp"
+#include "planner/capacity/steady_run.hpp"
+#include "planner/what_if/vary_scenario.hpp"
+
+namespace roofcast {
+namespace {
+
+constexpr int kNode = 8;  // GPUs of a server, which TP should not leave
+
+struct Change {
+  std::string title{};
+  Settings settings{};
+};
+
+Setting number(const char* key, std::int64_t value) { return {key, std::to_string(value)}; }
+
+/// Replicas that do everything, behind one router.
+bool is_together(const SimulationRun& run) {
+  return run.pools.size() == 1 && run.pools.front().role == PoolRole::both;
+}
+
+bool is_apart(const SimulationRun& run) {
+  return run.pools.size() == 2 && run.pools[0].role == PoolRole::prefill &&
+         run.pools[1].role == PoolRole::decode;
+}
+
+void add_replicas(std::vector<Change>& changes, const SimulationRun& run) {
+  if (is_together(run)) {
+    changes.push_back({"one replica more", {number("replicas", run.pools.front().replicas + 1)}});
+  }
+  if (is_apart(run)) {
+    changes.push_back(
+        {"one prefill replica more", {number("prefill_replicas", run.pools[0].replicas + 1)}});
+    changes.push_back(
+        {"one decode replica more", {number("decode_replicas", run.pools[1].replicas + 1)}});
+  }
+}
+
+/// As many GPUs, half of them or one replica's for prompts.
+void add_split(std::vector<Change>& changes, const SimulationRun& run) {
+  if (!is_together(run)) return;
+  const std::int32_t replicas = run.pools.front().replicas;
+  if (replicas < 2) return;
+  const auto apart = [&](std::int32_t prefill) {
+    changes.push_back(
+        {"prefill and decode apart",
+         {number("prefill_replicas", prefill), number("decode_replicas", replicas - prefill)}});
+  };
+  apart(1);
+  if (replicas / 2 > 1) apart(replicas / 2);
+}
+
+void add_batches(std::vector<Change>& changes, const Engine& engine) {
+  changes.push_back({"half as many sequences at once",
+                     {number("max_num_seqs", std::max<std::int64_t>(1, engine.max_num_seqs / 2))}});
+  changes.push_back(
+      {"twice as many sequences at once", {number("max_num_seqs", 2 * engine.max_num_seqs)}});
+  changes.push_back({"half as many tokens a step",
+                     {number("max_num_batched_tokens", engine.max_num_batched_tokens / 2)}});
+  changes.push_back({"twice as many tokens a step",
+                     {number("max_num_batched_tokens", 2 * engine.max_num_batched_tokens)}});
+}
+
+void add_routing(std::vector<Change>& changes, const SimulationRun& run) {
+  std::int32_t replicas = 0;
+  for (const PoolRun& pool : run.pools) {
+    if (pool.role != PoolRole::decode) replicas += pool.replicas;
+  }
+  if (replicas < 2 || !run.scenario.cluster || run.workload.contents.empty()) return;
+  if (run.scenario.cluster->router.policy == RouterPolicy::prefix_affinity) return;
+  changes.push_back({"routing by prefix", {{"router", "prefix_affinity"}}});
+}
+
+std::vector<Change> changes_for(const SimulationRun& run) {
+  const Deployment& first = run.pools.front().deployment;
+  std::vector<Change> changes;
+  add_replicas(changes, run);
+  if (2 * first.parallel.tensor <= kNode) {
+    changes.push_back({"TP doubled", {number("tensor_parallel_size", 2 * first.parallel.tensor)}});
+  }
+  if (!run.scenario.weight_format) {
+    changes.push_back({"8-bit weights", {{"quantization", "fp8"}}});
+  }
+  if (!run.scenario.overrides.kv_cache_dtype) {
+    changes.push_back({"8-bit KV cache", {{"kv_cache_dtype", "fp8"}}});
+  }
+  add_batches(changes, first.engine);
+  add_routing(changes, run);
+  add_split(changes, run);
+  return changes;
+}
+
+/// Nullopt if it cannot run, or is what there is already.
+std::optional<TriedChange> tried(const SimulationRun& run, const Change& change,
+                                 const SloRequirement& requirement) {
+  try {
+    SimulationRun changed =
+        prepare_simulation(with_settings(run.scenario, change.settings), run.workload);
+    if (!changed.refusal.empty()) return std::nullopt;
+    changed.stopped = run.stopped;
+    changed.result = simulate_deviating(changed, step_times_of(changed), {}, {});
+    TriedChange one{.title = change.title, .settings = change.settings};
+    one.verdict = settled_verdict(changed, requirement);
+    one.latency_s = yardstick_of(run.result).of(changed.result);
+    const double as_is = yardstick_of(run.result).of(run.result);
+    one.gain = as_is > 0 ? 1 - one.latency_s / as_is : 0;
+    one.dollars_per_hour = cost_of(changed.pools, changed.result).dollars_per_hour;
+    return one;
+  } catch (const Error&) {  // the engine, the model or the checkpoint refuses it
+    return std::nullopt;
+  }
+}
+
+}  // namespace
+
+std::optional<Advice> advice_on(const SimulationRun& run, const SloRequirement& requirement,
+                                int threads, const Progress& progress) {
+  const std::vector<Change> changes = changes_for(run);
+  auto answers = answers_on(
+      threads, std::ssize(changes),
+      [&](std::int64_t i) { return tried(run, changes[static_cast<std::size_t>(i)], requirement); },
+      progress);
+  if (!answers) return std::nullopt;
+  Advice advice;
+  advice.dollars_per_hour = cost_of(run.pools, run.result).dollars_per_hour;
+  for (std::optional<TriedChange>& one : *answers) {
+    if (one) advice.changes.push_back(*std::move(one));
+  }
+  std::ranges::stable_sort(advice.changes, std::ranges::greater{}, &TriedChange::gain);
+  return advice;
+}
+
+}  // namespace roofcast

@@ -1,0 +1,156 @@
+#include "roofcast/capacity_table.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <tuple>
+#include <utility>
+
+#include "base/error.hpp"
+#include "model/io/gpu_reader.hpp"
+#include "planner/evaluate_all.hpp"
+#include "planner/search/candidate.hpp"
+#include "roofcast/record_parts.hpp"
+
+namespace roofcast {
+
+// ---- the record
+
+template <class Visitor>
+void members(Visitor& visit, CapacityTableRow& row) {
+  visit("gpu", row.gpu, "name of the profile");
+  visit("tensor_parallel_size", row.tensor_parallel_size, "GPUs that share each layer");
+  visit("title", row.title, "as a heading");
+  visit("gpus", row.gpus, "of all replicas");
+  visit("reason", row.reason, "why there is no capacity; empty if there is");
+  visit("load", row.load, "quantity that the search scales");
+  visit("capacity", row.capacity, "the highest load that meets the SLO; null: none");
+  visit("bounded", row.bounded, "some load fails; else the capacity is a lower bound");
+  visit("output_tokens_per_s", row.output_tokens_per_s, "at the capacity");
+  visit("binding", row.binding, "the target with the smallest margin there");
+  members(visit, row.cost);
+}
+
+template <class Visitor>
+void members(Visitor& visit, CapacityTableInputs& inputs) {
+  visit("scenario", inputs.scenario, "as in a scenario file, with the first GPU");
+  visit("gpus", inputs.gpus, "compared");
+  visit("tensor_parallel_sizes", inputs.sizes, "compared");
+}
+
+template <class Visitor>
+void members(Visitor& visit, CapacityTableAnswer& answer) {
+  members(visit, answer.head);
+  visit("inputs", answer.inputs, "the question as parsed");
+  visit("holds", answer.holds, "some row has a capacity");
+  visit("workload", answer.workload, "the load in one line");
+  visit("rows", answer.rows, "cheapest tokens first; those without a capacity last");
+  visit("simulations", answer.simulations, "behind this answer");
+}
+
+namespace {
+
+constexpr const char* kCommand = "capacity_table";
+
+void take_capacity(CapacityTableRow& row, const Capacity& capacity,
+                   std::span<const PoolRun> pools) {
+  row.capacity = capacity.load;
+  row.bounded = capacity.bounded;
+  const LoadPoint& point = point_of(capacity);
+  row.binding = point.verdict.binding;
+  if (!capacity.load) {
+    row.reason = "no load meets the SLO";
+    return;
+  }
+  row.output_tokens_per_s = point.output_tokens_per_s;
+  SimulationResult rates;
+  rates.output_tokens_per_s = point.output_tokens_per_s;
+  rates.input_tokens_per_s = point.input_tokens_per_s;
+  row.cost = cost_of(pools, rates);
+}
+
+/// A row's own error (degrees that do not divide the model) is its reason.
+CapacityTableRow row_of(const CapacityTableQuestion& question, const std::string& gpu, int size,
+                        Execution& execution, std::string& workload) {
+  CapacityTableRow row{.gpu = gpu, .tensor_parallel_size = size};
+  Scenario scenario = question.each.scenario;
+  scenario.gpu = gpu;
+  scenario.parallel.tensor = size;
+  const LoadStudy study = study_of(scenario, {.min_goodput_share = question.each.min_goodput_share},
+                                   question.each.free_length);
+  row.gpu = study.run.pools.front().deployment.gpu.name;
+  const PoolRun& first = study.run.pools.front();
+  row.title = short_name(
+      Shape{.gpu_title = first.deployment.gpu.display_name, .parallel = first.deployment.parallel});
+  for (const PoolRun& pool : study.run.pools) {
+    row.gpus += static_cast<std::int64_t>(pool.replicas) * pool.deployment.parallel.gpus();
+  }
+  row.cost = cost_of(study.run.pools, {});
+  row.load = study.kind;
+  if (!study.run.refusal.empty()) {
+    row.reason = study.run.refusal;
+    return row;
+  }
+  workload = study.run.workload.description;
+  take_capacity(row, capacity_of(study, execution), study.run.pools);
+  return row;
+}
+
+bool is_better(const CapacityTableRow& a, const CapacityTableRow& b) {
+  constexpr double kNone = std::numeric_limits<double>::infinity();
+  const auto rank = [&](const CapacityTableRow& row) {
+    return std::tuple(!row.capacity, row.cost.dollars_per_million_tokens.value_or(kNone),
+                      -row.capacity.value_or(0));
+  };
+  return rank(a) < rank(b);
+}
+
+}  // namespace
+
+CapacityTableAnswer capacity_table(const CapacityTableQuestion& question,
+                                   const Progress& progress) {
+  CapacityTableAnswer answer{
+      .head = answer_head(kCommand),
+      .inputs = {
+          .scenario = question.each.scenario, .gpus = question.gpus, .sizes = question.sizes}};
+  answer.inputs.scenario.gpu = question.gpus.front();
+  const bool any_size = question.sizes.empty();
+  if (any_size) answer.inputs.sizes = {1, 2, 4, 8};
+  Execution execution{.threads =
+                          question.each.threads > 0 ? question.each.threads : available_threads()};
+  const std::int64_t all = std::ssize(question.gpus) * std::ssize(answer.inputs.sizes);
+  std::int64_t done = 0;
+  std::string failure;
+  for (const std::string& gpu : question.gpus) {
+    load_gpu(gpu);  // a GPU that does not exist is an error of the question
+    for (const int size : answer.inputs.sizes) {
+      if (progress && !progress(done++, all)) throw_interrupted();
+      try {
+        answer.rows.push_back(row_of(question, gpu, size, execution, answer.workload));
+      } catch (const Error& error) {
+        failure = error.what();
+        if (any_size) continue;  // a degree that was not asked for need not divide the model
+        answer.rows.push_back(
+            {.gpu = gpu, .tensor_parallel_size = size, .title = gpu, .reason = failure});
+      }
+    }
+  }
+  if (std::ranges::all_of(answer.rows, [](const CapacityTableRow& row) { return row.gpus == 0; })) {
+    throw Error(failure);
+  }
+  std::ranges::stable_sort(answer.rows, is_better);
+  answer.holds = answer.rows.front().capacity.has_value();
+  answer.simulations = execution.simulations;
+  return answer;
+}
+
+Json to_json(const CapacityTableAnswer& answer) { return record_to_json(answer); }
+
+CapacityTableAnswer capacity_table_answer_from_json(const Json& json) {
+  return answer_from_json<CapacityTableAnswer>(json, kCommand);
+}
+
+Json capacity_table_answer_schema() {
+  return schema_document<CapacityTableAnswer>("Answer of roofcast capacity over several GPUs");
+}
+
+}  // namespace roofcast

@@ -1,0 +1,78 @@
+#include "roofcast/capacity_table.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include "base/error.hpp"
+#include "tests/roofcast/read_back.hpp"
+
+namespace roofcast::test {
+namespace {
+
+using testing::HasSubstr;
+
+CapacityTableQuestion chat_to_compare() {
+  Scenario scenario{.model = "llama-3.1-8b", .gpu = "h100,l40s", .seed = 1};
+  scenario.workload = SyntheticWorkload{.num_prompts = 100,
+                                        .request_rate = 3,
+                                        .input = fixed_length(1500),
+                                        .output = fixed_length(20)};
+  scenario.slo.targets = {parse_percentile_target("p95:ttft:1s")};
+  return {.each = {.scenario = scenario, .threads = 1}, .gpus = {"h100", "l40s"}, .sizes = {1, 2}};
+}
+
+TEST(CapacityTable, HasTheCapacityOfEachAloneAndItsTokensCost) {
+  const CapacityTableAnswer answer =
+      test::read_back(capacity_table(chat_to_compare()), capacity_table_answer_from_json,
+                      capacity_table_answer_schema());
+  ASSERT_EQ(answer.rows.size(), 4U);
+  EXPECT_TRUE(answer.holds);
+  double before = 0;
+  for (const CapacityTableRow& row : answer.rows) {
+    SCOPED_TRACE(row.title);
+    CapacityQuestion alone = chat_to_compare().each;
+    alone.scenario.gpu = row.gpu;
+    alone.scenario.parallel.tensor = row.tensor_parallel_size;
+    EXPECT_EQ(row.capacity, capacity(alone).capacity);
+    EXPECT_EQ(row.gpus, row.tensor_parallel_size);
+    // $/h over a million tokens an hour; 75 prompt tokens come with each that is generated.
+    const double per_million = *row.cost.dollars_per_hour / (row.output_tokens_per_s * 3600) * 1e6;
+    EXPECT_NEAR(row.cost.dollars_per_million_output_tokens.value(), per_million, 1e-9);
+    EXPECT_NEAR(row.cost.dollars_per_million_tokens.value(), per_million / 76, 1e-3 * per_million);
+    EXPECT_GE(*row.cost.dollars_per_million_tokens, before);
+    before = *row.cost.dollars_per_million_tokens;
+  }
+}
+
+TEST(CapacityTable, SaysWhyARowHasNone) {
+  CapacityTableQuestion question = chat_to_compare();
+  question.each.scenario.model = "llama-3.1-70b";  // 141 GB of weights
+  question.gpus = {"h100"};
+  question.sizes = {1, 3, 4};
+  const CapacityTableAnswer answer = capacity_table(question);
+  ASSERT_EQ(answer.rows.size(), 3U);
+  EXPECT_EQ(answer.rows[0].tensor_parallel_size, 4);
+  EXPECT_TRUE(answer.rows[0].capacity);
+  EXPECT_THAT(answer.rows[1].reason, HasSubstr("does not fit"));
+  EXPECT_THAT(answer.rows[2].reason, HasSubstr("divide"));
+}
+
+TEST(CapacityTable, OfAnyDegreeLeavesOutThoseThatDoNotDivide) {
+  CapacityTableQuestion question = chat_to_compare();
+  question.each.scenario.model = "gpt2";  // 12 heads: 8 does not divide them
+  question.each.scenario.workload = SyntheticWorkload{
+      .num_prompts = 50, .request_rate = 3, .input = fixed_length(100), .output = fixed_length(20)};
+  question.gpus = {"h100"};
+  question.sizes = {};
+  const CapacityTableAnswer answer = capacity_table(question);
+  ASSERT_EQ(answer.rows.size(), 3U);
+  EXPECT_EQ(answer.inputs.sizes.size(), 4U);
+}
+
+TEST(CapacityTable, RefusesAGpuThatDoesNotExist) {
+  CapacityTableQuestion question = chat_to_compare();
+  question.gpus = {"h100", "h101"};
+  EXPECT_THROW(capacity_table(question), Error);
+}
+
+}  // namespace
+}  // namespace roofcast::test
