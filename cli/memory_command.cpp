@@ -23,6 +23,9 @@ int run_memory(CommandContext& context) {
       .unlisted = from_command_option(line),
       .positional = {}};
   usage.unlisted.add(scheduler_options(options));
+  auto features = option_group("Features");
+  add_flags(features, memory_feature_flags(), options.overrides);
+  usage.unlisted.add(features);
   add_flags(usage.options, memory_flags(), question);
   usage.options.add(machine_options(options)).add(engine_options(options));
   const auto common = parse(context, usage);

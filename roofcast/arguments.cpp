@@ -70,6 +70,8 @@ const Flags<MemoryQuestion>& memory_arguments() {
   static const Flags<Q> flags = [] {
     Flags<Q> all = memory_flags();
     append_deployment(all, &Q::deployment);
+    append(all, memory_feature_flags(),
+           [](Q& question) -> EngineOverrides& { return question.deployment.overrides; });
     return all;
   }();
   return flags;

@@ -50,16 +50,6 @@ int parse_drafts(const std::string& text, const std::string& flag) {
       flag));
 }
 
-/// Flags of adapters and drafts that bear on memory.
-Flags<EngineOverrides> features_in_memory() {
-  Flags<EngineOverrides> flags;
-  for (const char* name : {"max-lora-rank", "max-loras", "num-speculative-tokens",
-                           "speculative-method", "draft-weight-bytes", "draft-kv-bytes"}) {
-    flags.push_back(*find_flag(knob_flags(KnobGroup::features), name));
-  }
-  return flags;
-}
-
 /// Name of the first flag given of those that say what runs where; empty: none.
 std::string first_given(const DeploymentOptions& deployment) {
   const ParallelismOptions& parallel = deployment.parallel;
@@ -104,13 +94,19 @@ const Flags<MemoryQuestion>& memory_flags() {
            "sequences at once: do they fit? (default 1; --engine all: by every engine's rule, exit "
            "code 3 if one says no)",
        .read = into(&Q::batch, parse_positive)}};
-  static const Flags<Q> with_features = [] {
-    Flags<Q> all = flags;
-    append(all, features_in_memory(),
-           [](Q& question) -> EngineOverrides& { return question.deployment.overrides; });
-    return all;
+  return flags;
+}
+
+const Flags<EngineOverrides>& memory_feature_flags() {
+  static const Flags<EngineOverrides> flags = [] {
+    Flags<EngineOverrides> some;
+    for (const char* name : {"max-lora-rank", "max-loras", "num-speculative-tokens",
+                             "speculative-method", "draft-weight-bytes", "draft-kv-bytes"}) {
+      some.push_back(*find_flag(knob_flags(KnobGroup::features), name));
+    }
+    return some;
   }();
-  return with_features;
+  return flags;
 }
 
 const Flags<BatchesQuestion>& estimate_flags() {

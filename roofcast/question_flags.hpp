@@ -22,6 +22,9 @@ namespace roofcast {
 /// solve, context, batch.
 const Flags<MemoryQuestion>& memory_flags();
 
+/// Of adapters and drafts, those that bear on memory.
+const Flags<EngineOverrides>& memory_feature_flags();
+
 /// batch, input-len, output-len.
 const Flags<BatchesQuestion>& estimate_flags();
 

@@ -65,7 +65,7 @@ TEST(Memory, CountsAdaptersAndDrafts) {
             2 * (4096.0 * 6144 + 4096.0 * 4096 + 3 * 4096.0 * 14336 + 2 * 4096));
   for (const char* name : {"max-lora-rank", "max-loras", "num-speculative-tokens",
                            "speculative-method", "draft-weight-bytes", "draft-kv-bytes"}) {
-    EXPECT_NE(find_flag(memory_flags(), name), nullptr) << name;
+    EXPECT_NE(find_flag(memory_feature_flags(), name), nullptr) << name;
   }
 }
 
