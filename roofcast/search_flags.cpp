@@ -183,16 +183,6 @@ const Flags<PlanOptions>& plan_flags() {
        .help = "values of a knob: kv_cache_dtype=auto,fp8 (default tp=1,2,4,8)",
        .read = added_to(&O::search),
        .form = FlagForm::list},
-      {.name = "router",
-       .placeholder = "POLICY",
-       .help = "how requests are spread over replicas: least_outstanding, prefix_affinity ... "
-               "(default round_robin)",
-       .read =
-           [](O& target, const std::string& text, const std::string& flag) {
-             ClusterOptions cluster;
-             find_flag(cluster_flags(), "router")->read(cluster, text, flag);
-             target.router = cluster.router;
-           }},
       {.name = "objective",
        .placeholder = "WHAT",
        .help = "what to minimise: cost (default), gpus, power (of the boards)",
@@ -238,6 +228,16 @@ const Flags<PlanOptions>& more_plan_flags() {
        .placeholder = "X",
        .help = "alias of --goodput-share",
        .read = into(&O::min_goodput, parse_share_above_zero)},
+      {.name = "router",
+       .placeholder = "POLICY",
+       .help = "how requests are spread over replicas: least_outstanding, prefix_affinity ... "
+               "(default round_robin)",
+       .read =
+           [](O& target, const std::string& text, const std::string& flag) {
+             ClusterOptions cluster;
+             find_flag(cluster_flags(), "router")->read(cluster, text, flag);
+             target.router = cluster.router;
+           }},
       {.name = "whole-trace",
        .help = "plan for all of a trace that lasts over three hours, not for its busiest hour",
        .read = set_to(&O::whole_trace, true),

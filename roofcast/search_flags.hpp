@@ -38,7 +38,7 @@ struct PlanOptions {
 /// search, objective, available, price, budget, goodput-share, explain.
 const Flags<PlanOptions>& plan_flags();
 
-/// power, probability, min-goodput, max-replicas, top, threads.
+/// power, probability, min-goodput, router, whole-trace, max-replicas, top, threads.
 const Flags<PlanOptions>& more_plan_flags();
 
 /// `scenario` is the load with everything that the search does not choose; its `gpu` may list

@@ -1,6 +1,7 @@
 #include "planner/search/plan_evaluator.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cassert>
 #include <span>
 #include <utility>
@@ -52,7 +53,7 @@ CandidateFigures figures_of(const SimulationResult& result, const SloVerdict& ve
 /// Every load has the requests with which the verdict on the asked one stands.
 Capacity capacity_of(SimulationRun& run, SloRequirement requirement) {
   const Workload as_asked = run.workload;
-  requirement.must_stand = false;
+  const bool must_stand = std::exchange(requirement.must_stand, false);
   const LoadPoint asked = load_point(1, run.result, requirement);
   const LoadTrial trial = [&](std::span<const double> factors) {
     std::vector<LoadPoint> points;
@@ -68,11 +69,18 @@ Capacity capacity_of(SimulationRun& run, SloRequirement requirement) {
   };
   // Latencies rise about as the load does before they rise without bound.
   const double guess = 1 + std::max(kMinRoom, asked.verdict.worst_margin);
-  return find_capacity(trial, {.min = 1.0,
-                               .guess = std::max(guess, kStride),
-                               .greatest = kMaxFactor,
-                               .stride = kStride,
-                               .also = {1.0}});
+  Capacity capacity = find_capacity(trial, {.min = 1.0,
+                                            .guess = std::max(guess, kStride),
+                                            .greatest = kMaxFactor,
+                                            .stride = kStride,
+                                            .also = {1.0}});
+  // At the capacity itself there is doubt about a sample: loads well below and above it, for
+  // is_enclosed().
+  if (requirement.sample && !must_stand && capacity.load) {
+    const std::array around = {std::max(1.0, 0.6 * *capacity.load), 1.8 * *capacity.load};
+    for (LoadPoint& point : trial(around)) capacity.points.push_back(std::move(point));
+  }
+  return capacity;
 }
 
 /// Perturbed runs are as long as the one that stands, and judged as they are.

@@ -105,6 +105,7 @@ Verdict planned(const Scenario& scenario) {
   question.fixed_tensor = true;
   question.free_length = true;
   question.max_replicas = 1;
+  question.min_probability.reset();  // as predicted, like the others
   const PlanAnswer answer = plan(question, {.threads = 1});
   if (!answer.ranked.empty()) return Verdict::holds;
   // Else a bound has refused it, or a simulation.

@@ -113,7 +113,7 @@ TEST(PlanTargets, SeparatePoolsBecomePrefillAndDecodeServers) {
   const TemporaryFolder folder;
   const CommandResult result = run_command(
       "plan --model llama-3.1-8b --request-rate 5 --num-prompts 20 --output-len 16 --top 1 "
-      "--no-store --gpu h100 --search tp=1 --search pools=1:2 --max-replicas 1 " +
+      "--no-store --gpu h100 --search tp=1 --search pools=1:2 --max-replicas 3 " +
       kWithinLimits + "--emit kserve=k.yaml llm-d=l.yaml dynamo=d.yaml");
   ASSERT_EQ(result.exit_code, 0) << result.err;
   expect_lines(file_text("k.yaml"), {"  replicas: 2", "  prefill:", "    replicas: 1"});
