@@ -1,6 +1,5 @@
 #include "calibrate/machine.hpp"
 
-#include <exception>
 #include <stdexcept>
 
 #include "kernels/cuda/cuda_backend.hpp"

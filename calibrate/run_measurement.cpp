@@ -36,8 +36,8 @@ constexpr int kCopies = 5;
 // Lets all prompts of the batch run in one step, with activations small compared with the weights.
 constexpr std::int64_t kMaxPrefillTokens = 16384;
 
-/// Rate of the fastest of a few copies, bytes read plus written, or of a few reads, where the
-/// device can only read.
+/// Rate of the fastest of a few copies, bytes read plus written, or of a few reads, on devices with
+/// a kernel that only reads.
 BytesPerSecond memory_bandwidth(kernels::Backend& backend) {
   const kernels::Memory from(backend, kCopyBytes);
   const kernels::Memory to(backend, kCopyBytes);
@@ -309,14 +309,16 @@ void check_served(const Measurement& m) {
 }
 
 /// The file whose weights run, if the model was read from one whose tensors all have kernels here
-/// and no other format is asked for.
+/// and no other format is asked for. The file decides: m.model has the formats of
+/// set_weight_formats(), which are plain where the device multiplies no quantised ones.
 std::optional<GgufFile> weights_file(const kernels::Backend& backend, const Measurement& m) {
   const std::string& source = m.deployment.model.source;
   if (m.task.scenario.weight_format || !source.ends_with(".gguf")) return std::nullopt;
   GgufFile file = read_gguf(source);
-  const bool plain = !runtime::is_quantized(m.model);
-  if (!plain && !backend.multiplies_quantized()) return std::nullopt;
   if (!runtime::why_not_as_stored(file, m.model).empty()) return std::nullopt;
+  if (!backend.multiplies_quantized() && runtime::has_quantised(file, m.model)) {
+    return std::nullopt;
+  }
   return file;
 }
 

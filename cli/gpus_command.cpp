@@ -1,4 +1,4 @@
-// roofcast gpus [NAME|FILE]: the hardware profiles, or one in full; or files to start own ones
+// roofcast gpus [NAME|FILE]: the hardware profiles, or one in full; or files to start your own
 // from.
 #include <string>
 
@@ -31,10 +31,14 @@ int run_gpus(CommandContext& context) {
   if (!common) return kExitDone;
   if (as_prices && (as_profile || !gpu.empty())) {
     throw UsageError(
-        "--as-prices: prints the table of all GPUs: no GPU and no --as-profile beside");
+        "--as-prices: prints the prices of all GPUs, expected neither a GPU nor --as-profile");
   }
   if (as_profile && gpu.empty()) {
     throw UsageError("--as-profile: names no GPU, expected one (roofcast gpus h200 --as-profile)");
+  }
+  if ((as_profile || as_prices) && common->output != OutputFormat::table &&
+      common->output != OutputFormat::json) {
+    throw UsageError("--output: --as-profile and --as-prices print a JSON file, expected json");
   }
   if (as_prices) context.out << built_in_price_table();
   if (as_profile) context.out << profile_text(gpu);

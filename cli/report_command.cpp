@@ -125,7 +125,7 @@ void check_files(const ReportFiles& files, const std::vector<std::string>& read)
     throw Error("this build cannot draw charts (ROOFCAST_CHARTS=OFF)");
   }
   if (!files.png.empty() && !has_png()) {
-    throw Error("PNG needs librsvg (Debian: librsvg2-2), which is not here (--svg works)");
+    throw Error("PNG needs librsvg (Debian: librsvg2-2), which was not found (--svg works)");
   }
   if (!files.svg.empty()) make_folder(files.svg, "--svg");
   if (!files.png.empty()) make_folder(files.png, "--png");

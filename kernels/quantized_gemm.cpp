@@ -289,9 +289,11 @@ void put_random_scales(const PackedWeight& weight, float deviation, std::uint8_t
         put(to, row, eight);
         continue;
       case QuantizedFormat::fp8:
-        // Codes below 2 (pack_random): eight exponents from 2^-7 to 1, mean square of 1.m 2.3, so
-        // 2.3 / 8 * 4 / 3 in all, whose root is 0.62.
-        put(to, row, deviation / 0.62F);
+        // Codes below 2 (pack_random): any of eight mantissas m / 8 and eight exponents. Seven are
+        // 2^-6 to 1, whose squares add up to (1 - 4^-7) * 4 / 3 = 1.3333; the mean square of 1 +
+        // m / 8 is (8^2 + ... + 15^2) / 512 = 2.148. The eighth is subnormal, 2^-6 m / 8: 7e-5.
+        // (2.148 * 1.3333 + 7e-5) / 8 = 0.3581, whose root is 0.5984.
+        put(to, row, deviation / 0.5984F);
         continue;
     }
     for (std::int64_t s = 0; s < weight.steps(); ++s) put_scales(weight, step, row, s, to);

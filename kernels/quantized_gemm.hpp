@@ -3,9 +3,9 @@
 // channel.
 //   output[m, n] = sum_k input[m, k] * value(weight[n, k])
 // The input is quantised to int8 in blocks of 32 along k, scale max|x| / 127 (llama.cpp's q8_0,
-// with the scale kept in fp32), and multiplied as integers; fp8 weights are widened and multiplied
-// in fp32. Weights are repacked once, so that 16 outputs lie side by side: PackedWeight says how.
-// Only the CPU has these products.
+// with the scale kept in fp32; blocks below 1e-30 count as zeros), and multiplied as integers; fp8
+// weights are widened and multiplied in fp32. Inputs must be finite. Weights are repacked once, so
+// that 16 outputs lie side by side: PackedWeight says how. Only the CPU has these products.
 #pragma once
 
 #include <cstddef>

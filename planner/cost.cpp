@@ -22,7 +22,8 @@ double replicas_paid(const PoolRun& pool, const SimulationResult& result) {
   return result.replicas.empty() || whole <= 0 ? pool.replicas : paid / whole;
 }
 
-/// Sum over pools of `of_pool`(pool, its GPUs that are paid for); nullopt if it is of one.
+/// Sum over pools of `of_pool`(pool, its GPUs that are paid for); nullopt if any pool's value is
+/// unknown.
 template <class OfPool>
 std::optional<double> sum_over(std::span<const PoolRun> pools, const SimulationResult& result,
                                OfPool of_pool) {

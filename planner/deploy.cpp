@@ -50,17 +50,18 @@ int redundant_experts(const EngineOverrides& overrides, const Parallelism& paral
 /// checkpoint as fp16 there ("Falling back to torch.float16" in its logs on T4) and 8-bit
 /// floating-point weights by Marlin's weight-only kernels. These need compute capability 8.0
 /// (quantization/fp8.py at 1436674b, get_min_capability) or, as users of later versions
-/// report, 7.5: a T4 is let through as in those, 7.0 has them in none.
+/// report, 7.5: a T4 is let through as in those, 7.0 has them in none. AWQ needs 7.5, too
+/// (awq.py, get_min_capability), GPTQ 6.0: vLLM's table "Supported Hardware"
+/// (docs/features/quantization) has GPTQ on Volta, but not AWQ.
 void check_formats(const Transformer& model, const Gpu& gpu) {
   if (gpu.compute_capability != "7.0") return;
   for (const PartBytes& part : weight_bytes_by_part(model, {})) {
-    if (part.format.find("fp8") == std::string::npos &&
-        part.format.find("fp4") == std::string::npos) {
-      continue;
-    }
+    const bool runs = part.format.find("fp8") == std::string::npos &&
+                      part.format.find("fp4") == std::string::npos && part.format != "awq";
+    if (runs) continue;
     throw UsageError(fmt::format(
-        "{}: no engine has kernels for {} weights on it (compute capability 7.0; weight-only "
-        "kernels need 7.5 or more); `quantization` awq or gptq, or 16-bit weights",
+        "{}: no engine has kernels for {} weights on it (compute capability 7.0; they need 7.5 or "
+        "more), expected `quantization` gptq, or 16-bit weights",
         gpu.display_name, part.format));
   }
 }

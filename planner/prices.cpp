@@ -11,6 +11,7 @@
 #include "base/error.hpp"
 #include "base/io/bounded_json.hpp"
 #include "base/io/json_reader.hpp"
+#include "base/io/json_reason.hpp"
 #include "model/io/gpu_reader.hpp"
 
 namespace roofcast {
@@ -59,7 +60,7 @@ std::string key_of(const std::string& gpu) {
   return is_profile_path(gpu) ? gpu : load_gpu(gpu).gpu.name;
 }
 
-/// What "spot" and so on are called in a message about a table.
+/// The table's price of that kind; an on-demand one that it lacks is the profile's.
 std::optional<DollarsPerHour> price_of_kind(const PriceTable& table, const GpuPrices& prices,
                                             const Gpu& gpu, PriceKind kind) {
   switch (kind) {
@@ -86,8 +87,8 @@ PriceTable read_price_table(const std::string& path) {
   nlohmann::json json;
   try {
     json = parse_bounded<nlohmann::json>(text, where, RepeatedKeys::refused);
-  } catch (const nlohmann::json::exception&) {
-    throw Error(where + ": is not JSON");
+  } catch (const nlohmann::json::exception& error) {
+    throw Error(fmt::format("{}: is not JSON: {}", where, json_problem(error.what())));
   }
   if (!json.is_object()) throw Error(where + ": must be a single JSON object");
   const JsonDialect dialect{.place = "{where}: {path}{key} "};

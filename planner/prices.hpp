@@ -22,7 +22,8 @@ struct GpuPrices {
 };
 
 struct PriceTable {
-  // Of owned GPUs.
+  // Of owned GPUs. The three defaults are assumptions, to be replaced by the owner's
+  // (docs/plan.md).
   double amortisation_years = 4;
   double power_dollars_per_kwh = 0.10;
   double pue = 1.3;                         // power of the site over power of the machines

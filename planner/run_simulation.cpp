@@ -37,15 +37,21 @@ void note_formats(std::vector<std::string>& notes, const PoolRun& pool) {
   notes.push_back(gpu.display_name + " has no bf16: such weights run as fp16");
 }
 
-/// How far the watts can be trusted (docs/accuracy.md, "Power").
+/// How far the watts can be trusted (docs/accuracy.md, "Power"). A profile with active power says
+/// itself where it is from.
 void note_power(std::vector<std::string>& notes, const PoolRun& pool) {
   if (!pool.step_energy) return;
-  notes.emplace_back(
-      pool.deployment.gpu.power.active
-          ? "watts: fitted to runs measured on this GPU, 10 % off where times are right"
-          : "watts: from datasheets and the literature, unchecked on this GPU; on MI355X, where "
-            "runs "
-            "state theirs, such figures were half of what was drawn");
+  const Gpu& gpu = pool.deployment.gpu;
+  if (!gpu.power.active) {
+    notes.emplace_back(
+        "watts: from datasheets and the literature, unchecked on this GPU; on MI355X, where runs "
+        "state theirs, such figures were half of what was drawn");
+    return;
+  }
+  const auto source = gpu.sources.find("power.active_w");
+  notes.push_back(source == gpu.sources.end()
+                      ? "watts: from the profile's `power.active_w`, which has no source"
+                      : "watts: from the profile's `power.active_w`, " + source->second);
 }
 
 bool is_disaggregated(std::span<const PoolScenario> pools) {

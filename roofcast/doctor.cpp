@@ -148,8 +148,8 @@ Finding store_of(const std::string& path) {
   std::error_code failure;
   const fs::path folder = fs::path(path).has_parent_path() ? fs::path(path).parent_path() : ".";
   const bool exists = fs::exists(path, failure);
-  const bool writable =
-      access(folder.c_str(), W_OK) == 0 && (!exists || access(path.c_str(), W_OK) == 0);
+  const bool file_writable = !exists || access(path.c_str(), W_OK) == 0;
+  const bool folder_writable = access(folder.c_str(), W_OK) == 0;
   Finding finding{.subject = "store"};
   try {
     finding.found = exists ? fmt::format("{}: {}", path, contents_of(path))
@@ -160,9 +160,10 @@ Finding store_of(const std::string& path) {
     finding.advice = "`store` FILE names another";
     return finding;
   }
-  if (writable) return finding;
+  if (file_writable && folder_writable) return finding;
   finding.state = FindingState::broken;
-  finding.found += "; this folder cannot be written";
+  finding.found += file_writable ? fmt::format("; the folder {} cannot be written", folder.string())
+                                 : fmt::format("; {} cannot be written", path);
   finding.advice = "`store` FILE names another place, `no_store` keeps nothing";
   return finding;
 }

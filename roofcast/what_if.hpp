@@ -15,6 +15,7 @@
 #include "base/progress.hpp"
 #include "planner/cost.hpp"
 #include "planner/what_if/run_what_if.hpp"
+#include "planner/what_if/vary_scenario.hpp"  // kSpeculationKey, for those who check knobs
 #include "roofcast/envelope.hpp"
 #include "roofcast/limits.hpp"
 

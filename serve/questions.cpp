@@ -266,8 +266,7 @@ WhatIfTask asked_what_if(const Json& body, const ApiLimits& limits) {
     std::string flag = knob.key;
     std::ranges::replace(flag, '_', '-');
     if (const auto named = flag_with_alias("--" + flag); !named.empty()) flag = named;
-    constexpr std::string_view kSpeculation = "speculative";  // planner/what_if/vary_scenario.hpp
-    const bool known = flag == kSpeculation || find_flag(scenario_flags(), flag) != nullptr;
+    const bool known = flag == kSpeculationKey || find_flag(scenario_flags(), flag) != nullptr;
     if (!known || !is_offered(flag)) {
       throw UsageError(fmt::format("vary: '{}' cannot be varied here, expected a key of simulate",
                                    shown(knob.key)));

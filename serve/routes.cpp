@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "reports/pages/html_text.hpp"
 #include "serve/access.hpp"
 #include "serve/http_status.hpp"
 #include "serve/page.hpp"
@@ -47,31 +48,17 @@ void refuse(int status, const std::string& line, Response& response) {
   send(api_error(status, line), response);
 }
 
-/// Text inside an element.
-std::string in_markup(const std::string& text) {
-  std::string result;
-  for (const char c : text) {
-    if (c == '<')
-      result += "&lt;";
-    else if (c == '&')
-      result += "&amp;";
-    else
-      result += c;
-  }
-  return result;
-}
-
 /// A page that says what is wrong and leads back, for a browser whose user followed a link; the
 /// JSON of send() for everybody else.
 void send_to_reader(const ApiAnswer& answer, const Request& request, Response& response) {
   send(answer, response);
   const bool wants_page = request.get_header_value("Accept").find("text/html") != std::string::npos;
   if (!wants_page || !answer.body.contains("error")) return;
-  const std::string why = in_markup(answer.body["error"].get<std::string>());
+  const std::string why = html_escaped(answer.body["error"].get<std::string>());
   response.set_content(
       "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta "
       "name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
-      "<title>Not found · Roofcast</title>\n<link rel=\"icon\" href=\"data:,\">\n<link "
+      "<title>Cannot be shown · Roofcast</title>\n<link rel=\"icon\" href=\"data:,\">\n<link "
       "rel=\"stylesheet\" href=\"/theme.css\">\n<link rel=\"stylesheet\" href=\"/app.css\">\n"
       "</head>\n<body>\n<main>\n<h1>This page cannot be shown</h1>\n<p>" +
           why +

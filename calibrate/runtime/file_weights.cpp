@@ -241,6 +241,12 @@ void take_formats(const GgufFile& file, RunnableModel& model) {
   model.rope_base = gguf_number(file, "rope.freq_base").value_or(model.rope_base);
 }
 
+bool has_quantised(const GgufFile& file, const RunnableModel& model) {
+  RunnableModel stored = model;
+  take_formats(file, stored);
+  return is_quantized(stored);
+}
+
 DeviceWeights file_weights(kernels::Backend& backend, const RunnableModel& model,
                            const GgufFile& file) {
   const Loader loader(backend, model.element);

@@ -15,6 +15,10 @@ namespace roofcast::runtime {
 /// routed experts, tensors that are split or fused in another way; empty if they can.
 std::string why_not_as_stored(const GgufFile& file, const RunnableModel& model);
 
+/// Whether the file has any matrix that the model runs quantised: such a file needs a device that
+/// multiplies quantised weights. Precondition: why_not_as_stored() is empty.
+bool has_quantised(const GgufFile& file, const RunnableModel& model);
+
 /// Sets each matrix's format from its tensor, and the norms' epsilon and RoPE's base from the file.
 /// Precondition: why_not_as_stored() is empty.
 void take_formats(const GgufFile& file, RunnableModel& model);

@@ -72,7 +72,7 @@ MatrixFormat quantized_format_of(const WeightFormat& format);
 /// Whether any matrix is quantised.
 bool is_quantized(const RunnableModel& model);
 
-/// "q8_0", or several by falling bytes: "q4_k, q6_k"; the element's name where all are plain.
+/// "q8_0", or several, largest first: "q4_k, q6_k"; the element's name where all are plain.
 std::string weight_format_text(const RunnableModel& model);
 
 /// The first `layers` layers of the model (unset: all). Layers keep a quantised format that has a

@@ -85,11 +85,15 @@ int offset_of(QuantizedFormat format) {
   }
 }
 
-/// A step of a row: codes x / scale rounded to nearest, scale = max|x| / 127. `sum` of both halves.
+/// A step of a row: codes x / scale rounded to nearest, scale = max|x| / 127, or zeros below
+/// kLeastMagnitude. `sum` of both halves.
 struct QuantizedStepOf {
   float scale = 0;
   std::int32_t sum[2]{};
 };
+
+/// 127 over less than 127 / 3.4e38 = 3.7e-37 is infinite, and infinity times 0 not a number.
+constexpr float kLeastMagnitude = 1e-30F;
 
 template <class T>
 [[gnu::always_inline]] inline QuantizedStepOf quantize_step(const T* input, std::int8_t* code) {
@@ -103,8 +107,9 @@ template <class T>
       magnitude[i] = magnitude[i] > magnitude[i + half] ? magnitude[i] : magnitude[i + half];
     }
   }
-  QuantizedStepOf result{.scale = magnitude[0] / 127};
-  const float inverse = magnitude[0] > 0 ? 127 / magnitude[0] : 0;
+  const bool counts = magnitude[0] >= kLeastMagnitude;
+  QuantizedStepOf result{.scale = counts ? magnitude[0] / 127 : 0};
+  const float inverse = counts ? 127 / magnitude[0] : 0;
   std::int32_t whole[kQuantizedStep];
   for (int i = 0; i < kQuantizedStep; ++i) {
     whole[i] = static_cast<std::int32_t>(value[i] * inverse + kWhole - kWhole);

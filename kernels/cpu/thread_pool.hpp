@@ -45,9 +45,8 @@ class ThreadPool {
  public:
   /// `threads` in total, pinned to the allowed cores in turn, performance cores before hyperthreads
   /// and small cores; 0: one per performance core, within the control groups' quota
-  /// (kernels/cpu/cores.hpp). The calling thread
-  /// is pinned for the pool's lifetime; threads that it starts meanwhile inherit the pinning.
-  /// Throws std::system_error if the system refuses a thread.
+  /// (kernels/cpu/cores.hpp). The calling thread is pinned for the pool's lifetime; threads that it
+  /// starts meanwhile inherit the pinning. Throws std::system_error if the system refuses a thread.
   explicit ThreadPool(int threads);
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;

@@ -47,8 +47,8 @@ double relative_time(const MeasuredCurve& a, const MeasuredCurve& b) {
   return product;
 }
 
-/// The names under which experts' kernels are listed, those of the shape first: kernels that no
-/// engine says, then the fastest.
+/// The names under which experts' kernels are listed, those of the shape first, then unnamed
+/// kernels, then the fastest.
 std::vector<std::string> expert_names(const std::string& own) {
   std::vector<std::string> names{own};
   constexpr std::string_view kNone;

@@ -60,12 +60,6 @@ std::vector<std::string> nearest_profiles(const std::string& key, const std::vec
   return names;
 }
 
-/// Precondition: there is such a profile.
-std::string_view built_in_text(std::string_view name) {
-  const auto all = embedded_profiles();
-  return std::ranges::find(all, name, &EmbeddedFile::name)->text;
-}
-
 std::string quoted_list(const std::vector<std::string>& names) {
   return fmt::format("'{}'", fmt::join(names, "' or '"));
 }
@@ -97,6 +91,11 @@ std::vector<std::string> gpu_names() {
   for (const EmbeddedFile& profile : embedded_profiles()) names.emplace_back(profile.name);
   std::sort(names.begin(), names.end());
   return names;
+}
+
+std::string_view built_in_text(std::string_view name) {
+  const auto all = embedded_profiles();
+  return std::ranges::find(all, name, &EmbeddedFile::name)->text;
 }
 
 Gpu built_in_gpu(const std::string& name) {

@@ -195,12 +195,14 @@ void take_curves_of(const ProfileSection& top, Gpu& gpu) {
     top.fail(kCurvesOf, fmt::format("there is no built-in profile {}", top.shown_value(name)) +
                             did_you_mean(name, known));
   }
-  const Gpu sister = built_in_gpu(name);
-  if (sister.sister) {
+  if (name == gpu.name) top.fail(kCurvesOf, fmt::format("{} is the profile itself", name));
+  // Before it is parsed: profiles that name each other would be parsed without end.
+  const Json sister = Json::parse(built_in_text(name));
+  if (const auto third = sister.find(kCurvesOf); third != sister.end()) {
     top.fail(kCurvesOf, fmt::format("{} has no curves of its own, but those of {}", name,
-                                    sister.sister->name));
+                                    third->get<std::string>()));
   }
-  carry_over(sister, gpu);
+  carry_over(built_in_gpu(name), gpu);
 }
 
 /// Whether `key`, with dots for nesting, exists in the profile.
@@ -234,8 +236,8 @@ void add_missing(const ProfileSection& section, const std::vector<std::string>& 
   }
 }
 
-/// Names all missing keys at once: a profile is written key by key. A single one is told by who
-/// reads it.
+/// Names all missing keys at once: a profile is written key by key. A single one is reported by its
+/// reader.
 void check_complete(const ProfileSection& top) {
   std::vector<std::string> missing;
   add_missing(

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "model/hardware/gpu.hpp"
@@ -38,9 +39,11 @@ std::string write_gpu(const Gpu& gpu);
 /// Names of all built-in profiles, sorted.
 std::vector<std::string> gpu_names();
 
-/// The built-in profile of that file name, read anew: for readers of profiles that name another.
+/// The built-in profile of that file name, parsed again: for readers of profiles that name another.
 /// Precondition: it is among gpu_names().
 Gpu built_in_gpu(const std::string& name);
+/// Its text. The same precondition.
+std::string_view built_in_text(std::string_view name);
 
 /// Normalises a spelling for matching: lower-case letters and digits only, without a leading vendor
 /// or product word ("NVIDIA GeForce RTX 4090" and "rtx-4090" are both "rtx4090").

@@ -62,7 +62,7 @@ MeasuredTimes::MeasuredTimes(CurveBlend blend, const Gpu& card, const AttentionS
     : blend_(std::move(blend)), multiprocessors_(card.multiprocessors), span_(span) {
   if (card.sister) {
     multiprocessors_ = card.sister->multiprocessors;
-    carry_.emplace();
+    carry_ = Carry{};
     carry_->from = *card.sister;
     carry_->to.dense_peak = card.dense_peak;
     carry_->to.memory_bandwidth = card.memory_bandwidth;
@@ -125,16 +125,17 @@ std::vector<double> MeasuredTimes::y_nodes() const {
   return nodes;
 }
 
-double MeasuredTimes::carried(double x, double y) const {
-  return carried_ratio(work_of(blend_.shape, x, y), carry_->from, carry_->to);
+Seconds MeasuredTimes::carried(Seconds time, double x, double y) const {
+  if (!carry_) return time;
+  const Seconds fixed = std::min(timed_floor_, time);
+  return fixed * carried_fixed(carry_->from, carry_->to) +
+         (time - fixed) * carried_ratio(work_of(blend_.shape, x, y), carry_->from, carry_->to);
 }
 
 CurveAnswer MeasuredTimes::blend_answer(double x, double y) const {
   CurveAnswer result = answer(blend_, x, y, multiprocessors_);
   if (!carry_) return result;
-  const double slower = carried_fixed(carry_->from, carry_->to);
-  const Seconds fixed = std::min(timed_floor_, result.time);
-  result.time = fixed * slower + (result.time - fixed) * carried(x, y);
+  result.time = carried(result.time, x, y);
   result.provenance = Provenance::extended;
   result.relative_uncertainty =
       std::min(1.0, std::hypot(result.relative_uncertainty, kCarriedDeviation));
@@ -173,11 +174,10 @@ CurveAnswer MeasuredTimes::sliding_answer(double x, double y) const {
 double MeasuredTimes::batch_ratio(double prompts, double x, double y) const {
   double before = 1;
   double ratio = 1;
-  const double slower = carry_ ? carried(x, y) : 1.0;
   for (const MeasuredCurve& batch : blend_.batches) {
     const double count = batch.shape.prompts;
     const Seconds one_by_one = fixed_ + (at(x, y) - fixed_) * count;
-    const double here = answer(batch, x, y, multiprocessors_).time * slower / one_by_one;
+    const double here = carried(answer(batch, x, y, multiprocessors_).time, x, y) / one_by_one;
     if (prompts <= count) {
       const double share =
           (chord_log2(prompts) - chord_log2(before)) / (chord_log2(count) - chord_log2(before));

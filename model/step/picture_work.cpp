@@ -14,6 +14,9 @@ constexpr std::int64_t kMatrices = 4;
 /// function and two sums.
 constexpr std::int64_t kOperators = 11;
 
+/// Those that only read and write memory: all but the matrices and attention.
+constexpr std::int64_t kMemoryOperators = kOperators - kMatrices - 1;
+
 /// Reads and writes of a patch's state in a layer beside its matrices: two norms (2 each), two sums
 /// (3 each), rotary positions of queries and keys (4); the activation function reads and writes the
 /// FFN's intermediate state.
@@ -48,7 +51,7 @@ Work all_reduces(const Deployment& deployment, double state_bytes) {
 std::vector<Work> picture_work(const Deployment& deployment, std::int64_t pictures,
                                std::int64_t tokens) {
   const VisionEncoder& vision = deployment.model.vision;
-  if (vision.patches_per_token == 0 || pictures == 0) return {};
+  if (vision.patches_per_token == 0 || vision.layers == 0 || pictures == 0) return {};
   const auto layers = static_cast<double>(vision.layers);
   const auto width = static_cast<double>(vision.width);
   const auto ranks = static_cast<double>(deployment.parallel.tensor);
@@ -71,8 +74,10 @@ std::vector<Work> picture_work(const Deployment& deployment, std::int64_t pictur
                   .stored_bytes = weights,
                   .format = "bf16",
                   .scale = patches});
-  // Heads have 64 to 88 elements, about half of the 128 for which a causal prompt of twice the
-  // tokens attends to as many.
+  // Efficiency depends on the work of a query row (efficiency.cpp, default_prefill), which the
+  // curve states as the length x of a causal prompt with heads of 128 elements: it attends to x / 2
+  // on average. Encoders' heads have 64 to 88, about half, so that a patch has the work of x =
+  // attended.
   const double attended = attended_patches(vision, of_picture);
   work.push_back({.name = "vision.attention",
                   .family = OperatorFamily::prefill_attention,
@@ -83,9 +88,9 @@ std::vector<Work> picture_work(const Deployment& deployment, std::int64_t pictur
   const double passes = (kStatePasses * state + kIntermediatePasses * intermediate) * layers;
   work.push_back({.name = "vision.memory_bound",
                   .family = OperatorFamily::memory_bound,
-                  .calls = (kOperators - kMatrices - 1) * vision.layers,
+                  .calls = kMemoryOperators * vision.layers,
                   .bytes = Bytes{passes},
-                  .scale = passes / (6 * layers)});
+                  .scale = passes / (static_cast<double>(kMemoryOperators) * layers)});
   if (deployment.parallel.tensor > 1) work.push_back(all_reduces(deployment, state));
   return work;
 }

@@ -6,8 +6,8 @@ namespace roofcast {
 namespace {
 
 // Shares of the board's limit at idle, with a model loaded where that is known
-// (hardware_profiles/): H100 0.17, H200 0.17, A100 SXM 0.17, A100 PCIe 0.24, MI355X 0.17, MI300X
-// 0.25, B200 0.14: the middle one.
+// (hardware_profiles/): GH200 0.11, V100 0.14, B200 0.14, H100, H800, H200, A100 SXM and MI355X
+// 0.17, A100 PCIe 0.24, MI300X 0.25, L40S 0.27, T4 0.36: the middle one.
 constexpr double kIdleShare = 0.17;
 
 // 7.5 pJ a bit: GDDR6 (Micron's comparison of GDDR6 and GDDR6X, 2020). Profiles of cards with HBM

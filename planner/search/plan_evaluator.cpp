@@ -15,7 +15,10 @@ namespace {
 
 // This plan's objective would not choose a candidate that carries sixteen times the load.
 constexpr double kMaxFactor = 16;
-constexpr double kMinRoom = 0.05;
+// First step of the search, as a factor of the load, and the least guess. The margin at the asked
+// load makes for a near guess, so that the first bracket need not be as wide as the default of 2;
+// where the guess is far off, strides are squared and soon as wide. A guess of at least a stride
+// makes the asked load, which holds, the lower end of a bracket if the guess fails.
 constexpr double kStride = 1.25;
 
 /// Simulates `run`, with the figures of its steps, with the catalogue's requests until its verdict
@@ -68,12 +71,12 @@ Capacity capacity_of(SimulationRun& run, SloRequirement requirement) {
     return points;
   };
   // Latencies rise about as the load does before they rise without bound.
-  const double guess = 1 + std::max(kMinRoom, asked.verdict.worst_margin);
-  Capacity capacity = find_capacity(trial, {.min = 1.0,
-                                            .guess = std::max(guess, kStride),
-                                            .greatest = kMaxFactor,
-                                            .stride = kStride,
-                                            .also = {1.0}});
+  Capacity capacity =
+      find_capacity(trial, {.min = 1.0,
+                            .guess = std::max(kStride, 1 + asked.verdict.worst_margin),
+                            .greatest = kMaxFactor,
+                            .stride = kStride,
+                            .also = {1.0}});
   // At the capacity itself there is doubt about a sample: loads well below and above it, for
   // is_enclosed().
   if (requirement.sample && !must_stand && capacity.load) {

@@ -70,12 +70,13 @@ std::string sessions_of(const CapacityAnswer& answer) {
                      *turns);
 }
 
-/// "At the capacity it costs $4.50 per hour, $0.21 per million output tokens and draws ..."
+/// "At the capacity: $4.50 per hour, $0.21 per million output tokens; 412 W drawn, ..."; without a
+/// capacity "Idle: $4.50 per hour; 700 W at the boards' limit."
 std::string cost_line(const CapacityAnswer& answer) {
   const std::string price = price_words(answer.cost);
   const std::string power = power_words(answer.cost);
   if (price.empty() && power.empty()) return {};
-  std::string line = answer.capacity ? "At the capacity: " : "It costs: ";
+  std::string line = answer.capacity ? "At the capacity: " : "Price and power: ";
   line += price;
   if (!price.empty() && !power.empty()) line += "; ";
   return line + power + ".";

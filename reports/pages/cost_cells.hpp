@@ -20,7 +20,7 @@ void add_cost_cells(std::vector<std::string>& cells, const ServingCost& cost);
 /// without a price.
 std::string price_words(const ServingCost& cost);
 
-/// "412 W drawn of 700 W at the boards' limit, 0.35 J per output token, 0.06 J per token in and
+/// "412 W drawn, 700 W at the boards' limit, 0.35 J per output token, 0.06 J per token in and
 /// out"; empty if no power is known.
 std::string power_words(const ServingCost& cost);
 

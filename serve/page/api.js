@@ -27,7 +27,12 @@ export async function get(path) {
 
 const BUSY = 503;
 const RETRY_AFTER = 500; // ms
-const RETRIES = 20; // the server itself lets a question wait some seconds before it says that it is busy
+const RETRIES = 2; // the server itself lets a question wait 12 s before it says that it is busy
+
+/// Not of a server that is stopping, whose status is the same.
+async function isBusy(response) {
+  return response.status === BUSY && (await response.clone().text()).includes("is busy");
+}
 
 /// Asks again while the server is busy, with this page's own figures perhaps, but not for ever.
 export async function post(path, flags, signal) {
@@ -35,8 +40,9 @@ export async function post(path, flags, signal) {
   const question = { method: "POST", headers, body: JSON.stringify(flags), signal };
   for (let tries = 0; ; ++tries) {
     const response = await reached(path, question);
-    if (response.status !== BUSY || tries === RETRIES) return answered(response);
+    if (tries === RETRIES || !(await isBusy(response))) return answered(response);
     await new Promise((resolve) => setTimeout(resolve, RETRY_AFTER));
+    signal?.throwIfAborted();
   }
 }
 

@@ -66,36 +66,59 @@ const KEY_OF = new Map([
   ["osl", "output_len"],
 ]);
 
+/// [flag, its words] in their order; words before any flag under "".
+function flagged(words) {
+  const found = [["", []]];
+  for (const word of words) {
+    const [, flag, value] = word.match(/^--([^=]+)(?:=(.*))?$/) || [];
+    if (flag === undefined) found.at(-1)[1].push(word);
+    else found.push([flag, value === undefined ? [] : [value]]);
+  }
+  return found;
+}
+
+/// Puts limits such as "p95:ttft:500ms" into `values`; whether the form holds them all.
+function takeLimits(texts, values) {
+  for (const text of texts) {
+    const target = text.match(/^p95:(ttft|tpot):([0-9.]+)(ms|s)?$/);
+    if (!target) return false;
+    values[target[1]] = String(Number(target[2]) * (target[3] === "s" ? 1000 : 1));
+  }
+  return texts.length > 0;
+}
+
+const LENGTH = /^([0-9]+)$|^lognormal:([0-9]+):([0-9.]+)$/;
+
 /// "roofcast simulate --gpu h100 --slo p95:ttft:500ms ..." as values of the form; null if it says
 /// more than the form holds.
 export function valuesOf(line) {
   const [, command, ...words] = wordsOf(line);
   if (command !== "simulate") return null;
   const values = { ttft: "", tpot: "" };
-  let flag = "";
-  for (const word of words) {
-    if (word.startsWith("--")) {
-      const equals = word.indexOf("=");
-      flag = word.slice(2, equals < 0 ? undefined : equals);
-      if (flag === "no-store") flag = "";
-      if (equals < 0) continue;
-      words.splice(words.indexOf(word) + 1, 0, word.slice(equals + 1));
+  const spreads = { input_len: "", output_len: "" };
+  const [[, positional], ...flags] = flagged(words);
+  if (positional.length) return null;
+  for (const [flag, texts] of flags) {
+    const key = KEY_OF.get(flag);
+    if (flag === "slo") {
+      if (!takeLimits(texts, values)) return null;
+    } else if (flag === "no-store" && !texts.length) {
       continue;
-    }
-    if (flag === "store" || flag === "seed") continue;
-    const target = word.match(/^p95:(ttft|tpot):([0-9.]+)(ms|s)?$/);
-    const lengths = word.match(/^lognormal:([0-9]+):([0-9.]+)$/);
-    if (flag === "slo" && target) {
-      values[target[1]] = String(Number(target[2]) * (target[3] === "s" ? 1000 : 1));
-    } else if (KEY_OF.get(flag) && lengths) {
-      values[KEY_OF.get(flag)] = lengths[1];
-      values.spread = lengths[2];
-    } else if (KEY_OF.get(flag)) {
-      values[KEY_OF.get(flag)] = word;
-    } else if (flag) {
+    } else if (texts.length !== 1) {
+      return null;
+    } else if (key in spreads) {
+      const length = texts[0].match(LENGTH);
+      if (!length) return null;
+      values[key] = length[1] || length[2];
+      spreads[key] = length[3] || "";
+    } else if (key) {
+      values[key] = texts[0];
+    } else if (flag !== "store") {
       return null;
     }
   }
+  if (spreads.input_len !== spreads.output_len) return null;
+  if (spreads.input_len) values.spread = spreads.input_len;
   return values;
 }
 

@@ -2,7 +2,7 @@
 // with the time it has taken and a way to stop it.
 import { post, Refusal } from "./api.js";
 import { data, element, table } from "./element.js";
-import { count, dollars, fixed, percent, probability, time } from "./format.js";
+import { count, fixed, percent, probability, time } from "./format.js";
 import { hasPools } from "./more.js";
 import { commandLine, simulationFlags } from "./questions.js";
 
@@ -55,10 +55,11 @@ const PLAN_COLUMNS = [
   { title: "" },
 ];
 
-function valuesOf(deployment) {
+/// `ranked.deployment` is one unit's: all of them have its pools' replicas that many times.
+function valuesOf({ deployment, units }) {
   const pools = deployment.cluster.pools;
   const of = (role) => pools.find((pool) => pool.role === role);
-  const replicas = (pool) => (pool ? String(pool.replicas) : "");
+  const replicas = (pool) => (pool ? String(pool.replicas * units) : "");
   return {
     gpu: deployment.gpu,
     tp: String(deployment.parallel.tensor),
@@ -74,22 +75,23 @@ function fitsForm({ parallel }) {
 }
 
 function planRow(ranked, use) {
-  const each = ranked.usd_per_million_output_tokens;
+  const price = ranked.cost_usd_per_h; // unknown costs are left out
+  const each = ranked.cost_usd_per_million_output_tokens;
   return [
     ranked.title,
     data(ranked.gpus, count(ranked.gpus)),
-    data(ranked.cost_usd_per_h, fixed(ranked.cost_usd_per_h, 2)),
-    each === null ? "" : data(each, fixed(each, 2)),
-    ranked.probability === null
+    price == null ? "" : data(price, fixed(price, 2)),
+    each == null ? "" : data(each, fixed(each, 2)),
+    ranked.probability == null
       ? ""
       : data(ranked.probability, probability(ranked.probability)),
-    ranked.capacity_factor === null
+    ranked.capacity_factor == null
       ? ""
       : data(ranked.capacity_factor, fixed(ranked.capacity_factor, 2) + "x"),
     fitsForm(ranked.deployment)
       ? element(
           "button",
-          { type: "button", onclick: () => use(valuesOf(ranked.deployment)) },
+          { type: "button", onclick: () => use(valuesOf(ranked)) },
           "Use it",
         )
       : "",
@@ -142,12 +144,15 @@ function compared(found) {
     const cells = variant.metrics.map((metric, index) => {
       const text = metricText(metric.name, metric.value);
       if (variant.is_baseline) return data(metric.value, text);
-      const share = metric.difference / baseline.metrics[index].value;
+      const before = baseline.metrics[index].value;
+      const words = before
+        ? changeWords(metric.name, metric.difference / before, metric.significant)
+        : "";
       return element(
         "span",
         {},
         data(metric.value, text),
-        element("span", { class: "interval" }, changeWords(metric.name, share, metric.significant)),
+        element("span", { class: "interval" }, words),
       );
     });
     const holds = `${variant.runs_holding} of ${variant.runs} runs hold`;
@@ -156,7 +161,7 @@ function compared(found) {
       settingWords(variant),
       ...cells,
       variant.runs_holding === variant.runs ? "holds" : holds,
-      price === null ? "" : data(price, fixed(price, 2)),
+      price == null ? "" : data(price, fixed(price, 2)),
     ];
   });
   return [table("Variants beside the deployment as it is", columns, rows)];
@@ -164,8 +169,8 @@ function compared(found) {
 
 // ---- both
 
-/// `values` are the page's state, `limits` the server's; `use(values)` puts a deployment into the
-/// form. Returns {stop()}: gives up what is under way and hides older answers.
+/// `values` are the page's state; `use(values)` puts a deployment into the form. Returns {stop()}:
+/// gives up what is under way and hides older answers.
 export function startSearch(values, use) {
   let under_way = null;
   let ticking = null;

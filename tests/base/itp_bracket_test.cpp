@@ -40,10 +40,13 @@ TEST(ItpBracket, TakesAtMostOneMoreThanBisection) {
   }
 }
 
-TEST(ItpBracket, TakesFewOfASmoothFunction) {
-  // x e^x = 1 at 0.567143 (the omega constant). Bisection takes log2(2 / 1e-10) = 34.2: 35.
+TEST(ItpBracket, TakesFewerThanHalfOfBisectionsOfASmoothFunction) {
+  // x e^x = 1 at 0.567143 (the omega constant). Bisection takes log2(2 / 1e-10) = 34.2: 35. On a
+  // smooth function convergence is superlinear (Oliveira and Takahashi 2020), so that half of them
+  // are more than enough.
   const auto f = [](double x) { return x * std::exp(x) - 1; };
-  EXPECT_LE(evaluations_of(f, -1, 1, 0.56714329040978387, 1e-10), 12);
+  constexpr int kBisection = 35;
+  EXPECT_LT(2 * evaluations_of(f, -1, 1, 0.56714329040978387, 1e-10), kBisection);
 }
 
 TEST(ItpBracket, EstimatesTheRootOfALine) {

@@ -710,6 +710,48 @@ test("a change is tried, and a search can be stopped", async () => {
   await closed(page);
 });
 
+test("a plan's answer is the command line's, and its first goes into the form", async () => {
+  const page = await opened(home + "#plan?num_prompts=200&request_rate=60");
+  await answered(page, 1);
+  await page.locator("#find").click();
+  const answer = page.locator("#search-answer table");
+  await answer.waitFor();
+  const line = await page.locator("#search-line").textContent();
+  const { ranked } = JSON.parse(typed(...line.split(" ").slice(1), "--no-store", "-o", "json"));
+  const [best] = ranked;
+  assert.ok(best.units >= 2, `${best.units} units`);
+  const cells = answer.locator("tbody tr").first().locator("td, th");
+  const titles = await answer.locator("thead th").allTextContents();
+  const each = cells.nth(titles.indexOf("$/M output"));
+  assert.equal(
+    Number(await each.locator("data").getAttribute("value")),
+    best.cost_usd_per_million_output_tokens,
+  );
+  assert.equal(await each.textContent(), best.cost_usd_per_million_output_tokens.toFixed(2));
+  assert.doesNotMatch(await answer.textContent(), /inf|NaN/);
+  await expectAccessible(page);
+  await answer.getByRole("button", { name: "Use it" }).first().click();
+  await answered(page, 2);
+  const replicas = best.units * best.deployment.cluster.pools[0].replicas;
+  assert.match(await page.locator("#line").textContent(), new RegExp(` --replicas ${replicas} `));
+  await closed(page);
+});
+
+test("a run that asks for more than the form holds offers no Open", async () => {
+  const asked = ["--model", "llama-3.1-8b", "--gpu", "h100", "--request-rate", "3"];
+  const kept = ["--num-prompts", "20", "--store", "browser.db"];
+  typed("simulate", ...asked, ...kept);
+  typed("simulate", ...asked, "--enforce-eager", ...kept);
+  const { runs } = JSON.parse(typed("runs", "--store", "browser.db", "-o", "json"));
+  const [plain, eager] = runs.map((run) => run.id).sort((a, b) => a - b).slice(-2);
+  const page = await opened(home + "#runs");
+  await page.getByRole("link", { name: `Report of run ${eager}`, exact: true }).waitFor();
+  const open = (id) => page.getByRole("link", { name: `Open run ${id}`, exact: true });
+  assert.equal(await open(plain).count(), 1);
+  assert.equal(await open(eager).count(), 0);
+  await closed(page);
+});
+
 test("a saved run opens in the form again, and what is not there is a page", async () => {
   const page = await opened(home + "#plan?num_prompts=90&request_rate=3&spread=0.5");
   await answered(page, 1);

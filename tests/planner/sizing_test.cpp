@@ -3,7 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <string>
+
 #include "base/error.hpp"
+#include "planner/deploy.hpp"
 
 namespace roofcast {
 namespace {
@@ -65,6 +68,30 @@ TEST(FormatVariants, ChangeOnlyTheFormats) {
   EXPECT_EQ(variants[4].options.overrides.kv_cache_dtype, DType::fp8);
   EXPECT_EQ(variants[5].options.weight_format, "fp8");
   EXPECT_EQ(variants[5].options.overrides.kv_cache_dtype, DType::fp8);
+}
+
+/// The complaint about an 8B model in a format on a GPU; empty if it runs.
+std::string complaint(const std::string& gpu, const std::string& format) {
+  try {
+    resolve({.model = "llama-3.1-8b", .gpu = gpu, .weight_format = format});
+  } catch (const UsageError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+// vLLM's table "Supported Hardware": on Volta (7.0) GPTQ, but neither AWQ, FP8 nor Marlin; on
+// Turing (7.5) AWQ and GPTQ, and fp8 by Marlin in later versions. 16-bit weights run on both.
+TEST(Formats, ThoseWithoutKernelsOnVoltaAreRefusedThereAlone) {
+  for (const char* format : {"fp8", "awq", "nvfp4", "mxfp4"}) {
+    EXPECT_THAT(complaint("v100", format),
+                ::testing::AllOf(::testing::HasSubstr(format),
+                                 ::testing::HasSubstr("expected `quantization` gptq, or 16-bit")));
+  }
+  for (const char* format : {"gptq", "fp16"}) EXPECT_EQ(complaint("v100", format), "") << format;
+  for (const char* format : {"fp8", "awq", "gptq", "fp16"}) {
+    EXPECT_EQ(complaint("t4", format), "") << format;
+  }
 }
 
 }  // namespace

@@ -119,6 +119,8 @@ TEST(GpuReader, TakesTheCurvesOfABuiltInCardWhereItHasNone) {
               AllOf(HasSubstr("curves_of"), HasSubstr("did you mean")));
   EXPECT_THAT(error_after([](Json& p) { p["curves_of"] = "nvidia-h20"; }),
               HasSubstr("nvidia-h20 has no curves of its own, but those of nvidia-h200-sxm"));
+  EXPECT_THAT(error_after([](Json& p) { p["name"] = p["curves_of"] = "nvidia-h200-sxm"; }),
+              AllOf(HasSubstr("curves_of"), HasSubstr("nvidia-h200-sxm is the profile itself")));
 }
 
 TEST(GpuReader, RejectsAnUnknownKeyAndSaysWhatWasMeant) {

@@ -80,6 +80,35 @@ TEST(CarriedTime, APointIsItsFixedTimeAndTheRestEachScaledAndNoLongerMeasured) {
   EXPECT_DOUBLE_EQ(own->explain(1, 0).relative_uncertainty, kCarriedDeviation);
 }
 
+TEST(CarriedTime, FixedTimesOfABatchOfPromptsFollowTheClock) {
+  // Four prompts of 64 tokens take 7 us together and 1 + 4 x 3 = 13 us one by one, 1 us of each
+  // fixed. At half the clock and the same rates 2 + 6 = 8 us and 2 + 4 x 3 = 14 us.
+  const MeasuredCurve one{.shape = {.family = OperatorFamily::prefill_attention,
+                                    .format = "bf16",
+                                    .query_heads = 8,
+                                    .kv_heads = 8,
+                                    .head_dim = 128},
+                          .kernel = "a kernel, vLLM 0.24.0",
+                          .terms = {.floor = Seconds{1e-6}},
+                          .points = {{.x = 64, .time = Seconds{4e-6}, .samples = 1}}};
+  MeasuredCurve four = one;
+  four.shape.prompts = 4;
+  four.points[0].time = Seconds{7e-6};
+  KernelTables::Contents contents;
+  contents.groups = {{.source = "vLLM 0.24.0", .key = group_key(one.shape)}};
+  contents.unpack = [one, four](std::size_t) { return std::vector<MeasuredCurve>{one, four}; };
+  Gpu timed = timed_card();
+  timed.tables = std::make_shared<KernelTables>("invented", [contents] { return contents; });
+  Gpu slower = timed_card();
+  slower.boost_clock_hz = 1e9;
+  carry_over(timed, slower);
+  const auto theirs = measured_times(timed, one.shape, {}, "vllm-0.24");
+  const auto own = measured_times(slower, one.shape, {}, "vllm-0.24");
+  ASSERT_TRUE(theirs && own);
+  EXPECT_NEAR(theirs->batch_ratio(4, 64, 0), 7.0 / 13, 1e-9);
+  EXPECT_NEAR(own->batch_ratio(4, 64, 0), 8.0 / 14, 1e-9);
+}
+
 TEST(CarriedTime, AllReducesCarryOverBetweenLinksOfOneKindOnly) {
   // 10 us for the smallest message, 30 us for another: over half the bandwidth 10 + 20 x 2.
   Gpu timed = timed_card();

@@ -1,4 +1,4 @@
-#include "reports/pages/advice.hpp"
+#include "reports/pages/hints.hpp"
 
 #include <fmt/format.h>
 
@@ -45,44 +45,48 @@ std::optional<double> margin_of(const SimulationResult& result) {
 
 }  // namespace
 
-std::vector<std::string> advice_on(const SimulationRun& run) {
+std::vector<std::string> hints_on(const SimulationRun& run) {
   const SimulationResult& result = run.result;
-  std::vector<std::string> advice;
-  if (result.completed == 0) return advice;
+  std::vector<std::string> hints;
+  if (result.completed == 0) return hints;
   if (result.saturation.saturated) {
-    advice.emplace_back(
+    hints.emplace_back(
         "The load is more than the deployment carries, so every wait grows: add replicas, or GPUs "
         "per replica (roofcast plan finds the cheapest that is enough).");
   } else if (worst_of(result, true) != nullptr && waits(result)) {
-    advice.push_back(fmt::format(
-        "{} of the mean TTFT is waiting in the queue: another replica shortens it more than a "
-        "faster one; a larger token budget per step (--max-num-batched-tokens) admits prompts "
+    hints.push_back(fmt::format(
+        "{} of the mean TTFT is waiting in the queue: another replica may shorten it; a "
+        "larger token budget per step (--max-num-batched-tokens) admits prompts "
         "sooner.",
         as_percent(result.queue.mean / result.ttft.mean, 0)));
   } else if (worst_of(result, true) != nullptr) {
-    advice.emplace_back(
-        "TTFT is the prompt's own computation: more GPUs per replica (--tensor-parallel-size), "
-        "fp8 weights (--quantization fp8) or a GPU with more FLOP/s shorten it.");
+    hints.push_back(fmt::format(
+        "TTFT is the prompt's own computation: more GPUs per replica (--tensor-parallel-size){} or "
+        "a GPU with more FLOP/s may shorten it.",
+        run.scenario.weight_format ? "" : ", fp8 weights (--quantization fp8)"));
   }
   if (worst_of(result, false) != nullptr) {
-    advice.emplace_back(
-        "Tokens come too slowly: fewer sequences at once (--max-num-seqs), more GPUs per replica, "
-        "fp8 weights or KV cache, or a GPU with more memory bandwidth shorten a step; speculative "
-        "decoding helps where batches are small.");
+    hints.push_back(fmt::format(
+        "Tokens come too slowly: fewer sequences at once (--max-num-seqs), more GPUs per "
+        "replica{}{} or a GPU with more memory bandwidth may shorten a step; speculative decoding "
+        "helps where batches are small.",
+        run.scenario.weight_format ? "" : ", fp8 weights (--quantization fp8)",
+        run.scenario.overrides.kv_cache_dtype ? "" : ", an fp8 KV cache (--kv-cache-dtype fp8)"));
   }
   if (result.use.preemptions > 0) {
-    advice.push_back(fmt::format(
+    hints.push_back(fmt::format(
         "{}: the KV cache is too small for what runs at once. A larger share of the memory "
-        "(--gpu-memory-utilization), an fp8 KV cache or fewer sequences at once avoid it.",
-        counted(result.use.preemptions, "preemption")));
+        "(--gpu-memory-utilization){} or fewer sequences at once avoid it.",
+        counted(result.use.preemptions, "preemption"),
+        run.scenario.overrides.kv_cache_dtype ? "" : ", an fp8 KV cache (--kv-cache-dtype fp8)"));
   }
   if (const auto margin = margin_of(result); margin && *margin >= kAmpleMargin) {
-    advice.push_back(fmt::format(
+    hints.push_back(fmt::format(
         "Every target is met with at least {} to spare: roofcast capacity says how much more load "
         "this carries, roofcast plan whether something cheaper is enough.",
         as_percent(*margin, 0)));
   }
-  return advice;
+  return hints;
 }
 
 }  // namespace roofcast

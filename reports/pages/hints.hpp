@@ -1,0 +1,15 @@
+// What may help a simulation's outcome, in sentences: one per finding, with the flag to try.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "planner/scenario_run.hpp"
+
+namespace roofcast {
+
+/// At most a few sentences, the most pressing first; empty for a run that nothing finished in.
+/// Based on the run alone: nothing is simulated (planner/what_if/advice.hpp tries changes).
+std::vector<std::string> hints_on(const SimulationRun& run);
+
+}  // namespace roofcast
