@@ -29,7 +29,7 @@ struct ApiLimits {
   std::chrono::milliseconds longest_run{10'000};
   int runs_at_once = 1;
   std::vector<OfferedProfile> profiles{};
-  int runs_waiting = 64;                      // more are turned away
+  int runs_waiting = 64;  // more are turned away
   /// How long one of them waits: longer than `longest_run`, so that a page that saves a run while
   /// its own figures are drawn is not turned away.
   std::chrono::milliseconds patience{12'000};

@@ -116,8 +116,8 @@ Seconds graph_saving_of(const List& operators) {
 bool runs_operator_by_operator(const Engine& engine, const StepBatch& batch) {
   if (engine.eager) return true;
   const std::string_view version = stated_version(engine.version);
-  return !batch.prefills.empty() && engine.scheduler == SchedulerKind::sglang &&
-         !version.empty() && is_older(version, "0.5.10");
+  return !batch.prefills.empty() && engine.scheduler == SchedulerKind::sglang && !version.empty() &&
+         is_older(version, "0.5.10");
 }
 
 /// The estimate of an operator in a captured graph.
