@@ -52,7 +52,7 @@ int redundant_experts(const EngineOverrides& overrides, const Parallelism& paral
 /// (quantization/fp8.py at 1436674b, get_min_capability) or, as users of later versions
 /// report, 7.5: a T4 is let through as in those, 7.0 has them in none. AWQ needs 7.5, too
 /// (awq.py, get_min_capability), GPTQ 6.0: vLLM's table "Supported Hardware"
-/// (docs/features/quantization) has GPTQ on Volta, but not AWQ.
+/// (its page on quantization) has GPTQ on Volta, but not AWQ.
 void check_formats(const Transformer& model, const Gpu& gpu) {
   if (gpu.compute_capability != "7.0") return;
   for (const PartBytes& part : weight_bytes_by_part(model, {})) {

@@ -262,8 +262,11 @@ std::string why_narrow_decode(const LessonFacts& facts, double gain, double byte
     return fmt::format("But reading them is not what limits a decode step on this {}.",
                        facts.machine());
   }
-  if (gain >= 0.9 * bytes) return "Decode of one text does little but read them.";
-  return "The rest of the step does not shrink with the weights.";
+  const std::string elsewhere =
+      " Where something else limits a step, as arithmetic does in a large batch, fewer bits help "
+      "little or not at all.";
+  if (gain >= 0.9 * bytes) return "Decode of one text does little but read them." + elsewhere;
+  return "The rest of the step does not shrink with the weights." + elsewhere;
 }
 
 /// Why prefill with weights in 8 bits takes what it takes. No cause is named for a difference that

@@ -52,7 +52,7 @@ const PLAN_COLUMNS = [
   { title: "$/M output", right: true },
   { title: "P(SLO met)", right: true },
   { title: "Breaks at", right: true },
-  { title: "" },
+  { title: "Form" },
 ];
 
 /// `ranked.deployment` is one unit's: all of them have its pools' replicas that many times.

@@ -284,7 +284,8 @@ TEST(PaddedBatch, OfDraftsIsInSequencesOrTokensAsTheEngineCaptures) {
   const Engine vllm = engine_on(test::rtx_4090(), "vllm-0.19");
   EXPECT_EQ(graph_size(vllm, 9, 4), 36);
   EXPECT_EQ(padded_batch(vllm, 9, 4), 40);
-  const Engine sglang = engine_on(test::rtx_4090(), "sglang", {.num_speculative_tokens = 3});
+  const Engine sglang =
+      engine_on(test::rtx_4090(), "sglang", {.num_speculative_tokens = 3, .acceptance_rate = 0.7});
   EXPECT_EQ(graph_size(sglang, 9, 4), 9);
   EXPECT_EQ(padded_batch(sglang, 9, 4), 12 * 4);
   EXPECT_EQ(padded_batch(sglang, 24, 4), 24 * 4);
