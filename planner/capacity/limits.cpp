@@ -244,9 +244,16 @@ SimulationResult simulate_on(const SimulationRun& run, std::span<const StepTime*
                    .progress = ended_by(run, progress)});
 }
 
-/// Whether nearly all of what the yardstick measures is waiting.
+/// Whether the limit is on what may run at once, so that it is why requests wait.
+bool is_of_admission(const std::optional<LimitKind>& kind) {
+  return kind == LimitKind::kv_memory || kind == LimitKind::token_budget ||
+         kind == LimitKind::max_num_seqs;
+}
+
+/// Whether nearly all of what the yardstick measures is waiting, and not for admission.
 bool is_waiting(const LimitReport& report) {
   constexpr double kNearlyAll = 0.9;  // of the mean TTFT
+  if (is_of_admission(report.binding)) return false;
   if (!report.target || report.target->target.metric != LatencyMetric::ttft) return false;
   return std::ranges::any_of(report.gains, [](const LimitGain& gain) {
     return gain.use.kind == LimitKind::queueing && gain.use.share >= kNearlyAll;
@@ -330,7 +337,8 @@ std::optional<LimitReport> report_limits(const SimulationRun& run, const LimitAc
   std::stable_sort(gains->begin(), gains->end(),
                    [](const LimitGain& a, const LimitGain& b) { return a.gain > b.gain; });
   report.gains = std::move(*gains);
-  report.binding = is_waiting(report) ? LimitKind::queueing : binding_limit(report.gains);
+  report.binding = binding_limit(report.gains);
+  if (is_waiting(report)) report.binding = LimitKind::queueing;
   return report;
 }
 

@@ -213,9 +213,9 @@ TEST(WhatIf, ExplainsWhichLimitBindsEachVariant) {
   const json result = answer("--vary max_num_seqs=1,256 --seeds 2 --slo p95:ttft:200ms --explain");
   const json& variants = result["variants"];
   ASSERT_EQ(variants.size(), 3U);
-  // Nearly all of its TTFT is waiting, so waiting binds; what would shorten it is in the list.
-  EXPECT_EQ(variants[1]["limits"]["binding"], "queueing");
-  EXPECT_NE(variants[2]["limits"]["binding"], "queueing");
+  // Nearly all of its TTFT is waiting, and this limit is why.
+  EXPECT_EQ(variants[1]["limits"]["binding"], "max_num_seqs");
+  EXPECT_NE(variants[2]["limits"]["binding"], "max_num_seqs");
   EXPECT_EQ(variants[0]["limits"]["yardstick"], "p95 TTFT");
   EXPECT_FALSE(answer("--vary max_num_seqs=1 --seeds 2")["variants"][0].contains("limits"));
   EXPECT_THAT(what_if("--vary max_num_seqs=1 --seeds 2 --explain").out,
