@@ -108,7 +108,8 @@ LessonStep grows(const LessonFacts& facts) {
                       "million.{})",
                       size_words(facts.weights), with_separators(facts.deployment.model.vocabulary),
                       facts.read_per_step() < facts.weights
-                          ? fmt::format(" A step reads {}: of the input table it takes rows.",
+                          ? fmt::format(" A step reads {}: of the input table, with a row for each "
+                                        "token of the vocabulary, only those of its tokens.",
                                         size_words(facts.read_per_step()))
                           : "")}};
 }

@@ -50,7 +50,7 @@ LessonStep paging(const LessonFacts& facts) {
                            "allows, up to {} tokens with the prompt.{}",
                            with_separators(facts.plan.kv_tokens), with_separators(longest),
                            facts.kv_per_token.value == to_double(longest)
-                               ? " (That a token also takes so many bytes is a coincidence.)"
+                               ? " (That one token takes as many bytes, above, is a coincidence.)"
                                : ""),
                fmt::format(
                    "An engine could set aside memory for the longest text each time. Then {} "
@@ -172,7 +172,7 @@ LessonAsk ask_fate_of_chat(const LessonFacts& facts) {
   std::vector<LessonChoice> choices = {
       {"yes", "Yes: together they are less than the most"},
       {"first", "Only if the engine lets waiting requests of chat go first"},
-      {"no", "No, not even then"}};
+      {"no", "No, not even if chat goes first"}};
   if (!can_go_first(facts)) {
     choices = {{"yes", "Yes: together they are less than the most"},
                {"no", "No: those who chat wait behind the job"}};
@@ -390,7 +390,8 @@ std::string what_helps(const LessonFacts& facts) {
       return fmt::format(
           "Memory is the limit, so a machine with more FLOP/s {}. What helps most is more "
           "bandwidth, "
-          "or fewer bytes: quantised weights, a quantised KV cache, shorter texts.",
+          "or fewer bytes: a quantised KV cache, shorter texts and, where weights are much of what "
+          "is read, quantised weights.",
           gained(facts.full.compute_share, "arithmetic"));
     case LessonLimit::compute:
       return fmt::format(
