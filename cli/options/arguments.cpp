@@ -59,7 +59,7 @@ bool is_switch(const std::string& name, const po::options_description& options) 
 }
 
 /// "maybe" of "--enforce-eager maybe": a word that can only be meant as the switch's value, since
-/// it is no file, and the command's own arguments are files.
+/// it is not a file, and the command's own arguments are files.
 bool is_meant_as_value(const std::string& word) {
   if (word.empty() || word.starts_with('-')) return false;
   const bool plain =
