@@ -10,8 +10,8 @@ namespace roofcast {
 /// this is nearer to a straight line than the margin. Negative exactly if the margin is; finite
 /// also for a margin of 1, of which only the sign counts.
 inline double log_room(double margin) {
-  constexpr double kLeast = 1e-2;  // of the limit achieved
-  return margin < 0 ? -std::log1p(-margin) : -std::log(std::max(kLeast, 1 - margin));
+  constexpr double kMinAchieved = 1e-2;  // of the limit
+  return margin < 0 ? -std::log1p(-margin) : -std::log(std::max(kMinAchieved, 1 - margin));
 }
 
 }  // namespace roofcast
