@@ -63,7 +63,8 @@ complete -p roofcast
   EXPECT_THAT(text, HasSubstr("roofcast mem: memory\n"));
   EXPECT_THAT(text, HasSubstr("--gpu-: --gpu-memory-utilization\n"));
   EXPECT_THAT(text, HasSubstr("--gpu h20: h20 h200"));
-  EXPECT_THAT(text, HasSubstr("--gpu = h20: h20 h200"));  // not "--gpu=h200": bash keeps what is before
+  EXPECT_THAT(text,
+              HasSubstr("--gpu = h20: h20 h200"));  // not "--gpu=h200": bash keeps what is before
   EXPECT_THAT(text, HasSubstr("--output =: table json"));
   EXPECT_THAT(text, HasSubstr("--trace traf: traffic.csv\n"));
   EXPECT_THAT(text, HasSubstr("--thr: --threads\n"));
