@@ -26,9 +26,6 @@ constexpr double kClearOfFloor = 1.3;
 // A floor must be below every time of its family.
 constexpr double kBelowShortest = 0.9;
 
-// Head size for which prefill attention's efficiency is given (model/step/mixer_operators.cpp).
-constexpr double kReferenceHeadSize = 128.0;
-
 Floors no_floors() {
   return {.gemm = {}, .moe = {}, .attention = {}, .memory_bound = {}, .all_reduce = {}};
 }

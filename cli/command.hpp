@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "cli/terminal.hpp"
+#include "roofcast/envelope.hpp"
 
 namespace roofcast {
 
@@ -24,10 +25,10 @@ struct CommandContext {
   std::function<void(const Usage&)> describe{};
 };
 
-inline constexpr int kExitDone = 0;
+inline constexpr int kExitDone = kCodeYes;
 inline constexpr int kExitFailed = 1;
 inline constexpr int kExitUsage = 2;
-inline constexpr int kExitNo = 3;  // answered "no": does not fit, SLO not met
+inline constexpr int kExitNo = kCodeNo;  // answered "no"
 
 struct Command {
   const char* name;

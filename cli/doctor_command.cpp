@@ -24,7 +24,7 @@ int run_doctor(CommandContext& context) {
   if (!common) return kExitDone;
   const DoctorAnswer answer = doctor(question);
   print(doctor_document(answer), common->output, context);
-  return is_yes(answer) ? kExitDone : kExitNo;
+  return code_of(is_yes(answer));
 }
 
 }  // namespace roofcast

@@ -30,7 +30,7 @@ int answer_one(const EstimateQuestion& question, const EstimateOptions& options,
   }
   const EstimateAnswer answer = estimate(question);
   print(estimate_document(answer, options.operators), format, context);
-  return answer.fits ? kExitDone : kExitNo;
+  return code_of(is_yes(answer));
 }
 
 int answer_several(const EstimateOptions& options, OutputFormat format, CommandContext& context) {
@@ -42,7 +42,7 @@ int answer_several(const EstimateOptions& options, OutputFormat format, CommandC
     context.err << "written to " << options.html << "\n";
   }
   print(batches_document(answer), format, context);
-  return is_yes(answer) ? kExitDone : kExitNo;
+  return code_of(is_yes(answer));
 }
 
 }  // namespace

@@ -37,7 +37,7 @@ int run_memory(CommandContext& context) {
 
   const MemoryAnswer answer = memory(question);
   print(memory_document(answer), common->output, context);
-  return is_yes(answer) ? kExitDone : kExitNo;
+  return code_of(is_yes(answer));
 }
 
 }  // namespace roofcast

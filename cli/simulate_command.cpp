@@ -103,7 +103,7 @@ int run_simulate(CommandContext& context) {
   bar.reset();
   print(simulation_document(outcome.answer), common->output, context);
   if (outcome.answer.stopped) return kExitFailed;
-  return is_yes(outcome.answer) ? kExitDone : kExitNo;
+  return code_of(is_yes(outcome.answer));
 }
 
 }  // namespace roofcast

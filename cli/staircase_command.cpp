@@ -24,7 +24,7 @@ int run_staircase(CommandContext& context) {
 
   const StaircaseAnswer answer = staircase(staircase_question(question, deployment));
   print(staircase_document(answer), common->output, context);
-  return answer.times && answer.times->max_batch == 0 ? kExitNo : kExitDone;
+  return code_of(is_yes(answer));
 }
 
 }  // namespace roofcast

@@ -31,11 +31,6 @@
 namespace roofcast::python {
 namespace {
 
-constexpr int kYes = 0;
-constexpr int kNo = 3;
-
-int code_of(bool yes) { return yes ? kYes : kNo; }
-
 template <class Target>
 Target read(const Flags<Target>& flags, const Json& arguments) {
   Target target;
@@ -79,7 +74,8 @@ NamedAnswer ask_estimate(const Json& arguments, const Asking&) {
   refuse_idle_flags(asked.question.deployment.overrides, asked.question);
   if (const auto one = single_estimate(asked.question)) {
     const EstimateAnswer answer = estimate(*one);
-    return {.code = code_of(answer.fits), .document = estimate_document(answer, asked.operators)};
+    return {.code = code_of(is_yes(answer)),
+            .document = estimate_document(answer, asked.operators)};
   }
   const BatchesAnswer answer = estimate_batches(asked.question);
   return {.code = code_of(is_yes(answer)),
@@ -89,7 +85,7 @@ NamedAnswer ask_estimate(const Json& arguments, const Asking&) {
 
 NamedAnswer ask_staircase(const Json& arguments, const Asking&) {
   const StaircaseAnswer answer = staircase(question_of(read(staircase_arguments(), arguments)));
-  return {.code = code_of(!answer.times || answer.times->max_batch > 0),
+  return {.code = code_of(is_yes(answer)),
           .document = staircase_document(answer),
           .figures = [answer] { return staircase_figures(answer); }};
 }
@@ -108,7 +104,7 @@ NamedAnswer ask_simulate(const Json& arguments, const Asking& asking) {
 NamedAnswer ask_capacity(const Json& arguments, const Asking& asking) {
   const CapacityAnswer answer =
       capacity(question_of(read(capacity_arguments(), arguments)), asking.progress, asking.stopped);
-  return {.code = code_of(answer.holds),
+  return {.code = code_of(is_yes(answer)),
           .document = capacity_document(answer),
           .figures = [answer] { return load_figures(answer.inputs.scenario.slo, answer.curve); }};
 }
@@ -122,18 +118,16 @@ NamedAnswer ask_plan(const Json& arguments, const Asking& asking) {
     };
   }
   const PlanAnswer answer = plan(question_of(asked), execution);
-  return {.code = code_of(!answer.ranked.empty()), .document = plan_document(answer)};
+  return {.code = code_of(is_yes(answer)), .document = plan_document(answer)};
 }
 
 NamedAnswer ask_what_if(const Json& arguments, const Asking& asking) {
   const auto found = what_if(question_of(read(what_if_arguments(), arguments)), asking.progress);
   if (!found) throw Error("interrupted");
   const WhatIfAnswer& answer = *found;
-  const bool any = std::ranges::any_of(
-      answer.variants, [](const VariantAnswer& variant) { return variant.reason.empty(); });
-  return {.code = code_of(any), .document = what_if_document(answer), .figures = [answer] {
-            return what_if_figures(answer);
-          }};
+  return {.code = code_of(is_yes(answer)),
+          .document = what_if_document(answer),
+          .figures = [answer] { return what_if_figures(answer); }};
 }
 
 NamedAnswer ask_validate(const Json& arguments, const Asking& asking) {

@@ -300,6 +300,8 @@ CapacityAnswer capacity(const CapacityQuestion& question, const Progress& progre
   return capacity(question, capacity_study(question), progress, stopped);
 }
 
+bool is_yes(const CapacityAnswer& answer) { return answer.holds; }
+
 Json to_json(const CapacityAnswer& answer) { return record_to_json(answer); }
 
 CapacityAnswer capacity_answer_from_json(const Json& json) {

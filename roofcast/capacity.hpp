@@ -131,6 +131,9 @@ LoadStudy capacity_study(const CapacityQuestion& question);
 CapacityAnswer capacity(const CapacityQuestion& question, LoadStudy study,
                         const Progress& progress = {}, const std::function<bool()>& stopped = {});
 
+/// Whether the SLO holds at some load.
+bool is_yes(const CapacityAnswer& answer);
+
 /// "rate_per_s" or "concurrency", "command": "capacity", ...: what `roofcast capacity -o json`
 /// prints.
 Json to_json(const CapacityAnswer& answer);

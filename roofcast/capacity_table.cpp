@@ -143,6 +143,8 @@ CapacityTableAnswer capacity_table(const CapacityTableQuestion& question,
   return answer;
 }
 
+bool is_yes(const CapacityTableAnswer& answer) { return answer.holds; }
+
 Json to_json(const CapacityTableAnswer& answer) { return record_to_json(answer); }
 
 CapacityTableAnswer capacity_table_answer_from_json(const Json& json) {

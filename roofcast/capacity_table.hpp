@@ -52,6 +52,9 @@ struct CapacityTableAnswer {
 CapacityTableAnswer capacity_table(const CapacityTableQuestion& question,
                                    const Progress& progress = {});
 
+/// Whether some row has a capacity.
+bool is_yes(const CapacityTableAnswer& answer);
+
 Json to_json(const CapacityTableAnswer& answer);
 
 /// Reads what to_json wrote. Throws Error naming the key.

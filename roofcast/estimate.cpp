@@ -307,6 +307,8 @@ BatchesAnswer estimate_batches(const BatchesQuestion& asked) {
   return answer;
 }
 
+bool is_yes(const EstimateAnswer& answer) { return answer.fits; }
+
 bool is_yes(const BatchesAnswer& answer) {
   return std::ranges::any_of(answer.rows, &BatchRow::fits);
 }

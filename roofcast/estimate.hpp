@@ -198,7 +198,8 @@ EstimateAnswer estimate(const EstimateQuestion& asked);
 /// Throws as estimate() does. Batches that do not fit in memory are rows without times.
 BatchesAnswer estimate_batches(const BatchesQuestion& asked);
 
-/// Whether any of the batches fits in memory.
+/// Whether the batch, or any of the batches, fits in memory.
+bool is_yes(const EstimateAnswer& answer);
 bool is_yes(const BatchesAnswer& answer);
 
 /// The question about the only batch and prompt length; nullopt if there are several.

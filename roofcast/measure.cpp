@@ -313,13 +313,6 @@ Run measure_row(const Measurement& m, const std::string& command_line, bool keep
   return run;
 }
 
-std::vector<std::size_t> shown_tokens(std::size_t count) {
-  std::vector<std::size_t> tokens;
-  for (std::size_t i = 1; i < count; i *= 2) tokens.push_back(i - 1);
-  if (count > 0) tokens.push_back(count - 1);
-  return tokens;
-}
-
 Json to_json(const MeasureAnswer& answer) { return record_to_json(answer); }
 
 MeasureAnswer measure_answer_from_json(const Json& json) {

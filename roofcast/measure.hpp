@@ -96,10 +96,6 @@ std::optional<MeasureOutcome> measure_with_requests(const MeasureQuestion& quest
 Run measure_row(const Measurement& measurement, const std::string& command_line,
                 bool keep_requests);
 
-/// The tokens of a staircase that are shown and stored, from 0: the first, then fewer and fewer,
-/// and the last of `count`.
-std::vector<std::size_t> shown_tokens(std::size_t count);
-
 /// What `roofcast measure -o json` prints.
 Json to_json(const MeasureAnswer& answer);
 

@@ -664,6 +664,8 @@ PlanInputs plan_inputs(const PreparedPlan& prepared) {
 
 Json to_json(const PlanInputs& inputs) { return record_to_json(inputs); }
 
+bool is_yes(const PlanAnswer& answer) { return !answer.ranked.empty(); }
+
 Json to_json(const PlanAnswer& answer) { return record_to_json(answer); }
 
 PlanAnswer plan_answer_from_json(const Json& json) {

@@ -236,6 +236,9 @@ PlanAnswer plan(const PlanQuestion& question, const PlanExecution& execution = {
 PlanInputs plan_inputs(const PreparedPlan& prepared);
 Json to_json(const PlanInputs& inputs);
 
+/// Whether some deployment holds the SLO.
+bool is_yes(const PlanAnswer& answer);
+
 /// What `roofcast plan -o json` prints.
 Json to_json(const PlanAnswer& answer);
 

@@ -118,6 +118,15 @@ StaircaseAnswer staircase(const StaircaseQuestion& question) {
   return answer;
 }
 
+std::vector<std::size_t> shown_tokens(std::size_t count) {
+  std::vector<std::size_t> tokens;
+  for (std::size_t i = 1; i < count; i *= 2) tokens.push_back(i - 1);
+  if (count > 0) tokens.push_back(count - 1);
+  return tokens;
+}
+
+bool is_yes(const StaircaseAnswer& answer) { return !answer.times || answer.times->max_batch > 0; }
+
 Json to_json(const StaircaseAnswer& answer) { return record_to_json(answer); }
 
 StaircaseAnswer staircase_answer_from_json(const Json& json) {

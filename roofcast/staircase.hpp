@@ -85,6 +85,13 @@ StaircaseAnswer staircase(const StaircaseQuestion& question);
 /// The same on a loaded deployment, whatever its model's context; question.deployment is ignored.
 StaircaseAnswer staircase_on(const Deployment& deployment, const StaircaseQuestion& question);
 
+/// The tokens of a staircase that are listed, from 0: the first, then fewer and fewer,
+/// and the last of `count`.
+std::vector<std::size_t> shown_tokens(std::size_t count);
+
+/// Whether a sequence fits in memory; true if no GPU was asked about.
+bool is_yes(const StaircaseAnswer& answer);
+
 /// What `roofcast staircase -o json` prints.
 Json to_json(const StaircaseAnswer& answer);
 

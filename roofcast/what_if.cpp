@@ -187,7 +187,6 @@ bool varies_length(const std::vector<Settings>& variants) {
 }  // namespace
 
 WhatIfTask what_if_task(const WhatIfQuestion& question) {
-  constexpr std::int64_t kDefaultSeeds = 5;
   const Scenario& baseline = question.baseline;
   WhatIfTask task{
       .variants = variants_of(baseline, question.settings),
@@ -217,6 +216,11 @@ std::optional<WhatIfAnswer> what_if(const WhatIfTask& task, const Progress& prog
 
 std::optional<WhatIfAnswer> what_if(const WhatIfQuestion& question, const Progress& progress) {
   return what_if(what_if_task(question), progress);
+}
+
+bool is_yes(const WhatIfAnswer& answer) {
+  return std::ranges::any_of(answer.variants,
+                             [](const VariantAnswer& variant) { return variant.reason.empty(); });
 }
 
 Json to_json(const WhatIfAnswer& answer) { return record_to_json(answer); }

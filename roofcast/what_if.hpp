@@ -21,16 +21,19 @@
 
 namespace roofcast {
 
+inline constexpr std::int64_t kDefaultSeeds = 5;
+
 struct WhatIfQuestion {
   Scenario baseline{};
   /// One variant each, in addition to the baseline: grid_of() gives all combinations of knobs,
   /// one_at_a_time() each value by itself.
   std::vector<Settings> settings{};
-  std::vector<MetricName> metrics{};    // to compare; empty: default_metrics() of the SLO
-  std::optional<std::int64_t> seeds{};  // from the scenario's on; unset: 5, for a trace 1
-  int threads = 0;                      // 0: one per core
-  bool free_length = false;             // the number of synthetic requests is free
-  bool explain = false;                 // find which limit binds each variant
+  std::vector<MetricName> metrics{};  // to compare; empty: default_metrics() of the SLO
+  std::optional<std::int64_t>
+      seeds{};               // from the scenario's on; unset: kDefaultSeeds, for a trace 1
+  int threads = 0;           // 0: one per core
+  bool free_length = false;  // the number of synthetic requests is free
+  bool explain = false;      // find which limit binds each variant
 };
 
 /// One metric of a variant, with 95 % intervals.
@@ -80,6 +83,9 @@ std::optional<WhatIfAnswer> what_if(const WhatIfQuestion& question, const Progre
 /// The two parts of what_if(): the variants, and their simulations.
 WhatIfTask what_if_task(const WhatIfQuestion& question);
 std::optional<WhatIfAnswer> what_if(const WhatIfTask& task, const Progress& progress = {});
+
+/// Whether any variant could be answered.
+bool is_yes(const WhatIfAnswer& answer);
 
 /// What `roofcast whatif -o json` prints.
 Json to_json(const WhatIfAnswer& answer);

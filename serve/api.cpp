@@ -44,10 +44,6 @@
 namespace roofcast {
 namespace {
 
-// "code" of an answer: the exit code of the command line.
-constexpr int kYes = 0;
-constexpr int kNo = 3;
-
 constexpr std::array<std::string_view, 13> kCommands = {
     "models",   "gpus",     "memory", "estimate", "staircase", "learn", "sampling",
     "simulate", "capacity", "plan",   "whatif",   "compare",   "runs"};
@@ -80,7 +76,7 @@ Json parsed(const std::string& body) {
 }
 
 ApiAnswer verdict(bool yes, Json document) {
-  return {.body = {{"code", yes ? kYes : kNo}, {"document", std::move(document)}}};
+  return {.body = {{"code", code_of(yes)}, {"document", std::move(document)}}};
 }
 
 /// With what the command prints.
@@ -134,7 +130,7 @@ ApiAnswer drawn(Json document, const std::vector<Figure>& figures) {
 
 ApiAnswer capacity_drawn(const CapacityQuestion& question, const GivenUp& stopped) {
   const CapacityAnswer answer = capacity(question, until(stopped), stopped);
-  ApiAnswer result = verdict(answer.holds, to_json(answer));
+  ApiAnswer result = verdict(is_yes(answer), to_json(answer));
   if (answer.fits) {
     result.body["figures"] = figures_json(load_figures(answer.inputs.scenario.slo, answer.curve));
   }
@@ -252,7 +248,7 @@ Api::Work Api::work_of(const std::string& command, const Json& question) const {
     return [asked = asked_estimate(question, limits_)](const GivenUp&) {
       if (const auto one = single_estimate(asked.question)) {
         const EstimateAnswer answer = estimate(*one);
-        return verdict(answer.fits, estimate_document(answer, asked.operators));
+        return verdict(is_yes(answer), estimate_document(answer, asked.operators));
       }
       const BatchesAnswer answer = estimate_batches(asked.question);
       return verdict(is_yes(answer), batches_document(answer));
@@ -260,7 +256,8 @@ Api::Work Api::work_of(const std::string& command, const Json& question) const {
   }
   if (command == "staircase") {
     return [asked = asked_staircase(question, limits_)](const GivenUp&) {
-      return verdict(true, staircase_document(staircase(asked)));
+      const StaircaseAnswer answer = staircase(asked);
+      return verdict(is_yes(answer), staircase_document(answer));
     };
   }
   if (command == "plan") {
@@ -269,16 +266,14 @@ Api::Work Api::work_of(const std::string& command, const Json& question) const {
           asked,
           {.progress = [stopped](PlanStage, std::int64_t, std::int64_t) { return !stopped(); }});
       if (answer.stopped) throw_stopped();
-      return verdict(!answer.ranked.empty(), plan_document(answer));
+      return verdict(is_yes(answer), plan_document(answer));
     };
   }
   if (command == "whatif") {
     return [asked = asked_what_if(question, limits_)](const GivenUp& stopped) {
       const auto answer = what_if(asked, until(stopped));
       if (!answer) throw_stopped();
-      const bool any = std::ranges::any_of(
-          answer->variants, [](const VariantAnswer& one) { return one.reason.empty(); });
-      return verdict(any, what_if_document(*answer));
+      return verdict(is_yes(*answer), what_if_document(*answer));
     };
   }
   if (command == "runs") {

@@ -21,9 +21,8 @@ namespace roofcast {
 namespace {
 
 constexpr std::size_t kMaxValueSize = 200;
-constexpr std::size_t kMaxListed = 50;     // values of a list
-constexpr std::int64_t kMaxPairs = 100;    // of a batch and a prompt length
-constexpr std::int64_t kDefaultSeeds = 5;  // of what-if
+constexpr std::size_t kMaxListed = 50;   // values of a list
+constexpr std::int64_t kMaxPairs = 100;  // of a batch and a prompt length
 
 /// No value needs more than these, and none of them makes a path or another line of a message.
 void check_letters(const std::string& key, const std::string& text) {

@@ -34,11 +34,6 @@ std::optional<std::string> weight_format_of(const MeasuredSetting& setting) {
   return words.not_modelled.empty() ? words.weight_format : setting.quantization;
 }
 
-json value_of(const MeasuredSetting& setting, const std::string& key) {
-  const auto found = setting.other.find(key);
-  return found == setting.other.end() ? json() : json::parse(found->second, nullptr, false);
-}
-
 /// Expert parallelism. Engines report it as a switch, or as a number of ranks above one.
 bool has_expert_ranks(const MeasuredSetting& setting) {
   if (switch_in("enable_expert_parallel", value_of(setting, "enable_expert_parallel"))

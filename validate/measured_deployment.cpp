@@ -19,11 +19,6 @@ namespace {
 
 using nlohmann::json;
 
-json value_of(const MeasuredSetting& setting, const char* key) {
-  const auto found = setting.other.find(key);
-  return found == setting.other.end() ? json() : json::parse(found->second, nullptr, false);
-}
-
 bool is_on(const MeasuredSetting& setting, const char* key) {
   return switch_in(key, value_of(setting, key)).value_or(false);
 }

@@ -94,6 +94,11 @@ std::optional<bool> switch_in(const std::string& key, const json& value) {
   fail(key, value, "true or false");
 }
 
+json value_of(const MeasuredSetting& setting, const std::string& key) {
+  const auto found = setting.other.find(key);
+  return found == setting.other.end() ? json() : json::parse(found->second, nullptr, false);
+}
+
 json engine_options_of(const MeasuredSetting& setting) {
   json options = server_options_of(setting);
   for (const EngineKnob& knob : engine_knobs()) {

@@ -23,6 +23,10 @@ std::vector<std::string> engine_option_names();
 /// Whether engine_options_of uses the key.
 bool is_engine_option(std::string_view key);
 
+/// The JSON of an argument that no member of MeasuredSetting holds; null if it was not given,
+/// discarded if it is not JSON.
+nlohmann::json value_of(const MeasuredSetting& setting, const std::string& key);
+
 /// Parses a switch: true, "True", "1", 0; nullopt for "None" and null. Throws Error naming `key`
 /// for anything else.
 std::optional<bool> switch_in(const std::string& key, const nlohmann::json& value);

@@ -54,13 +54,9 @@ using SizeKey = std::tuple<OperatorShape, std::string, double, double>;
 
 SizeKey size_key(const TimedPoint& p) { return {p.shape, p.kernel, p.point.x, p.point.y}; }
 
-bool counts_bytes(OperatorFamily family) {
-  return family == OperatorFamily::memory_bound || family == OperatorFamily::collective;
-}
-
 /// Whether a profile can hold a point of this size; the sizes of the shape are already counts.
 bool is_holdable(const TimedPoint& p) {
-  const double max = counts_bytes(p.shape.family) ? kLargestMessage : kMaxMeasured;
+  const double max = is_sized_in_bytes(p.shape.family) ? kLargestMessage : kMaxMeasured;
   return p.point.x <= max && p.point.y <= kMaxMeasured && p.shape.ranks <= kMaxMeasuredRanks;
 }
 

@@ -15,6 +15,7 @@
 #include "base/quantity.hpp"
 #include "calibrate/tables/mixed_attention.hpp"
 #include "calibrate/tables/table_file.hpp"
+#include "calibrate/tables/table_rows.hpp"
 #include "model/step/deployment_operators.hpp"
 
 namespace roofcast {
@@ -22,10 +23,6 @@ namespace roofcast {
 namespace {
 
 constexpr double kMicroseconds = 1e-6;
-constexpr const char* kNoNumber = "a size or time is not a number in its range";
-
-// As in aiconfigurator.cpp: difference between two collections of one table.
-constexpr double kSpread = 0.05;
 
 // Extra time of a kernel launched individually instead of from a captured graph: graphs shorten a
 // step of Llama-3.1-8B on an RTX PRO 6000 by 589 us whatever its size, 1.8 us for each of 324

@@ -104,7 +104,7 @@ int print_table(const CapacityCommandOptions& options, const ScenarioOptions& gi
         question, [&](std::int64_t done, std::int64_t total) { return bar.show(done, total); });
   }();
   print(capacity_table_document(answer), format, context);
-  return answer.holds ? kExitDone : kExitNo;
+  return code_of(is_yes(answer));
 }
 
 }  // namespace
@@ -140,7 +140,7 @@ int run_capacity(CommandContext& context) {
     context.err << "run " << ids.front() << " stored in " << options.simulate.store_path << "\n";
   }
   print(capacity_document(answer), common->output, context);
-  return answer.holds ? kExitDone : kExitNo;
+  return code_of(is_yes(answer));
 }
 
 }  // namespace roofcast

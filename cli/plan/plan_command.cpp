@@ -180,7 +180,7 @@ int lead_plan(CommandContext& context, Ranks& ranks) {
     context.err << fmt::format("run {} stored in {}\n", kept->id, options.simulate.store_path);
   }
   for (const PlanFile& file : files) write_file(prepared, answer, file, context.err);
-  return answer.ranked.empty() ? kExitNo : kExitDone;
+  return code_of(is_yes(answer));
 }
 
 }  // namespace

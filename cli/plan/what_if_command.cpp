@@ -86,11 +86,6 @@ void draw(const std::string& path, const WhatIfAnswer& answer) {
   write_whole(path, stacked_svg("What if: " + answer.variants.front().labels.headline, figures));
 }
 
-bool any_answered(const WhatIfAnswer& answer) {
-  return std::any_of(answer.variants.begin(), answer.variants.end(),
-                     [](const VariantAnswer& row) { return row.reason.empty(); });
-}
-
 }  // namespace
 
 int run_whatif(CommandContext& context) {
@@ -117,7 +112,7 @@ int run_whatif(CommandContext& context) {
     draw(options.plot_path, *answer);
   }
   print(what_if_document(*answer), common->output, context);
-  return any_answered(*answer) ? kExitDone : kExitNo;
+  return code_of(is_yes(*answer));
 }
 
 }  // namespace roofcast

@@ -145,13 +145,6 @@ ShapeWork decode_work(const OperatorShape& shape, double sequences, double atten
           .waves = std::max(0.0, sequences * heads / units - 1.0)};
 }
 
-/// Pairs of `tokens` new tokens and what each attends to within `window` tokens, its own among
-/// them; `cached` tokens precede them.
-double pairs_within(double tokens, double cached, double window) {
-  const double rising = std::clamp(window - cached, 0.0, tokens);
-  return rising * cached + rising * (rising + 1) / 2 + (tokens - rising) * window;
-}
-
 /// A whole attention block over `sequences` of `tokens` new and `cached` earlier tokens each.
 ShapeWork block_work(const OperatorShape& shape, double sequences, double tokens, double cached,
                      double units) {
@@ -160,9 +153,9 @@ ShapeWork block_work(const OperatorShape& shape, double sequences, double tokens
   const double selected = shape.window > 0 ? to_double(shape.window) : all / compression;
   const double local = to_double(shape.local_tokens);
   const double pairs =
-      sequences * (pairs_within(tokens, cached, selected * compression) / compression +
-                   pairs_within(tokens, cached, local));
-  const double scanned = sequences * pairs_within(tokens, cached, all) / compression;
+      sequences * (windowed_pairs(tokens, cached, selected * compression) / compression +
+                   windowed_pairs(tokens, cached, local));
+  const double scanned = sequences * windowed_pairs(tokens, cached, all) / compression;
   const double index = to_double(shape.index_heads * shape.index_dim);
   const KernelFormat& format = format_of(shape);
   const double matrices = to_double(shape.projections);
@@ -224,6 +217,11 @@ ShapeWork recurrent_work(const OperatorShape& shape, double tokens, double seque
 
 }  // namespace
 
+double windowed_pairs(double tokens, double cached, double window) {
+  const double rising = std::clamp(window - cached, 0.0, tokens);
+  return rising * cached + rising * (rising + 1) / 2 + (tokens - rising) * window;
+}
+
 std::string_view name_of(OperatorFamily family) {
   switch (family) {
     case OperatorFamily::gemm:
@@ -266,6 +264,10 @@ bool is_attention(OperatorFamily family) {
 
 bool has_second_axis(OperatorFamily family) {
   return is_attention(family) || family == OperatorFamily::recurrent;
+}
+
+bool is_sized_in_bytes(OperatorFamily family) {
+  return family == OperatorFamily::memory_bound || family == OperatorFamily::collective;
 }
 
 const KernelFormat* kernel_format(std::string_view name) {

@@ -100,6 +100,9 @@ struct OperatorShape {
 /// kernels: sequences).
 bool has_second_axis(OperatorFamily family);
 
+/// Whether its size (x) is bytes, not tokens or sequences.
+bool is_sized_in_bytes(OperatorFamily family);
+
 /// Attention of either kind.
 bool is_attention(OperatorFamily family);
 
@@ -121,6 +124,10 @@ std::vector<std::string> kernel_format_names();
 /// The name under which kernels for `format` are timed. A format that is multiplied in another
 /// arithmetic than its kernels' (8-bit weights as bf16) gets a name that no curve has.
 std::string kernel_format_name(const WeightFormat& format);
+
+/// Pairs of `tokens` new tokens and what each attends to if that is at most the last `window`, its
+/// own among them; `cached` tokens precede them.
+double windowed_pairs(double tokens, double cached, double window);
 
 /// Compulsory work of one call.
 struct ShapeWork {

@@ -14,6 +14,9 @@ namespace roofcast {
 /// (down). Each pays its share of Floors::moe, which is of the layer's whole expert block.
 inline constexpr std::int64_t kExpertCalls = 2;
 
+/// Head size to which efficiency curves of prefill attention refer.
+inline constexpr double kReferenceHeadSize = 128.0;
+
 /// A curve of efficiency over size, adjusted so that size / efficiency never falls: more work never
 /// takes less time. Exact at every x, because efficiency is linear between neighbouring powers of
 /// two and curve points, where size / efficiency is monotone.

@@ -9,6 +9,7 @@
 #include "base/chord_log2.hpp"
 #include "model/curves/curve_source.hpp"
 #include "model/curves/kernel_tables.hpp"
+#include "model/curves/operator_shape.hpp"
 #include "model/step/carried_time.hpp"
 #include "model/step/step_work.hpp"
 

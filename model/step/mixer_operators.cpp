@@ -9,13 +9,11 @@
 #include "model/architecture/weights.hpp"
 #include "model/cache/kv_cache.hpp"
 #include "model/step/deployment_operators.hpp"
+#include "model/step/efficiency.hpp"
 
 namespace roofcast {
 
 namespace {
-
-// Head size to which prefill attention's efficiency curves refer.
-constexpr double kReferenceHeadSize = 128.0;
 
 std::size_t index_of(const std::vector<AttentionSpan>& spans, const AttentionSpan& span) {
   const auto found = std::find(spans.begin(), spans.end(), span);

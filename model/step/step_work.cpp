@@ -5,6 +5,7 @@
 #include <optional>
 #include <variant>
 
+#include "model/curves/operator_shape.hpp"
 #include "model/step/deployment_operators.hpp"
 
 namespace roofcast {
@@ -81,11 +82,6 @@ std::vector<AttentionSpan> attention_spans(const Transformer& model) {
     if (const AttentionSpan* span = span_of(layer)) add(*span);
   }
   return spans;
-}
-
-double windowed_pairs(double tokens, double cached, double window) {
-  const double rising = std::clamp(window - cached, 0.0, tokens);
-  return rising * cached + rising * (rising + 1) / 2 + (tokens - rising) * window;
 }
 
 double attended_pairs(const AttentionSpan& span, std::int64_t new_tokens, std::int64_t context) {

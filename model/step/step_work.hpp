@@ -33,7 +33,5 @@ StepBatch prefill_batch(std::int64_t sequences, std::int64_t tokens);
 /// Pairs of new and attended tokens of a causal chunk with `context` tokens cached before it. Full
 /// attention: new * context + new * (new + 1) / 2.
 double attended_pairs(const AttentionSpan& span, std::int64_t new_tokens, std::int64_t context);
-/// The same of `tokens` that follow `cached` when each attends to at most the last `window`.
-double windowed_pairs(double tokens, double cached, double window);
 
 }  // namespace roofcast

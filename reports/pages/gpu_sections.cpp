@@ -57,12 +57,8 @@ Table source_table(const GpuFacts& gpu) {
   return table;
 }
 
-bool sized_in_bytes(OperatorFamily family) {
-  return family == OperatorFamily::memory_bound || family == OperatorFamily::collective;
-}
-
 std::string size_text(OperatorFamily family, double x) {
-  return sized_in_bytes(family) ? as_bytes(Bytes{x}) : fixed(x, 0);
+  return is_sized_in_bytes(family) ? as_bytes(Bytes{x}) : fixed(x, 0);
 }
 
 std::string range_text(const MeasuredCurveFacts& curve) {
@@ -72,7 +68,7 @@ std::string range_text(const MeasuredCurveFacts& curve) {
   const MeasuredPointFacts& last = curve.points.back();
   const std::string x =
       fmt::format("{} to {}", size_text(family, first.x), size_text(family, last.x));
-  if (!has_second_axis(family)) return sized_in_bytes(family) ? x : x + " tokens";
+  if (!has_second_axis(family)) return is_sized_in_bytes(family) ? x : x + " tokens";
   const auto [low, high] = std::minmax_element(
       curve.points.begin(), curve.points.end(),
       [](const MeasuredPointFacts& a, const MeasuredPointFacts& b) { return a.y < b.y; });

@@ -8,6 +8,7 @@
 #include "base/numbers.hpp"
 #include "base/wording.hpp"
 #include "roofcast/measure.hpp"
+#include "roofcast/staircase.hpp"
 
 namespace roofcast {
 namespace {

@@ -15,14 +15,6 @@
 namespace roofcast {
 namespace {
 
-/// Rows shown of a curve: the first tokens, then increasingly few, and the last.
-std::vector<std::size_t> listed_tokens(std::size_t count) {
-  std::vector<std::size_t> tokens;
-  for (std::size_t i = 1; i < count; i *= 2) tokens.push_back(i - 1);
-  if (count > 0) tokens.push_back(count - 1);
-  return tokens;
-}
-
 std::string or_beyond(const std::optional<std::int64_t>& count) {
   return count ? with_separators(*count) : "over 2^63";
 }
@@ -124,7 +116,7 @@ Section grid_section(const StaircaseGrid& grid) {
 
 Table time_table(const StaircaseTimes& times) {
   Table table{.title = "", .columns = {{"Token"}, {"Naive"}, {"KV cache"}, {"Ratio"}}, .rows = {}};
-  for (const std::size_t i : listed_tokens(times.naive.size())) {
+  for (const std::size_t i : shown_tokens(times.naive.size())) {
     table.rows.push_back({with_separators(static_cast<std::int64_t>(i) + 1),
                           as_time(times.naive[i]), as_time(times.cached[i]),
                           fixed(times.naive[i] / times.cached[i], 1) + "x"});
