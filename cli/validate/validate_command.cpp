@@ -30,6 +30,8 @@
 namespace roofcast {
 namespace {
 
+constexpr Seconds kDefaultWindow{60};
+
 struct ValidateOptions {
   ValidationQuestion question;
   bool store = true;
@@ -39,7 +41,7 @@ struct ValidateOptions {
   bool versions = false;
   std::string plot_path;
   std::string follow;
-  Seconds every{60};
+  std::optional<Seconds> every{};
 };
 
 Seconds parse_window(const std::string& text, const std::string& name) {
@@ -90,20 +92,19 @@ Usage validate_usage(ValidateOptions& target) {
   usage.options.add_options()("file", po::value(&target.question.files.files)->value_name("FILE"),
                               "manifests, results, folders, numbers of imported runs")(
       "ledger", po::bool_switch(&target.ledger), "summarise by engine, GPU, model and group")(
-      "decisions", po::bool_switch(&target.decisions), "what choices by predictions give away")(
-      "versions", po::bool_switch(&target.versions),
-      "how far versions of an engine differ (labels `date`)");
+      "decisions", po::bool_switch(&target.decisions), "what choices by predictions give away");
   add_flags(usage.options, validation_flags(), target.question);
   usage.options.add_options()("plot", po::value(&target.plot_path)->value_name("FILE.svg"),
                               "draw predicted against measured values, a panel per metric")(
       "follow", po::value(&target.follow)->value_name("FILE"),
-      "a server's metrics as they come in: Prometheus's answers of query_range, appended")(
-      "every", converted(target.every, "--every", parse_window)->value_name("TIME"),
-      "with --follow: least time that a line is about (default 1min)")(
+      "a server's metrics as they come in (Prometheus, query_range)")(
       "store", po::value(&target.store_path)->value_name("FILE"),
       "the SQLite store for both sides (default roofcast.db)")(
       "no-store", po::bool_switch()->notifier([&target](bool off) { target.store = !off; }),
       "do not store the runs");
+  usage.unlisted.add_options()("every",
+                               converted(target.every, "--every", parse_window)->value_name("TIME"),
+                               "with --follow: least time that a line is about (default 1min)");
   add_result_options(usage, target.question.files);
   usage.positional.add("file", -1);
   return usage;
@@ -131,7 +132,7 @@ int run_validate_follow(const ValidateOptions& options, OutputFormat output,
   if (scenario.gpu.empty()) throw UsageError("--follow: needs --gpu, which metrics do not name");
   return run_follow({.file = options.follow,
                      .scenario = std::move(scenario),
-                     .every = options.every,
+                     .every = options.every.value_or(kDefaultWindow),
                      .limits = options.question.limits},
                     output, context);
 }
@@ -192,6 +193,7 @@ int run_validate(CommandContext& context) {
   const auto common = parse(context, validate_usage(options));
   if (!common) return kExitDone;
   if (!options.follow.empty()) return run_validate_follow(options, common->output, context);
+  if (options.every) throw UsageError("--every: needs --follow");
   question.files.override_name = result_flag_in(context.arguments);
   if (question.files.files.empty()) {
     throw UsageError(
