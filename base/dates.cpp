@@ -128,13 +128,15 @@ std::string date_text(std::chrono::sys_days day) {
                      static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()));
 }
 
-std::string utc_now() {
-  const std::time_t now = std::time(nullptr);
+std::string instant_text(std::int64_t unix_s) {
+  const std::time_t instant = unix_s;
   std::tm parts{};
-  gmtime_r(&now, &parts);
+  gmtime_r(&instant, &parts);
   std::array<char, 32> text{};
   const std::size_t length = std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%SZ", &parts);
   return {text.data(), length};
 }
+
+std::string utc_now() { return instant_text(std::time(nullptr)); }
 
 }  // namespace roofcast

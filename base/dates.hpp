@@ -35,6 +35,9 @@ std::optional<std::int64_t> parse_instant(std::string_view text);
 /// "2026-11-22"
 std::string date_text(std::chrono::sys_days day);
 
+/// "2026-11-22T18:15:46Z" of seconds since 1970 UTC, fractions cut off.
+std::string instant_text(std::int64_t unix_s);
+
 /// The wall clock as "2026-11-22T18:15:46Z". For provenance only; no result depends on it.
 std::string utc_now();
 

@@ -35,11 +35,9 @@ Machine this_machine() {
     }
     machine.gpus.push_back(kernels::make_cuda_backend(i)->facts());
   }
-  const Wanted wanted[] = {
-      {{.name = "cuBLASLt", .files = {"libcublasLt.so.13", "libcublasLt.so.12"}},
-       "matrix products"},
-      {{.name = "cuDNN", .files = {"libcudnn.so.9"}}, "a second source of attention"},
-      {{.name = "NCCL", .files = {"libnccl.so.2"}}, "what GPUs send each other"}};
+  const Wanted wanted[] = {{kernels::cuda::cublaslt_name(), "matrix products"},
+                           {kernels::cuda::cudnn_name(), "a second source of attention"},
+                           {kernels::cuda::nccl_name(), "what GPUs send each other"}};
   for (const Wanted& one : wanted) machine.gpu_libraries.push_back(looked_for(one));
   return machine;
 }

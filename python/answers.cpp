@@ -91,7 +91,9 @@ NamedAnswer ask_staircase(const Json& arguments, const Asking&) {
 }
 
 NamedAnswer ask_simulate(const Json& arguments, const Asking& asking) {
-  const SimulationQuestion question = question_of(read(simulation_arguments(), arguments));
+  SimulationQuestion question = question_of(read(simulation_arguments(), arguments));
+  // As the command: of small loads, unless `intervals` says always or never.
+  if (!arguments.contains("intervals")) question.intervals = Intervals::of_small_loads;
   const auto outcome = std::make_shared<const SimulationOutcome>(
       simulate_in_steps(question, {.requests = asking.progress, .simulations = asking.progress}));
   return {

@@ -1,6 +1,6 @@
-"""PEP 517 build of the wheel: configures and builds the CMake preset `wheel`, then packs it. Needs
-nothing that Debian has not (README.md, ./bootstrap), and no network but for npm's charts, which
--DROOFCAST_CHARTS=OFF leaves out. ROOFCAST_PYTHON_BUILD names a folder that is built already."""
+"""PEP 517 build of the wheel: builds the package in build/release, configured first where it is not yet,
+then packs it. Needs nothing that Debian has not (./bootstrap), and no network but for npm's charts, once.
+ROOFCAST_PYTHON_BUILD names a folder that is built already."""
 
 import os
 import subprocess
@@ -15,9 +15,12 @@ def _built():
     given = os.environ.get("ROOFCAST_PYTHON_BUILD")
     if given:
         return Path(given)
-    subprocess.run(["cmake", "--preset", "wheel"], cwd=ROOT, check=True)
-    subprocess.run(["cmake", "--build", "--preset", "wheel"], cwd=ROOT, check=True)
-    return ROOT / "build" / "wheel"
+    build = ROOT / "build" / "release"
+    if not (build / "build.ninja").exists():
+        subprocess.run(["cmake", "--preset", "release"], cwd=ROOT, check=True)
+    subprocess.run(["cmake", "--build", "--preset", "release", "--target", "roofcast_python_package"],
+                   cwd=ROOT, check=True)
+    return build
 
 
 def get_requires_for_build_wheel(config_settings=None):

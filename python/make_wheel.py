@@ -109,6 +109,7 @@ def stage(build, folder):
 def check_python(build):
     """The tag is of the Python that runs this: pybind11 refuses a module that was built for another."""
     asked = subprocess.run([sys.executable, "-c", "import roofcast._native"], capture_output=True, text=True,
+                           cwd=build,  # pip runs this in python/, whose sources have no module
                            env={**os.environ, "PYTHONPATH": str(build / "python"), "PYTHONDONTWRITEBYTECODE": "1"})
     if asked.returncode != 0:
         why = (asked.stderr.strip().splitlines() or ["no message"])[-1]

@@ -77,8 +77,7 @@ const Flags<ValidationQuestion>& validation_flags() {
        .form = FlagForm::repeated},
       {.name = "threshold",
        .placeholder = "[METRIC[:STATISTIC]=]SHARE",
-       .help = "exit code 3 above this mean absolute error: 10%, ttft_s=15%, ttft_s:p99=30%; 1 "
-               "without a figure to judge",
+       .help = "exit code 3 above this mean error: 10%, ttft_s=15%, ttft_s:p99=9%",
        .read = [](Q& question, const std::string& text,
                   const std::string&) { question.limits.push_back(parse_error_limit(text)); },
        .form = FlagForm::list},
@@ -99,7 +98,7 @@ const Flags<ImportOptions>& result_flags() {
        .read = into(&ImportOptions::format, parse_text)},
       {.name = "meta",
        .placeholder = "KEY=VALUE ...",
-       .help = "settings beside the files' own: gpu=h100 tp=2 engine=vllm vllm_version=0.19.0",
+       .help = "settings beside the files' own: gpu=h100 tp=2 engine=vllm",
        .read = read_meta,
        .form = FlagForm::list}};
   return flags;

@@ -13,6 +13,7 @@
 #include "calibrate/curve_errors.hpp"
 #include "planner/capacity/load_study.hpp"
 #include "planner/scenario_run.hpp"
+#include "reports/validation.hpp"
 #include "roofcast/answer_json.hpp"
 #include "roofcast/limits.hpp"
 #include "simulator/cluster/cluster.hpp"
@@ -149,6 +150,13 @@ void members(Visitor& visit, LimitsAnswer& limits) {
   visit("binding", limits.binding, "the binding limit; null if none binds by itself");
   visit("limits", limits.limits, "largest gain first");
   visit.if_set("advice", limits.advice, "changes that were simulated");
+}
+
+template <class Visitor>
+void members(Visitor& visit, ErrorLimit& limit) {
+  visit("name", limit.name, "of the metric; empty: every metric");
+  visit("statistic", limit.statistic, "of the metric; empty: every statistic");
+  visit("share", limit.share, "the largest mean absolute error that is accepted");
 }
 
 }  // namespace roofcast

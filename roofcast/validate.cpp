@@ -28,13 +28,6 @@ struct EnumNames<ChoiceOf> {
 };
 
 template <class Visitor>
-void members(Visitor& visit, ErrorLimit& limit) {
-  visit("name", limit.name, "of the metric; empty: every metric");
-  visit("statistic", limit.statistic, "of the metric; empty: every statistic");
-  visit("share", limit.share, "the largest mean absolute error that is accepted");
-}
-
-template <class Visitor>
 void members(Visitor& visit, ValidationInputs& inputs) {
   visit("files", inputs.files, "manifests, results and folders");
   visit("name", inputs.name, "of the manifest");

@@ -100,32 +100,30 @@ std::vector<std::string> notes_of(const ObservedLoad& load, double longest_gap) 
   return notes;
 }
 
-}  // namespace
+struct DrawnRequests {
+  std::vector<Request> requests{};  // arriving since the first interval began
+  bool below_mean = false;          // longer lengths than drawn were beyond a last bound
+};
 
-Workload workload_of(const ObservedLoad& load, std::uint64_t seed) {
-  double total = 0;
-  double longest_gap = 0;
-  for (const LoadInterval& interval : load.intervals) {
-    total += interval.requests;
-    longest_gap = std::max(longest_gap, interval.end_s - interval.begin_s);
-  }
+DrawnRequests draw_requests(const ObservedLoad& load, std::uint64_t seed) {
+  const double total = load.requests();
   if (total < 1) throw Error(load.name + ": counts no request");
   if (total > static_cast<double>(kMaxRequests)) {
     throw Error(fmt::format("{}: counts {:.3g} requests, at most {} can be simulated", load.name,
                             total, with_separators(kMaxRequests)));
   }
-  const double span = load.intervals.back().end_s - load.intervals.front().begin_s;
-  if (span > to_seconds(kLongestSpan).value) {
+  const double begin_s = load.intervals.front().begin_s;
+  if (load.intervals.back().end_s - begin_s > to_seconds(kLongestSpan).value) {
     throw Error(load.name + ": spans more than ten years");
   }
-  Workload workload;
+  DrawnRequests drawn;
   RandomStream arrivals = random_stream(seed, "observed_arrivals");
   LengthDraws input(load.input, load.mean_input, random_stream(seed, "observed_inputs"));
   LengthDraws output(load.output, load.mean_output, random_stream(seed, "observed_outputs"));
   double due = 0;  // recorded and averaged counters have fractions
   for (const LoadInterval& interval : load.intervals) {
     due += interval.requests;
-    const std::int64_t requests = std::llround(due) - std::ssize(workload.requests);
+    const std::int64_t requests = std::llround(due) - std::ssize(drawn.requests);
     if (requests <= 0) continue;
     std::vector<double> times(static_cast<std::size_t>(requests));
     for (double& time : times) time = Uniform(interval.begin_s, interval.end_s)(arrivals);
@@ -133,18 +131,36 @@ Workload workload_of(const ObservedLoad& load, std::uint64_t seed) {
     input.set_interval(interval.input);
     output.set_interval(interval.output);
     for (const double time : times) {
-      workload.requests.push_back(
-          {.arrival = to_nanoseconds(Seconds{time - load.intervals.front().begin_s}),
-           .input_tokens = input.draw(),
-           .output_tokens = output.draw()});
+      drawn.requests.push_back({.arrival = to_nanoseconds(Seconds{time - begin_s}),
+                                .input_tokens = input.draw(),
+                                .output_tokens = output.draw()});
     }
   }
+  drawn.below_mean = input.below_mean() || output.below_mean();
+  return drawn;
+}
+
+}  // namespace
+
+std::vector<Request> requests_of(const ObservedLoad& load, std::uint64_t seed) {
+  return draw_requests(load, seed).requests;
+}
+
+Workload workload_of(const ObservedLoad& load, std::uint64_t seed) {
+  DrawnRequests drawn = draw_requests(load, seed);
+  Workload workload;
+  workload.requests = std::move(drawn.requests);
   const Nanoseconds first = workload.requests.front().arrival;
   for (Request& request : workload.requests) request.arrival -= first;
+  double longest_gap = 0;
+  for (const LoadInterval& interval : load.intervals) {
+    longest_gap = std::max(longest_gap, interval.end_s - interval.begin_s);
+  }
   workload.description = fmt::format("{}: {} requests over {:.1f} s", load.name,
-                                     with_separators(std::ssize(workload.requests)), span);
+                                     with_separators(std::ssize(workload.requests)),
+                                     load.intervals.back().end_s - load.intervals.front().begin_s);
   workload.notes = notes_of(load, longest_gap);
-  if (input.below_mean() || output.below_mean()) {
+  if (drawn.below_mean) {
     workload.notes.emplace_back(
         "lengths beyond a histogram's last bound are not told apart: their drawn mean is below the "
         "measured one");

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "reports/importers/prometheus_load.hpp"
 #include "simulator/workload/workload.hpp"
@@ -16,5 +17,9 @@ namespace roofcast {
 /// "observed_arrivals", "observed_inputs" and "observed_outputs" of `seed`. Throws Error if no
 /// request was counted, or more than a workload may hold.
 Workload workload_of(const ObservedLoad& load, std::uint64_t seed);
+
+/// Its requests alone, which arrive at seconds since the load's first interval began, not since the
+/// first of them.
+std::vector<Request> requests_of(const ObservedLoad& load, std::uint64_t seed);
 
 }  // namespace roofcast

@@ -21,7 +21,7 @@ po::options_description common_flags(PlanCommandOptions& target) {
   options.add_options()("kubernetes", po::value(&target.kubernetes)->value_name("FILE"),
                         "write a manifest of the best deployment")(
       "emit", po::value(&target.emitted)->composing()->multitoken()->value_name("TARGET=FILE ..."),
-      "write it for kubernetes, kserve, llm-d, dynamo or compose");
+      "write it for kserve, llm-d, dynamo, compose, vllm-sweep ...");
   return options;
 }
 

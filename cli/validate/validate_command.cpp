@@ -16,6 +16,7 @@
 #include "cli/options/workload_options.hpp"
 #include "cli/progress.hpp"
 #include "cli/spelling.hpp"
+#include "cli/validate/follow_command.hpp"
 #include "planner/flags/flag_values.hpp"
 #include "reports/figures/chart_renderer.hpp"
 #include "reports/figures/stacked_svg.hpp"
@@ -29,6 +30,8 @@
 namespace roofcast {
 namespace {
 
+constexpr Seconds kDefaultWindow{60};
+
 struct ValidateOptions {
   ValidationQuestion question;
   bool store = true;
@@ -37,7 +40,15 @@ struct ValidateOptions {
   bool decisions = false;
   bool versions = false;
   std::string plot_path;
+  std::string follow;
+  std::optional<Seconds> every{};
 };
+
+Seconds parse_window(const std::string& text, const std::string& name) {
+  const Seconds window = parse_time(text, name);
+  if (window.value > 0) return window;
+  throw UsageError(fmt::format("{}: '{}', expected a time above 0", name, text));
+}
 
 /// Flags for results: --format, --meta, and what they ran on.
 void add_result_options(Usage& usage, ValidationFiles& target) {
@@ -48,6 +59,7 @@ void add_result_options(Usage& usage, ValidationFiles& target) {
       .add(scheduler_options(target.given.deployment))
       .add(synthetic_options(target.given.workload))
       .add(feature_options(target.given.deployment.overrides));
+  usage.unlisted.add(cluster_options(target.given.cluster));
   usage.unlisted.add_options()(
       "max-concurrency",
       converted(target.given.workload.max_concurrency, "--max-concurrency", parse_positive)
@@ -80,19 +92,49 @@ Usage validate_usage(ValidateOptions& target) {
   usage.options.add_options()("file", po::value(&target.question.files.files)->value_name("FILE"),
                               "manifests, results, folders, numbers of imported runs")(
       "ledger", po::bool_switch(&target.ledger), "summarise by engine, GPU, model and group")(
-      "decisions", po::bool_switch(&target.decisions), "what choices by predictions give away")(
-      "versions", po::bool_switch(&target.versions),
-      "how far versions of an engine differ (labels `date`)");
+      "decisions", po::bool_switch(&target.decisions), "what choices by predictions give away");
   add_flags(usage.options, validation_flags(), target.question);
   usage.options.add_options()("plot", po::value(&target.plot_path)->value_name("FILE.svg"),
                               "draw predicted against measured values, a panel per metric")(
+      "follow", po::value(&target.follow)->value_name("FILE"),
+      "a server's metrics as they come in (Prometheus, query_range)")(
       "store", po::value(&target.store_path)->value_name("FILE"),
       "the SQLite store for both sides (default roofcast.db)")(
       "no-store", po::bool_switch()->notifier([&target](bool off) { target.store = !off; }),
       "do not store the runs");
+  usage.unlisted.add_options()("every",
+                               converted(target.every, "--every", parse_window)->value_name("TIME"),
+                               "with --follow: least time that a line is about (default 1min)");
   add_result_options(usage, target.question.files);
   usage.positional.add("file", -1);
   return usage;
+}
+
+/// The flags that go with --follow besides --every, --threshold, --output and the deployment's.
+void refuse_beside_follow(const ValidateOptions& options) {
+  const ValidationQuestion& question = options.question;
+  const WorkloadOptions& load = question.files.given.workload;
+  if (!question.files.files.empty() || options.ledger || options.decisions || options.versions ||
+      !options.plot_path.empty() || !question.by.empty() || !question.prices.empty() ||
+      is_synthetic(load) || load.trace || !question.files.import.format.empty()) {
+    throw UsageError(
+        "--follow: takes the deployment, --every, --threshold and --seed, and no other file or "
+        "flag: "
+        "the load is what the metrics count");
+  }
+}
+
+int run_validate_follow(const ValidateOptions& options, OutputFormat output,
+                        CommandContext& context) {
+  refuse_beside_follow(options);
+  const ScenarioOptions& given = options.question.files.given;
+  Scenario scenario = with_options({}, given);
+  if (scenario.gpu.empty()) throw UsageError("--follow: needs --gpu, which metrics do not name");
+  return run_follow({.file = options.follow,
+                     .scenario = std::move(scenario),
+                     .every = options.every.value_or(kDefaultWindow),
+                     .limits = options.question.limits},
+                    output, context);
 }
 
 /// Takes numbers of imported runs, "3", out of the files and reads these runs from the store.
@@ -150,6 +192,8 @@ int run_validate(CommandContext& context) {
   ValidationQuestion& question = options.question;
   const auto common = parse(context, validate_usage(options));
   if (!common) return kExitDone;
+  if (!options.follow.empty()) return run_validate_follow(options, common->output, context);
+  if (options.every) throw UsageError("--every: needs --follow");
   question.files.override_name = result_flag_in(context.arguments);
   if (question.files.files.empty()) {
     throw UsageError(

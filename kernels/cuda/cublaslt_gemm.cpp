@@ -246,10 +246,7 @@ struct CublasLtGemm::Implementation {
   std::map<Key, Solution> solutions{};
 
   Implementation(const LibraryPlaces& places, const CublasLtDevice& device_in)
-      : library{.library = {{.name = "cuBLASLt",
-                             .files = {"libcublasLt.so.13", "libcublasLt.so.12"}},
-                            places}},
-        device(device_in) {
+      : library{.library = {cublaslt_name(), places}}, device(device_in) {
     library.check(library.cublasLtCreate(&handle), "cublasLtCreate");
     workspace = DeviceBuffer(kWorkspaceBytes);
   }

@@ -42,8 +42,7 @@ std::string cudnn_version_text(std::size_t version) {
 }
 
 CudnnLibrary open_cudnn(const LibraryPlaces& places) {
-  CudnnLibrary library{.library =
-                           LoadedLibrary({.name = "cuDNN", .files = {"libcudnn.so.9"}}, places)};
+  CudnnLibrary library{.library = LoadedLibrary(cudnn_name(), places)};
   const std::size_t version = library.cudnnGetVersion();
   if (version / 10000 != CUDNN_MAJOR) {
     throw std::runtime_error("cuDNN " + cudnn_version_text(version) + " at " +

@@ -54,6 +54,13 @@ std::string last_dl_error() {
 
 }  // namespace
 
+LibraryName cublaslt_name() {
+  return {.name = "cuBLASLt", .files = {"libcublasLt.so.13", "libcublasLt.so.12"}};
+}
+LibraryName cudnn_name() { return {.name = "cuDNN", .files = {"libcudnn.so.9"}}; }
+LibraryName nccl_name() { return {.name = "NCCL", .files = {"libnccl.so.2"}}; }
+LibraryName nvml_name() { return {.name = "NVML", .files = {"libnvidia-ml.so.1"}}; }
+
 std::vector<std::string> library_candidates(const LibraryName& library,
                                             const LibraryPlaces& places) {
   std::vector<std::string> candidates;

@@ -15,6 +15,12 @@ struct LibraryName {
   std::vector<std::string> files;  // "libcublasLt.so.13", preferred first
 };
 
+/// NVIDIA's libraries that are opened at run time, in the versions whose functions are called.
+LibraryName cublaslt_name();
+LibraryName cudnn_name();
+LibraryName nccl_name();
+LibraryName nvml_name();
+
 /// Where to look in addition to the loader's own path.
 struct LibraryPlaces {
   /// Folders separated by colons, searched first; usually the value of an environment variable that

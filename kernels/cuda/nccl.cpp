@@ -50,9 +50,7 @@ struct Library {
   }
 };
 
-Library open_library(const LibraryPlaces& places) {
-  return {.library = {{.name = "NCCL", .files = {"libnccl.so.2"}}, places}};
-}
+Library open_library(const LibraryPlaces& places) { return {.library = {nccl_name(), places}}; }
 
 /// ncclDataType_t
 int data_type(Element element) {

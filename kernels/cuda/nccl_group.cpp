@@ -13,6 +13,7 @@
 #include "kernels/cuda/device_guard.hpp"
 #include "kernels/cuda/event_timer.hpp"
 #include "kernels/cuda/fill.hpp"
+#include "kernels/cuda/loaded_library.hpp"
 #include "kernels/cuda/nccl.hpp"
 #include "kernels/cuda/probes.hpp"
 
@@ -194,8 +195,8 @@ Peers nccl_peers(int device, const LibraryPlaces& places) {
     peers.library = "NCCL " + nccl_version(places);
   } catch (const std::runtime_error& error) {
     peers.why_not = std::string(error.what()) +
-                    "; NVIDIA's package libnccl2 has it, or put the folder of libnccl.so.2 on "
-                    "LD_LIBRARY_PATH";
+                    "; NVIDIA's package libnccl2 has it, or put the folder of " +
+                    nccl_name().files.front() + " on LD_LIBRARY_PATH";
     return peers;
   }
   peers.open = [devices, places](int ranks) {

@@ -52,7 +52,7 @@ constexpr double kMega = 1e6;
 }  // namespace
 
 struct Nvml::Library {
-  LoadedLibrary library{{.name = "NVML", .files = {"libnvidia-ml.so.1"}}, {}};
+  LoadedLibrary library{nvml_name(), {}};
   Result (*shutdown)() = library.function<Result()>("nvmlShutdown");
   ReadUnsigned* power = optional_function<ReadUnsigned>(library, "nvmlDeviceGetPowerUsage");
   ReadUnsigned* power_limit =

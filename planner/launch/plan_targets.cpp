@@ -2,13 +2,16 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <string_view>
 #include <utility>
 
 #include "base/error.hpp"
+#include "base/quantity.hpp"
 #include "base/text.hpp"
 #include "planner/launch/plan_launch.hpp"
 #include "planner/launch/shell_text.hpp"
@@ -144,8 +147,8 @@ struct ServerParts {
   std::string name{};               // label
   std::string checkpoint{};         // "meta-llama/Llama-3.1-8B"
   std::vector<std::string> args{};  // after `vllm serve MODEL`
-  std::string image{};
-  std::string resource{};  // "nvidia.com/gpu"
+  std::string image{};              // empty: there is none, or none is needed
+  std::string resource{};           // "nvidia.com/gpu"
   int gpus = 1;
   std::string comments{};  // lines with '#'
 };
@@ -156,11 +159,12 @@ ServerParts parts_of(const PlanCatalogue& catalogue, const Shape& shape,
   const std::string& preset = catalogue.engines.at(shape.engine).preset;
   const ServeLine line = serve_line_of(catalogue, shape).value();
   const std::vector<std::string> words = read_shell(line.text).commands.back().words;
-  ServerParts parts{.name = label_of(catalogue.base.model),
-                    .image = image_of(*serve_engine_of(preset), preset, vendor_of(gpu)).value(),
-                    .resource = resource_of(vendor_of(gpu)),
-                    .gpus = shape.parallel.gpus(),
-                    .comments = fmt::format("# {}\n", headline)};
+  ServerParts parts{
+      .name = label_of(catalogue.base.model),
+      .image = image_of(*serve_engine_of(preset), preset, vendor_of(gpu)).value_or(""),
+      .resource = resource_of(vendor_of(gpu)),
+      .gpus = shape.parallel.gpus(),
+      .comments = fmt::format("# {}\n", headline)};
   constexpr std::size_t kProgram = 2;  // vllm serve
   if (words.size() > kProgram) parts.checkpoint = words[kProgram];
   if (words.size() > kProgram) parts.args.assign(words.begin() + kProgram + 1, words.end());
@@ -291,48 +295,212 @@ routing:
   return text + "prefill:\n  create: false\n";
 }
 
-/// A worker of Dynamo. Its vLLM takes vLLM's flags.
-std::string dynamo_worker(const ServerParts& parts, const char* name, const char* kind,
-                          std::int64_t replicas) {
-  std::vector<std::string> args = {"--model", parts.checkpoint};
-  args.insert(args.end(), parts.args.begin(), parts.args.end());
-  std::string text = fmt::format("    {}:\n      componentType: worker\n", name);
-  if (kind != nullptr) {
-    text += fmt::format("      subComponentType: {}\n", kind);
-    args.push_back(fmt::format("--is-{}-worker", kind));
-  }
-  text += fmt::format(
-      "      replicas: {}\n      envFromSecret: hf-token-secret\n      resources:\n        "
-      "limits:\n    "
-      "      gpu: \"{}\"\n      extraPodSpec:\n        mainContainer:\n          image: "
-      "nvcr.io/nvidia/ai-dynamo/vllm-runtime:my-tag\n          command:\n            - python3\n   "
-      "     "
-      "    - -m\n            - dynamo.vllm\n          args:\n",
-      replicas, parts.gpus);
-  return text + listed(args, 12);
+/// Dynamo's image must be tagged by a release, which admission reads (runtimeVersionOverride
+/// otherwise): the one of its examples at commit 04521f47.
+constexpr const char* kDynamoImage = "nvcr.io/nvidia/ai-dynamo/vllm-runtime:1.3.1";
+
+/// A component of a graph: its container `main`, with `body` of further keys.
+std::string dynamo_component(const char* name, const char* type, std::int64_t replicas,
+                             const std::string& body) {
+  return fmt::format(R"(    - name: {}
+      type: {}
+      replicas: {}
+      podTemplate:
+        spec:
+          containers:
+            - name: main
+              image: {}
+)",
+                     name, type, replicas, kDynamoImage) +
+         indented(body, 14);
 }
 
-/// The resource of https://github.com/ai-dynamo/dynamo, operator and examples of its vLLM backend.
+/// A worker of Dynamo. Its vLLM takes vLLM's flags.
+std::string dynamo_worker(const ServerParts& parts, const char* name, const char* type,
+                          std::int64_t replicas, bool apart) {
+  std::vector<std::string> args = {"--model", parts.checkpoint};
+  const std::vector<std::string> flags = args_of(parts, apart);
+  args.insert(args.end(), flags.begin(), flags.end());
+  if (apart) args.insert(args.end(), {"--disaggregation-mode", type});
+  return dynamo_component(name, type, replicas,
+                          fmt::format(R"(command: ["python3", "-m", "dynamo.vllm"]
+args:
+{}envFrom:
+  - secretRef:
+      name: hf-token-secret
+resources:
+  limits:
+    {}: "{}"
+)",
+                                      listed(args, 2), parts.resource, parts.gpus));
+}
+
+/// The operator's API v1beta1 of ai-dynamo/dynamo (v1alpha1 is deprecated), and the examples of its
+/// vLLM backend.
 std::string dynamo_text(const ServerParts& parts, const Shape& shape, std::int64_t units) {
   std::string text = parts.comments;
-  text += "# Replace my-tag by the release of Dynamo\n";
-  text += fmt::format(R"(apiVersion: nvidia.com/v1alpha1
+  text += "# The image's tag is a release of Dynamo: it decides the version of vLLM\n";
+  text += fmt::format(R"(apiVersion: nvidia.com/v1beta1
 kind: DynamoGraphDeployment
 metadata:
   name: {}
 spec:
-  services:
-    Frontend:
-      componentType: frontend
-      replicas: 1
-      extraPodSpec:
-        mainContainer:
-          image: nvcr.io/nvidia/ai-dynamo/vllm-runtime:my-tag
+  backendFramework: vllm
+  components:
 )",
                       parts.name);
-  if (!shape.split.apart()) return text + dynamo_worker(parts, "VllmWorker", nullptr, units);
-  text += dynamo_worker(parts, "VllmDecodeWorker", "decode", units * shape.split.decode);
-  return text + dynamo_worker(parts, "VllmPrefillWorker", "prefill", units * shape.split.prefill);
+  text += dynamo_component("Frontend", "frontend", 1, "");
+  if (!shape.split.apart())
+    return text + dynamo_worker(parts, "VllmWorker", "worker", units, false);
+  text += dynamo_worker(parts, "VllmDecodeWorker", "decode", units * shape.split.decode, true);
+  return text +
+         dynamo_worker(parts, "VllmPrefillWorker", "prefill", units * shape.split.prefill, true);
+}
+
+// ---- vLLM's own files
+
+/// The file of `vllm serve --config`: flags without their dashes as keys, true for one without a
+/// value (docs.vllm.ai, "Configuration file"); also what vLLM's recipes write as
+/// recommended-config.yml after a sweep.
+std::string vllm_config_text(const ServerParts& parts) {
+  std::string text = parts.comments + "# vllm serve --config THIS_FILE\n";
+  text += fmt::format("model: {}\n", yaml_text(parts.checkpoint));
+  for (std::size_t i = 0; i < parts.args.size(); ++i) {
+    const std::string key = parts.args[i].substr(parts.args[i].find_first_not_of('-'));
+    const bool has_value = i + 1 < parts.args.size() && !parts.args[i + 1].starts_with("--");
+    if (!has_value) {
+      text += key + ": true\n";
+      continue;
+    }
+    const std::string& value = parts.args[++i];
+    text += fmt::format("{}: {}\n", key, to_number<double>(value) ? value : yaml_text(value));
+  }
+  return text;
+}
+
+struct MeanRequest {
+  double input = 0, output = 0;  // tokens
+  bool varies = false;           // lengths differ
+  double rate = 0;               // arrivals per second; 0: all at once
+};
+
+/// Of the load that was simulated; the rate as asked for where it is steady.
+MeanRequest mean_request(const PlanCatalogue& catalogue) {
+  MeanRequest mean;
+  const std::vector<Request>& all = catalogue.workload.requests;
+  for (const Request& request : all) {
+    mean.input += static_cast<double>(request.input_tokens);
+    mean.output += static_cast<double>(request.output_tokens);
+    mean.varies = mean.varies || request.input_tokens != all.front().input_tokens ||
+                  request.output_tokens != all.front().output_tokens;
+  }
+  const auto count = static_cast<double>(all.size());
+  mean.input /= count;
+  mean.output /= count;
+  const auto* drawn = std::get_if<SyntheticWorkload>(&catalogue.base.workload);
+  if (drawn != nullptr && std::holds_alternative<SteadyRate>(drawn->pattern)) {
+    if (std::isfinite(drawn->request_rate)) mean.rate = drawn->request_rate;
+    return mean;
+  }
+  const double span = to_seconds(all.back().arrival - all.front().arrival).value;
+  if (span > 0) mean.rate = (count - 1) / span;
+  return mean;
+}
+
+/// What `vllm bench serve` does not send.
+std::optional<std::string> bench_problem(const Workload& workload) {
+  for (const Request& request : workload.requests) {
+    if (request.follows != kNoRequest) return "its load has conversations";
+    if (request.adapter >= 0) return "its load has LoRA adapters";
+    if (request.pictures > 0) return "its load has pictures";
+  }
+  return std::nullopt;
+}
+
+/// "ttft:500 tpot:50", limits in milliseconds as `vllm bench serve --goodput` takes them, of the
+/// metrics that it knows; empty if there are none.
+std::string goodput_flag(const Slo& slo) {
+  std::string limits;
+  const auto add = [&](LatencyMetric metric, Seconds limit) {
+    const char* name = metric == LatencyMetric::ttft   ? "ttft"
+                       : metric == LatencyMetric::tpot ? "tpot"
+                       : metric == LatencyMetric::e2e  ? "e2el"
+                                                       : nullptr;
+    if (name == nullptr || limits.find(fmt::format(" {}:", name)) != std::string::npos) return;
+    limits += fmt::format(" {}:{:g}", name, 1e3 * limit.value);
+  };
+  for (const GoodputLimit& limit : slo.goodput) add(limit.metric, limit.limit);
+  for (const PercentileTarget& target : slo.targets) add(target.metric, target.limit);
+  return limits.empty() ? "" : " --goodput" + limits;
+}
+
+/// One server's knobs around the plan's, by name (ParameterSweep.read_from_dict of
+/// vllm/benchmarks/sweep/param_sweep.py).
+nlohmann::ordered_json sweep_servers(const Engine& engine) {
+  nlohmann::ordered_json servers = {{"planned", nlohmann::ordered_json::object()}};
+  const std::int64_t seqs = engine.max_num_seqs;
+  const std::int64_t tokens = engine.max_num_batched_tokens;
+  if (seqs > 1) servers["half-seqs"] = {{"max_num_seqs", seqs / 2}};
+  if (2 * seqs <= tokens) servers["twice-seqs"] = {{"max_num_seqs", 2 * seqs}};
+  if (tokens / 2 >= seqs) servers["half-batch"] = {{"max_num_batched_tokens", tokens / 2}};
+  servers["twice-batch"] = {{"max_num_batched_tokens", 2 * tokens}};
+  return servers;
+}
+
+/// One server's share of the planned load, and a fifth less and more. At least 200 requests, for
+/// percentiles, and a minute of them.
+nlohmann::ordered_json sweep_loads(const PlanCatalogue& catalogue, double rate,
+                                   std::int64_t units) {
+  const std::int64_t at_once = catalogue.base.max_concurrency.value_or(0);
+  nlohmann::ordered_json loads = nlohmann::ordered_json::object();
+  for (const auto& [name, share] : {std::pair{"planned", 1.0}, {"less", 0.8}, {"more", 1.2}}) {
+    nlohmann::ordered_json& load = loads[name] = nlohmann::ordered_json::object();
+    const double of_one = share / static_cast<double>(units);
+    constexpr std::int64_t kFewest = 200;
+    load["num_prompts"] = std::max(kFewest, static_cast<std::int64_t>(60 * rate * of_one));
+    if (rate > 0) load["request_rate"] = rate * of_one;
+    if (at_once > 0) {
+      load["max_concurrency"] =
+          std::max<std::int64_t>(1, std::llround(static_cast<double>(at_once) * of_one));
+    }
+  }
+  return loads;
+}
+
+/// docs.vllm.ai, "Parameter Sweeps", and vllm/benchmarks/sweep/serve.py: every server against every
+/// load, three runs each, results in a folder that `validate` reads.
+std::string vllm_sweep_text(const PlanCatalogue& catalogue, const Shape& shape, std::int64_t units,
+                            const ServerParts& parts) {
+  const MeanRequest mean = mean_request(catalogue);
+  const std::string serve =
+      joined_words({"vllm", "serve", parts.checkpoint}) + " " + joined_words(parts.args);
+  const std::string bench = fmt::format(
+      "vllm bench serve --model {} --dataset-name random --random-input-len {} --random-output-len "
+      "{} --ignore-eos{}",
+      shell_quoted(parts.checkpoint), std::llround(mean.input), std::llround(mean.output),
+      goodput_flag(catalogue.base.slo));
+  std::string text = "#!/usr/bin/env bash\n" + parts.comments;
+  text += "# What the plan says of one of its servers, measured: bash THIS_FILE [FOLDER], then\n";
+  text += fmt::format("#   roofcast validate FOLDER/plan --model {} --gpu {} --tp {}\n",
+                      catalogue.base.model, shape.gpu, shape.parallel.tensor);
+  if (mean.varies) text += "# The load's lengths vary; here all requests have the mean ones\n";
+  return text + fmt::format(R"(set -euo pipefail
+folder=${{1:-vllm-sweep}}
+mkdir -p "$folder"
+cat >"$folder/serve.json" <<'JSON'
+{}
+JSON
+cat >"$folder/bench.json" <<'JSON'
+{}
+JSON
+vllm bench sweep serve --serve-cmd {} \
+  --bench-cmd {} \
+  --serve-params "$folder/serve.json" --bench-params "$folder/bench.json" \
+  --num-runs 3 --output-dir "$folder" --experiment-name plan
+)",
+                            sweep_servers(deploy(catalogue, shape).engine).dump(2),
+                            sweep_loads(catalogue, mean.rate, units).dump(2), shell_quoted(serve),
+                            shell_quoted(bench));
 }
 
 // ---- compose
@@ -385,12 +553,14 @@ std::string compose_text(const PlanCatalogue& catalogue, const Shape& shape, std
   return text;
 }
 
-constexpr std::array<std::pair<LaunchTarget, const char*>, 5> kTargetNames = {
+constexpr std::array<std::pair<LaunchTarget, const char*>, 7> kTargetNames = {
     {{LaunchTarget::kubernetes, "kubernetes"},
      {LaunchTarget::kserve, "kserve"},
      {LaunchTarget::llm_d, "llm-d"},
      {LaunchTarget::dynamo, "dynamo"},
-     {LaunchTarget::compose, "compose"}}};
+     {LaunchTarget::compose, "compose"},
+     {LaunchTarget::vllm_config, "vllm-config"},
+     {LaunchTarget::vllm_sweep, "vllm-sweep"}}};
 
 }  // namespace
 
@@ -415,11 +585,16 @@ std::optional<std::string> target_problem(LaunchTarget target, const PlanCatalog
   const std::optional<ServeEngine> engine = serve_engine_of(preset);
   const bool any_engine = target == LaunchTarget::kubernetes || target == LaunchTarget::compose;
   if (!engine) return "its engine is not a server";
-  if (any_engine && shape.split.apart()) return "it has separate prefill and decode pools";
+  const bool one_server = target == LaunchTarget::vllm_config || target == LaunchTarget::vllm_sweep;
+  if ((any_engine || one_server) && shape.split.apart()) {
+    return "it has separate prefill and decode pools";
+  }
   if (shape.parallel.gpus() > gpu.gpus_per_node) return "a replica spans several nodes";
   if (!any_engine && !preset.starts_with("vllm")) {
     return fmt::format("{} is written for vLLM, not {}", name_of(target), preset);
   }
+  if (target == LaunchTarget::vllm_sweep) return bench_problem(catalogue.workload);
+  if (one_server) return std::nullopt;
   const Vendor vendor = vendor_of(gpu);
   if (target == LaunchTarget::dynamo && vendor != Vendor::nvidia) {
     return "Dynamo has images for NVIDIA's GPUs alone";
@@ -457,6 +632,10 @@ std::string target_text(LaunchTarget target, const PlanCatalogue& catalogue, con
                         vendor_of(catalogue.gpus.at(shape.gpu).gpu) == Vendor::amd);
     case LaunchTarget::dynamo:
       return dynamo_text(parts_of(catalogue, shape, headline), shape, units);
+    case LaunchTarget::vllm_config:
+      return vllm_config_text(parts_of(catalogue, shape, headline));
+    case LaunchTarget::vllm_sweep:
+      return vllm_sweep_text(catalogue, shape, units, parts_of(catalogue, shape, headline));
   }
   return "";
 }

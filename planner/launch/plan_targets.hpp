@@ -13,21 +13,24 @@
 namespace roofcast {
 
 enum class LaunchTarget {
-  kubernetes,  // a Deployment and a Service
-  kserve,      // an LLMInferenceService
-  llm_d,       // values of the chart llm-d-modelservice
-  dynamo,      // a DynamoGraphDeployment
-  compose,     // a file of Docker compose
+  kubernetes,   // a Deployment and a Service
+  kserve,       // an LLMInferenceService
+  llm_d,        // values of the chart llm-d-modelservice
+  dynamo,       // a DynamoGraphDeployment
+  compose,      // a file of Docker compose
+  vllm_config,  // a file for `vllm serve --config`, as vLLM's recipes recommend one
+  vllm_sweep,   // a script of `vllm bench sweep serve` that would verify the plan
 };
 
-inline constexpr const char* kLaunchTargets = "kubernetes, kserve, llm-d, dynamo or compose";
+inline constexpr const char* kLaunchTargets =
+    "kubernetes, kserve, llm-d, dynamo, compose, vllm-config or vllm-sweep";
 
 std::optional<LaunchTarget> parse_launch_target(const std::string& name);
 const char* name_of(LaunchTarget target);
 
 /// Why the target cannot express the shape: replicas that span nodes, separate pools (KServe, llm-d
 /// and Dynamo have those), another engine than vLLM (kubernetes and compose take all), no image for
-/// the GPU. Nullopt if it can.
+/// the GPU, a load that the engine's benchmark cannot send. Nullopt if it can.
 std::optional<std::string> target_problem(LaunchTarget target, const PlanCatalogue& catalogue,
                                           const Shape& shape);
 

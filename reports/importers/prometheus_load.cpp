@@ -115,9 +115,19 @@ double LengthCounts::total() const {
   return sum;
 }
 
+double ObservedLoad::requests() const {
+  double sum = 0;
+  for (const LoadInterval& interval : intervals) sum += interval.requests;
+  return sum;
+}
+
 ObservedLoad read_observed_load(ByteSource& bytes) {
-  ObservedLoad load{.name = bytes.name()};
   const ScrapeRange range = read_range(bytes);
+  return observed_load(range, bytes.name());
+}
+
+ObservedLoad observed_load(const ScrapeRange& range, const std::string& name) {
+  ObservedLoad load{.name = name};
   const Scrape risen = rise_of(range);
   load.engine = engine_of(risen);
   if (load.engine.empty()) {
@@ -143,6 +153,9 @@ ObservedLoad read_observed_load(ByteSource& bytes) {
     throw Error(fmt::format("{}: contains no {}:{}, which counts the requests", load.name,
                             load.engine, kRequestCounters.front()));
   }
+  load.measured = measured_by(risen, load.engine);
+  load.measured.origin = load.name;
+  if (load.requests() == 0) return load;
   load.mean_input =
       add_first_lengths(load, range, risen, kInputHistograms, &LoadInterval::input, load.input);
   load.mean_output =
@@ -150,8 +163,6 @@ ObservedLoad read_observed_load(ByteSource& bytes) {
   const auto queries = sum_of(risen, load.engine + ":prefix_cache_queries_total");
   const auto hits = sum_of(risen, load.engine + ":prefix_cache_hits_total");
   if (queries && hits && *queries > 0) load.prefix_hit_share = *hits / *queries;
-  load.measured = measured_by(risen, load.engine);
-  load.measured.origin = load.name;
   return load;
 }
 

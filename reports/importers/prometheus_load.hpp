@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/io/byte_source.hpp"
+#include "reports/importers/prometheus_series.hpp"
 #include "reports/measured_run.hpp"
 
 namespace roofcast {
@@ -34,11 +35,17 @@ struct ObservedLoad {
   double mean_input = 0, mean_output = 0;    // tokens; exact
   std::optional<double> prefix_hit_share{};  // of prompt tokens looked up; if it was counted
   MeasuredRun measured{};                    // latencies over the whole time
+
+  double requests() const;  // of all intervals
 };
 
 /// Reads the answers of query_range: raw counters, such as those of
 /// {__name__=~"vllm:.*"}. Throws Error if they are no range, hold neither engine's metrics, or lack
 /// the counters of requests or the histograms of lengths.
 ObservedLoad read_observed_load(ByteSource& bytes);
+
+/// The same of series already read; `name` stands for the file in messages. Where no request was
+/// counted, lengths are left out instead of an error.
+ObservedLoad observed_load(const ScrapeRange& range, const std::string& name);
 
 }  // namespace roofcast

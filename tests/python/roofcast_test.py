@@ -57,10 +57,13 @@ class Answers(unittest.TestCase):
                 answer = getattr(roofcast, name)(**arguments)
                 self.assertEqual(answer.to_dict(), program(name, **arguments))
 
-    def test_of_a_simulation_are_those_with_the_intervals_asked_for(self):
-        expected = program("simulate", **LOAD, intervals=True)
-        self.assertEqual(roofcast.simulate(**LOAD, intervals=True).to_dict(), expected)
-        self.assertNotIn("intervals", roofcast.simulate(**LOAD))
+    def test_of_a_simulation_have_intervals_as_the_command_has_and_none_if_not_wanted(self):
+        self.assertEqual(roofcast.simulate(**LOAD).to_dict(), program("simulate", **LOAD))
+        large = {**LOAD, "num_prompts": 20_001}  # more than the command finds intervals for unasked
+        self.assertNotIn("intervals", roofcast.simulate(**large))
+        self.assertNotIn("intervals", roofcast.simulate(**LOAD, intervals=False))
+        self.assertEqual(roofcast.simulate(**LOAD, intervals=False).to_dict(),
+                         program("simulate", **LOAD, no_intervals=True))
 
     def test_take_lists_for_what_the_command_line_separates_by_commas(self):
         question = {"model": "llama-3.1-8b", "isl": 100, "osl": 10}

@@ -247,7 +247,7 @@ bool is_refused_as_idle(const std::string& flag, const std::string& manifest) {
   for (const char* value :
        {"", " 1", " fp8", " fcfs", " ngram", " 0.5,0.5", " gpu=a100", " vllm-bench-serve",
         " max_utilization", " equal_progress", " plain", " max", " deepep", " cutlass",
-        " '{\"method\":\"eagle\",\"num_speculative_tokens\":3}'"}) {
+        " round_robin", " nvlink4", " '{\"method\":\"eagle\",\"num_speculative_tokens\":3}'"}) {
     const CommandResult result = run_command("validate " + manifest + " " + flag + value);
     if (result.exit_code == 0) return false;
     if (result.err.find("is a manifest, which already states") != std::string::npos) return true;
@@ -262,7 +262,8 @@ TEST_F(Validate, FlagsThatAManifestSaysAreMisuse) {
   std::ofstream("m.json") << manifest_;
   const std::vector<std::string> own = {"file",     "ledger", "by",        "decisions", "price",
                                         "versions", "plot",   "threshold", "store",     "no-store",
-                                        "output",   "color",  "help",      "help-all",  "format"};
+                                        "follow",   "every",  "output",    "color",     "help",
+                                        "help-all", "format"};
   std::size_t tried = 0;
   for (const CommandFacts& command : program_facts()) {
     if (command.name != "validate") continue;

@@ -1,8 +1,12 @@
-"""Files of `plan --emit` against the schemas of the projects that read them, which are not part of this
-project: fetch them, and name them here.
+"""Files of `plan --emit` against what the projects that read them demand.
 
+    python3 tests/planner/launch/check_targets.py PROGRAM
     python3 tests/planner/launch/check_targets.py PROGRAM [kserve=CRD.yaml] [llm-d=values.schema.json]
         [dynamo=CRD.yaml] [compose=compose-spec.json]
+
+The first compares with targets.schema.json: the constraints of those schemas on the keys that are
+written, with their sources. The second with the schemas themselves, which are not part of this project:
+fetch them, and name them here. Exit code 77: not run, with the reason.
 
 kserve/kserve: config/crd/full/llmisvc/serving.kserve.io_llminferenceservices.yaml
 llm-d-incubation/llm-d-modelservice: charts/llm-d-modelservice/values.schema.json
@@ -10,22 +14,30 @@ ai-dynamo/dynamo: deploy/operator/config/crd/bases/nvidia.com_dynamographdeploym
 compose-spec/compose-spec: schema/compose-spec.json
 """
 
+import importlib.util
 import json
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
-import jsonschema
-import yaml
+for needed in ("jsonschema", "yaml"):
+    if importlib.util.find_spec(needed) is None:
+        print(f"targets: Skipped\n{needed} is not installed (Debian: python3-{needed})")
+        sys.exit(77)
+
+import jsonschema  # noqa: E402
+import yaml  # noqa: E402
 
 PROGRAM = Path(sys.argv[1]).resolve()
+OWN = json.loads((Path(__file__).parent / "targets.schema.json").read_text(encoding="utf-8"))
 SCHEMAS = dict(argument.split("=", 1) for argument in sys.argv[2:])
-LOAD = ["plan", "--model", "llama-3.1-8b", "--gpu", "h100", "--request-rate", "5", "--num-prompts", "20",
-        "--output-len", "16", "--max-replicas", "1", "--top", "1", "--no-store", "--slo",
-        "p95:ttft:500ms", "p95:tpot:40ms"]
-SHAPES = {"one pool": ["--search", "tp=2", "--search", "max_num_seqs=64"],
-          "two pools": ["--search", "tp=1", "--search", "pools=1:2"]}
+LOAD = ["plan", "--model", "llama-3.1-8b", "--request-rate", "5", "--num-prompts", "20",
+        "--output-len", "16", "--top", "1", "--no-store", "--slo", "p95:ttft:500ms", "p95:tpot:40ms"]
+SHAPES = {"one pool": ["--gpu", "h100", "--search", "tp=2", "--search", "max_num_seqs=64"],
+          "two pools": ["--gpu", "h100", "--search", "tp=1", "--search", "pools=1:2", "--max-replicas", "3"],
+          "AMD": ["--gpu", "mi300x", "--objective", "gpus", "--search", "tp=1"]}
+CANNOT = {("compose", "two pools"), ("dynamo", "AMD")}
 
 
 def strict(schema):
@@ -44,6 +56,8 @@ def strict(schema):
 
 
 def schema_for(target, document):
+    if target not in SCHEMAS:
+        return {"$ref": f"#/targets/{target}", **OWN}
     text = Path(SCHEMAS[target]).read_text(encoding="utf-8")
     if target == "llm-d":
         schema = json.loads(text)
@@ -58,17 +72,24 @@ def schema_for(target, document):
     return schema
 
 
+def emitted(target, search):
+    with tempfile.TemporaryDirectory() as folder:
+        out = Path(folder) / "out.yaml"
+        done = subprocess.run([PROGRAM, *LOAD, *search, "--emit", f"{target}={out}"], text=True,
+                              capture_output=True)
+        if done.returncode != 0 or not out.exists():
+            sys.exit(f"{target}: {done.stderr}")
+        return yaml.safe_load(out.read_text(encoding="utf-8"))
+
+
 failed = False
-for target in SCHEMAS:
+for target in SCHEMAS or OWN["targets"]:
     for shape, search in SHAPES.items():
-        if target == "compose" and shape == "two pools":
+        if (target, shape) in CANNOT:
             continue
-        with tempfile.TemporaryDirectory() as folder:
-            out = Path(folder) / "out.yaml"
-            subprocess.run([PROGRAM, *LOAD, *search, "--emit", f"{target}={out}"], check=True,
-                           stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-            document = yaml.safe_load(out.read_text(encoding="utf-8"))
-        mistakes = list(jsonschema.Draft7Validator(schema_for(target, document)).iter_errors(document))
+        document = emitted(target, search)
+        validator = jsonschema.Draft7Validator if target in SCHEMAS else jsonschema.Draft202012Validator
+        mistakes = list(validator(schema_for(target, document)).iter_errors(document))
         for mistake in mistakes:
             print(f"{target}, {shape}: {'/'.join(map(str, mistake.path))}: {mistake.message[:300]}")
         failed = failed or bool(mistakes)

@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <nlohmann/json.hpp>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -100,10 +101,11 @@ TEST(PlanTargets, AreWrittenForEveryProjectWithItsKeys) {
                 "      modelCommand: vllmServe", "        - \"--max-num-seqs\"",
                 "prefill:", "  create: false"});
   EXPECT_EQ(file_text("l.yaml").find("--tensor-parallel-size"), std::string::npos);
-  expect_lines(file_text("d.yaml"),
-               {"kind: DynamoGraphDeployment", "      componentType: frontend",
-                "      componentType: worker", "          gpu: \"2\"", "            - \"--model\"",
-                "            - \"meta-llama/Llama-3.1-8B\""});
+  expect_lines(
+      file_text("d.yaml"),
+      {"apiVersion: nvidia.com/v1beta1", "kind: DynamoGraphDeployment", "      type: frontend",
+       "      type: worker", "            - name: main", "                  nvidia.com/gpu: \"2\"",
+       "                - \"--model\"", "                - \"meta-llama/Llama-3.1-8B\""});
   expect_lines(file_text("c.yaml"),
                {"services:", "  server-0:", "      - \"8000:8000\"",
                 "              device_ids: [\"0\", \"1\"]", "              capabilities: [gpu]"});
@@ -120,14 +122,55 @@ TEST(PlanTargets, SeparatePoolsBecomePrefillAndDecodeServers) {
   EXPECT_NE(file_text("k.yaml").find("NixlConnector"), std::string::npos);
   expect_lines(file_text("l.yaml"), {"    enabled: true", "        - containerPort: 8200"});
   expect_lines(file_text("d.yaml"),
-               {"      subComponentType: decode", "            - \"--is-prefill-worker\""});
+               {"      type: decode", "      type: prefill",
+                "                - \"--disaggregation-mode\"", "                - \"prefill\""});
+}
+
+TEST(PlanTargets, VllmsOwnConfigurationHasFlagsAsKeys) {
+  const TemporaryFolder folder;
+  const CommandResult result = run_command(kPlanOf + kWithinLimits + "--emit vllm-config=v.yaml");
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  expect_lines(file_text("v.yaml"), {"model: \"meta-llama/Llama-3.1-8B\"",
+                                     "tensor-parallel-size: 2", "max-num-seqs: 64"});
+}
+
+// 5 requests a second on one server: 60 s of them are 300 prompts at the planned load, 240 and 360
+// at a fifth less and more. Of 64 sequences half are 32; vLLM's default batch on an H100 is 8192
+// tokens.
+TEST(PlanTargets, ASweepMeasuresThePlanAndWhatIsNearIt) {
+  const TemporaryFolder folder;
+  const CommandResult result = run_command(kPlanOf + kWithinLimits + "--emit vllm-sweep=sweep.sh");
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const std::string script = file_text("sweep.sh");
+  const auto json_after = [&](const std::string& start) {
+    const std::size_t begin = script.find(start) + start.size();
+    return nlohmann::json::parse(script.substr(begin, script.find("\nJSON\n", begin) - begin));
+  };
+  const nlohmann::json servers = json_after("serve.json\" <<'JSON'\n");
+  EXPECT_EQ(servers.at("planned"), nlohmann::json::object());
+  EXPECT_EQ(servers.at("half-seqs").at("max_num_seqs"), 32);
+  EXPECT_EQ(servers.at("twice-batch").at("max_num_batched_tokens"), 16384);
+  const nlohmann::json loads = json_after("bench.json\" <<'JSON'\n");
+  EXPECT_EQ(loads, nlohmann::json::parse(R"({"planned": {"num_prompts": 300, "request_rate": 5.0},
+                                             "less": {"num_prompts": 240, "request_rate": 4.0},
+                                             "more": {"num_prompts": 360, "request_rate": 6.0}})"));
+  EXPECT_NE(script.find("--goodput ttft:500 tpot:40"), std::string::npos) << script;
+  EXPECT_NE(script.find("--random-input-len 1024 --random-output-len 16"), std::string::npos);
+}
+
+TEST(PlanTargets, ASweepOfWhatTheBenchmarkCannotSendIsRefused) {
+  const TemporaryFolder folder;
+  const CommandResult result =
+      run_command(kPlanOf + kWithinLimits + "--turns 2 --emit vllm-sweep=sweep.sh");
+  EXPECT_NE(result.err.find("its load has conversations"), std::string::npos) << result.err;
+  EXPECT_FALSE(std::filesystem::exists("sweep.sh"));
 }
 
 TEST(PlanTargets, AnUnknownOneAndOneForAnotherEngineAreRefused) {
   const TemporaryFolder folder;
   const CommandResult unknown = run_command(kPlanOf + kWithinLimits + "--emit nomad=n.hcl");
   EXPECT_EQ(unknown.exit_code, 2);
-  EXPECT_NE(unknown.err.find("kubernetes, kserve, llm-d, dynamo or compose"), std::string::npos)
+  EXPECT_NE(unknown.err.find("dynamo, compose, vllm-config or vllm-sweep"), std::string::npos)
       << unknown.err;
   const CommandResult sglang =
       run_command(kPlanOf + kWithinLimits + "--engine sglang --emit kserve=k.yaml");
