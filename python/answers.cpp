@@ -122,7 +122,7 @@ NamedAnswer ask_plan(const Json& arguments, const Asking& asking) {
     };
   }
   const PlanAnswer answer = plan(question_of(asked), execution);
-  return {.code = code_of(!answer.ranked.empty()), .document = plan_document(answer)};
+  return {.code = code_of(answer.holds.value_or(false)), .document = plan_document(answer)};
 }
 
 NamedAnswer ask_what_if(const Json& arguments, const Asking& asking) {

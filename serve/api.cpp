@@ -269,7 +269,7 @@ Api::Work Api::work_of(const std::string& command, const Json& question) const {
           asked,
           {.progress = [stopped](PlanStage, std::int64_t, std::int64_t) { return !stopped(); }});
       if (answer.stopped) throw_stopped();
-      return verdict(!answer.ranked.empty(), plan_document(answer));
+      return verdict(answer.holds.value_or(false), plan_document(answer));
     };
   }
   if (command == "whatif") {
