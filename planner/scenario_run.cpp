@@ -87,6 +87,7 @@ Pool pool_of(const PoolScenario& asked, const PoolRun& run, const StepTime* step
   pool.rank_router.policy =
       asked.rank_router.value_or(default_rank_router(run.deployment.engine.scheduler));
   pool.autoscaling = asked.autoscaling;
+  pool.route = asked.route;
   return pool;
 }
 

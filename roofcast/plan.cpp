@@ -12,6 +12,8 @@
 #include "base/text.hpp"
 #include "planner/evaluate_all.hpp"
 #include "planner/launch/plan_launch.hpp"
+#include "planner/mix/fleet_program.hpp"
+#include "planner/mix/mix_search.hpp"
 #include "planner/search/plan_digest.hpp"
 #include "planner/search/plan_evaluator.hpp"
 #include "roofcast/plan_words.hpp"
@@ -106,12 +108,9 @@ void members(Visitor& visit, PlanCandidate& candidate) {
                "that the SLO is met, if a minimum was required");
 }
 
+/// Fields common to all prospects, after GPUs and cost.
 template <class Visitor>
-void members(Visitor& visit, RankedPlan& one) {
-  visit_candidate(visit, one);
-  visit("gpus", one.gpus, "of all units");
-  members(visit, one.cost);
-  visit("pareto", one.pareto, "no other deployment beats it in cost, margin and capacity at once");
+void visit_prospects(Visitor& visit, PlanProspects& one) {
   visit("probability", one.probability, "that the SLO is met");
   visit("causes", one.causes, "inputs whose error could reverse the verdict");
   visit("capacity_factor", one.capacity_factor,
@@ -122,7 +121,45 @@ void members(Visitor& visit, RankedPlan& one) {
   visit("capacity_decided", one.capacity_decided,
         "false: the requests are too few to be sure of it");
   visit("utilisation", one.utilisation, "of each pool's GPUs while a step is in progress");
+}
+
+template <class Visitor>
+void members(Visitor& visit, RankedPlan& one) {
+  visit_candidate(visit, one);
+  visit("gpus", one.gpus, "of all units");
+  members(visit, one.cost);
+  visit("pareto", one.pareto, "no other deployment beats it in cost, margin and capacity at once");
+  visit_prospects(visit, one);
   visit("launch", one.launch, "command lines that start it");
+}
+
+template <class Visitor>
+void members(Visitor& visit, MixedPool& pool) {
+  visit("name", pool.name, "unique in the fleet");
+  visit("title", pool.title, "as a heading");
+  visit("deployment", pool.deployment, "of one replica");
+  visit("units", pool.units, "replicas");
+  visit("gpus", pool.gpus, "of all of them");
+  visit("min_input_len", pool.min_input_len, "shortest prompt that is routed to it, in tokens");
+  visit("max_input_len", pool.max_input_len, "longest; null: any");
+  visit.if_set("classes", pool.classes, "request classes that are routed to it");
+  visit("share", pool.share, "of all requests");
+  visit("ttft_p95_s", pool.ttft_p95_s, "of its own requests");
+  visit("tpot_p95_s", pool.tpot_p95_s, "of its own requests; 0: of one token each");
+  visit("launch", pool.launch, "command lines that start it");
+}
+
+template <class Visitor>
+void members(Visitor& visit, MixedPlan& mix) {
+  visit("title", mix.title, "as a heading");
+  visit("pools", mix.pools, "and what is routed to each");
+  visit("result", mix.result, "of all of them, at the requested load");
+  visit("gpus", mix.gpus, "of all pools");
+  members(visit, mix.cost);
+  visit.if_set("saved_usd_per_h", mix.saved_per_h, "against the first ranked");
+  visit.if_set("saved_share", mix.saved_share, "of what that costs");
+  visit_prospects(visit, mix);
+  visit("scenario", mix.scenario, "as a scenario file, which simulate reads");
 }
 
 template <class Visitor>
@@ -213,6 +250,9 @@ void members(Visitor& visit, PlanAnswer& answer) {
   visit.if_set("shorter_context", answer.shorter_context,
                "the best with the longest context that fits in memory, if that is better: the "
                "model's full context keeps it out of memory");
+  visit.if_set("mixed", answer.mixed,
+               "several pools behind a router, if they are better than the first ranked");
+  visit.if_set("no_mix", answer.no_mix, "why no mix is in the answer, if one was asked for");
   visit.if_set("by_hour", answer.by_hour,
                "hours of a long trace, of which the busiest is planned for");
   visit("closest", answer.closest, "if none is ranked: the closest first");
@@ -308,20 +348,25 @@ PlanCandidate candidate_of(const PreparedPlan& prepared, const PlanFindings& fou
           .shape = shape};
 }
 
+void take_prospects(PlanProspects& prospects, const FinalistFigures& finalist) {
+  prospects.cost = finalist.cost;
+  prospects.probability = finalist.confidence.probability;
+  for (const Cause& cause : finalist.confidence.causes) prospects.causes.push_back({cause});
+  prospects.capacity_factor = finalist.capacity_factor;
+  prospects.capacity_bounded = finalist.capacity_bounded;
+  prospects.capacity_monotone = finalist.capacity_monotone;
+  prospects.capacity_rate_per_s = finalist.capacity_rate_per_s;
+  prospects.capacity_decided = finalist.capacity_decided;
+  prospects.utilisation = finalist.utilisation;
+}
+
 RankedPlan ranked_of(const PreparedPlan& prepared, const PlanFindings& found,
                      const RankedCandidate& one) {
-  RankedPlan ranked{candidate_of(prepared, found, one)};
+  RankedPlan ranked;
+  static_cast<PlanCandidate&>(ranked) = candidate_of(prepared, found, one);
   ranked.gpus = one.needs.gpus;
-  ranked.cost = one.finalist.cost;
+  take_prospects(ranked, one.finalist);
   ranked.pareto = one.pareto;
-  ranked.probability = one.finalist.confidence.probability;
-  for (const Cause& cause : one.finalist.confidence.causes) ranked.causes.push_back({cause});
-  ranked.capacity_factor = one.finalist.capacity_factor;
-  ranked.capacity_bounded = one.finalist.capacity_bounded;
-  ranked.capacity_monotone = one.finalist.capacity_monotone;
-  ranked.capacity_rate_per_s = one.finalist.capacity_rate_per_s;
-  ranked.capacity_decided = one.finalist.capacity_decided;
-  ranked.utilisation = one.finalist.utilisation;
   ranked.launch = launch_lines(prepared.catalogue, ranked.shape, ranked.units);
   return ranked;
 }
@@ -592,9 +637,58 @@ PlanHours hours_of_plan(const PreparedPlan& prepared, const PlanAnswer& answer) 
   return day;
 }
 
+MixedPool mixed_pool(const PreparedPlan& prepared, const MixPool& pool) {
+  MixedPool mixed{.name = pool.name,
+                  .title = title_of(pool.shape, pool.units),
+                  .deployment = deployment_of(prepared, pool.shape),
+                  .units = pool.units,
+                  .gpus = pool.needs.gpus * pool.units,
+                  .min_input_len = pool.route.min_input_tokens,
+                  .max_input_len = pool.route.max_input_tokens,
+                  .share = pool.share,
+                  .ttft_p95_s = pool.ttft_p95_s,
+                  .tpot_p95_s = pool.tpot_p95_s,
+                  .launch = launch_lines(prepared.catalogue, pool.shape, pool.units)};
+  if (!pool.route.classes.empty()) mixed.classes = pool.route.classes;
+  return mixed;
+}
+
+/// PlanAnswer::mixed or no_mix.
+void add_mix(const PreparedPlan& prepared, const PlanFindings& found, int threads,
+             const Progress& progress, PlanAnswer& answer) {
+  double best = std::numeric_limits<double>::infinity();
+  if (!found.ranked.empty()) best = objective_of(found, found.ranked.front());
+  const MixFindings mix = find_mix(prepared.catalogue, prepared.task, best, threads, progress);
+  answer.simulations += mix.simulations;
+  if (mix.pools.empty()) {
+    answer.no_mix = mix.stopped ? "interrupted" : mix.why;
+    return;
+  }
+  MixedPlan mixed;
+  mixed.result = {mix.figures};
+  mixed.scenario = scenario_of(prepared.catalogue.base, mix.pools);
+  take_prospects(mixed, mix.finalist);
+  for (const MixPool& pool : mix.pools) {
+    mixed.pools.push_back(mixed_pool(prepared, pool));
+    mixed.gpus += mixed.pools.back().gpus;
+    mixed.title += (mixed.title.empty() ? "" : " and ") + mixed.pools.back().title;
+  }
+  if (!answer.ranked.empty() && mixed.cost.dollars_per_hour) {
+    if (const auto& single = answer.ranked.front().cost.dollars_per_hour) {
+      mixed.saved_per_h = *single - *mixed.cost.dollars_per_hour;
+      mixed.saved_share = *mixed.saved_per_h / *single;
+    }
+  }
+  answer.holds = true;
+  answer.mixed = std::move(mixed);
+  answer.headline = plan_sentences(answer).front();
+}
+
 }  // namespace
 
-bool breaks_on_few(const RankedPlan& one) { return one.capacity_factor && !one.capacity_decided; }
+bool breaks_on_few(const PlanProspects& one) {
+  return one.capacity_factor && !one.capacity_decided;
+}
 
 PreparedPlan prepare_plan(const PlanQuestion& question) {
   refuse_pools(question.scenario);
@@ -607,6 +701,14 @@ PreparedPlan prepare_plan(const PlanQuestion& question) {
     if (found != prepared.catalogue.gpus.end()) found->second.gpu.price = DollarsPerHour{dollars};
   }
   if (!question.whole_trace) take_busiest_hour(prepared);
+  prepared.mix = question.mix;
+  if (question.mix) {
+    if (!has_fleet_solver()) {
+      throw Error("this build has no GLPK (Debian: libglpk-dev), which `mix` needs");
+    }
+    const std::string why = why_no_mix(prepared.catalogue, prepared.task.space);
+    if (!why.empty()) throw UsageError(why);
+  }
   return prepared;
 }
 
@@ -634,6 +736,9 @@ PlanAnswer plan(const PreparedPlan& prepared, const PlanExecution& execution) {
   PlanAnswer answer = answer_of(prepared, found);
   answer.shorter_context =
       with_shorter_context(prepared, found, threads, progress_of(PlanStage::simulations));
+  if (prepared.mix && !answer.stopped) {
+    add_mix(prepared, found, threads, progress_of(PlanStage::simulations), answer);
+  }
   if (prepared.whole && !answer.stopped) answer.by_hour = hours_of_plan(prepared, answer);
   if (prepared.explain) {
     answer.limits = limits_of_best(prepared, answer, threads, progress_of(PlanStage::limits));
@@ -664,7 +769,7 @@ PlanInputs plan_inputs(const PreparedPlan& prepared) {
 
 Json to_json(const PlanInputs& inputs) { return record_to_json(inputs); }
 
-bool is_yes(const PlanAnswer& answer) { return !answer.ranked.empty(); }
+bool is_yes(const PlanAnswer& answer) { return answer.holds.value_or(false); }
 
 Json to_json(const PlanAnswer& answer) { return record_to_json(answer); }
 

@@ -54,7 +54,9 @@ struct PlanQuestion {
   std::optional<double> min_probability = kPlanProbability;
   std::int64_t max_replicas = 64;  // per shape
   std::int64_t top = 5;            // placements in the answer
-  bool explain = false;            // also what limits the best, and every shape's outcome
+  /// Also fleets of several pools behind a router by prompt length or request class.
+  bool mix = false;
+  bool explain = false;  // also what limits the best, and every shape's outcome
   /// The build that answers, part of the key of stored answers: another build may compute other
   /// figures.
   std::string program{};
@@ -86,10 +88,10 @@ struct PlanCandidate {
 /// An uncertain input of the simulations.
 struct PlanCause : Cause {};
 
-struct RankedPlan : PlanCandidate {
+/// What is known of an answer beyond one simulation of the load.
+struct PlanProspects {
   std::int64_t gpus = 0;
   ServingCost cost{};      // at the load asked about
-  bool pareto = false;     // no other ranked one costs less, has more SLO margin and carries more
   double probability = 0;  // that it holds
   std::vector<PlanCause> causes{};
   /// The largest load that it holds, relative to the load asked about; unset if it cannot be
@@ -100,7 +102,36 @@ struct RankedPlan : PlanCandidate {
   double capacity_rate_per_s = 0;              // arrivals/s
   bool capacity_decided = true;                // false: too few requests to be sure of it
   std::vector<PoolUtilisation> utilisation{};  // of every pool, at the load asked about
-  std::vector<std::string> launch{};           // commands that start it
+};
+
+struct RankedPlan : PlanCandidate, PlanProspects {
+  bool pareto = false;  // no other ranked one costs less, has more SLO margin and carries more
+  std::vector<std::string> launch{};  // commands that start it
+};
+
+/// A pool of a mixed fleet and the requests that the router sends it.
+struct MixedPool {
+  std::string name{};
+  std::string title{};  // "2 replicas of 1x NVIDIA L40S"
+  PlanDeployment deployment{};
+  std::int64_t units = 0;
+  std::int64_t gpus = 0;
+  std::int64_t min_input_len = 0;
+  std::optional<std::int64_t> max_input_len{};  // unset: any
+  std::optional<std::vector<std::string>> classes{};
+  double share = 0;                       // of all requests
+  double ttft_p95_s = 0, tpot_p95_s = 0;  // of its own requests; 0: not measured
+  std::vector<std::string> launch{};      // commands that start it
+};
+
+/// Several pools behind a router, with a lower objective than the first ranked.
+struct MixedPlan : PlanProspects {
+  std::string title{};
+  std::vector<MixedPool> pools{};
+  PlanResult result{};                  // of all of them, at the requested load
+  std::optional<double> saved_per_h{};  // dollars, against the first ranked
+  std::optional<double> saved_share{};  // of what that costs
+  Scenario scenario{};                  // as `roofcast simulate` reads it
 };
 
 /// For a GPU without a ranked candidate, the one that came nearest.
@@ -176,7 +207,7 @@ struct PlanContradiction {
 struct PlanAnswer {
   AnswerHead head{};
   PlanInputs inputs{};
-  std::optional<bool> holds{};       // some candidate does; unset: stopped before an answer
+  std::optional<bool> holds{};       // some candidate or mix does; unset: stopped before an answer
   bool stopped = false;              // cancelled: nothing is ranked or decided
   std::string headline{};            // the answer in one sentence
   std::vector<RankedPlan> ranked{};  // best first
@@ -185,6 +216,9 @@ struct PlanAnswer {
   /// The best with `max_model_len` "auto" of what the model's full context alone keeps out of
   /// memory, if that is better than the first ranked.
   std::optional<RankedPlan> shorter_context{};
+  /// With `mix`: the best fleet of several pools, if better than the first ranked, else why not.
+  std::optional<MixedPlan> mixed{};
+  std::optional<std::string> no_mix{};
   std::optional<PlanHours> by_hour{};    // if it is planned for the busiest hour of a trace
   std::vector<PlanCandidate> closest{};  // if none is ranked: simulated candidates, nearest first
   std::vector<RejectedPlan> rejected{};  // in the order of the GPUs; empty when stopped
@@ -202,7 +236,7 @@ struct PlanAnswer {
 };
 
 /// Whether the requests are too few to be sure of the breaking point.
-bool breaks_on_few(const RankedPlan& one);
+bool breaks_on_few(const PlanProspects& one);
 
 enum class PlanStage { placements, simulations, limits };
 
@@ -223,6 +257,7 @@ struct PreparedPlan {
   PlanTask task{};
   PlanCatalogue catalogue{};
   std::shared_ptr<const Workload> whole{};  // the trace of whose busiest hour this is; else null
+  bool mix = false;
   bool explain = false;
 };
 
@@ -236,7 +271,7 @@ PlanAnswer plan(const PlanQuestion& question, const PlanExecution& execution = {
 PlanInputs plan_inputs(const PreparedPlan& prepared);
 Json to_json(const PlanInputs& inputs);
 
-/// Whether some deployment holds the SLO.
+/// Whether some deployment or mixed fleet holds the SLO.
 bool is_yes(const PlanAnswer& answer);
 
 /// What `roofcast plan -o json` prints.

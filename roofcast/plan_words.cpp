@@ -9,13 +9,14 @@
 #include <variant>
 
 #include "base/numbers.hpp"
+#include "base/text.hpp"
 #include "base/wording.hpp"
 
 namespace roofcast {
 namespace {
 
 /// "6 GPUs, 2,900 of 4,200 W, $21.00 per hour, $1.20 per million output tokens"
-std::string price_of(const RankedPlan& one) {
+std::string price_of(const PlanProspects& one) {
   const ServingCost& cost = one.cost;
   std::string text = counted(one.gpus, "GPU");
   if (cost.board_power_w) {
@@ -33,7 +34,7 @@ std::string price_of(const RankedPlan& one) {
 }
 
 /// The probability that it holds, and how much more load it carries.
-std::string prospects_of(const RankedPlan& one) {
+std::string prospects_of(const PlanProspects& one) {
   std::string text = "meets the SLO with probability " + as_probability(one.probability);
   if (!one.capacity_factor) return text;
   // Rates that high need no decimals.
@@ -129,12 +130,43 @@ const char* superlative(PlanObjective objective) {
   return "Lowest power";
 }
 
+/// "2 replicas of 1x NVIDIA L40S for prompts of up to 1,024 tokens (71 % of requests) and ..."
+std::string pools_text(const MixedPlan& mix) {
+  std::string text;
+  for (const MixedPool& pool : mix.pools) {
+    text += fmt::format("{}{} for {} ({} of requests)", text.empty() ? "" : " and ", pool.title,
+                        routed_text(pool), as_percent(pool.share, 0));
+  }
+  return text;
+}
+
+/// The mix, or that there is none; empty if none was asked for.
+std::vector<std::string> mix_text(const PlanAnswer& answer) {
+  if (answer.no_mix) {
+    return {fmt::format("No mix of pools behind a router is better: {}.", *answer.no_mix)};
+  }
+  if (!answer.mixed) return {};
+  const MixedPlan& mix = *answer.mixed;
+  const bool by_class = mix.pools.front().classes.has_value();
+  std::string text = fmt::format("{}, a mix behind a router by {}: {}; {}; {}",
+                                 superlative(answer.inputs.objective),
+                                 by_class ? "request class" : "prompt length", pools_text(mix),
+                                 price_of(mix), prospects_of(mix));
+  if (mix.saved_per_h && *mix.saved_per_h > 0) {
+    text += fmt::format("; saves {} per hour ({}) against one kind", dollars(*mix.saved_per_h),
+                        as_percent(*mix.saved_share, 0));
+  }
+  return {text + "."};
+}
+
 std::vector<std::string> refusal(const PlanAnswer& answer) {
-  std::vector<std::string> lines;
+  std::vector<std::string> lines = mix_text(answer);
   if (answer.stopped) {
     lines.emplace_back("Interrupted before an answer was found.");
   } else {
-    lines.emplace_back("No deployment that was searched meets the SLO.");
+    lines.emplace_back(answer.mixed ? "No deployment of one kind that was searched meets the SLO."
+                                    : "No deployment that was searched meets the SLO.");
+    if (answer.no_mix) std::rotate(lines.begin(), lines.end() - 1, lines.end());
     if (const auto& one = answer.contradiction) {
       lines.push_back(fmt::format(
           "The limits contradict the SLO: they rule out {}; the smallest of them, {}, {}.",
@@ -153,15 +185,66 @@ std::vector<std::string> refusal(const PlanAnswer& answer) {
 
 }  // namespace
 
+std::string routed_text(const MixedPool& pool) {
+  if (pool.classes) return joined(*pool.classes, ", ");
+  if (!pool.max_input_len) {
+    return fmt::format("prompts from {} tokens on", with_separators(pool.min_input_len));
+  }
+  if (pool.min_input_len == 0) {
+    return fmt::format("prompts of up to {} tokens", with_separators(*pool.max_input_len));
+  }
+  return fmt::format("prompts of {} to {} tokens", with_separators(pool.min_input_len),
+                     with_separators(*pool.max_input_len));
+}
+
+Table pool_table(const MixedPlan& mix) {
+  Table table{.title = "",
+              .columns = {{"Pool", false},
+                          {"Deployment", false},
+                          {"GPUs"},
+                          {"Requests", false},
+                          {"Share"},
+                          {"TTFT p95 (ms)"},
+                          {"TPOT p95 (ms)"}},
+              .rows = {}};
+  for (const MixedPool& pool : mix.pools) {
+    table.rows.push_back({pool.name, pool.title, with_separators(pool.gpus), routed_text(pool),
+                          as_percent(pool.share, 0), fixed(1e3 * pool.ttft_p95_s, 0),
+                          fixed(1e3 * pool.tpot_p95_s, 1)});
+  }
+  return table;
+}
+
+std::vector<std::string> missed_by_pools(const MixedPlan& mix) {
+  std::vector<std::string> lines;
+  for (const PercentileTarget& target : mix.scenario.slo.targets) {
+    if (target.percentile != 95) continue;
+    for (const MixedPool& pool : mix.pools) {
+      double achieved = 0;
+      if (target.metric == LatencyMetric::ttft) achieved = pool.ttft_p95_s;
+      if (target.metric == LatencyMetric::tpot) achieved = pool.tpot_p95_s;
+      if (achieved <= target.limit.value) continue;
+      lines.push_back(fmt::format(
+          "{} alone has p95 {} {}, over the limit of {}, which is one over all requests: a class "
+          "with targets of its own would hold for these too.",
+          pool.name, name_of(target.metric), duration(achieved), as_time(target.limit)));
+    }
+  }
+  return lines;
+}
+
 std::vector<std::string> plan_sentences(const PlanAnswer& answer) {
   if (answer.ranked.empty()) return refusal(answer);
   std::vector<std::string> lines;
+  if (answer.mixed) lines = mix_text(answer);
   for (std::size_t i = 0; i < std::min<std::size_t>(answer.ranked.size(), 2); ++i) {
     const RankedPlan& one = answer.ranked[i];
-    lines.push_back(fmt::format("{}: {}; {}; {}.",
-                                i == 0 ? superlative(answer.inputs.objective) : "Next", one.title,
+    const std::string first = fmt::format("{}{}", superlative(answer.inputs.objective),
+                                          answer.mixed ? " of one kind" : "");
+    lines.push_back(fmt::format("{}: {}; {}; {}.", i == 0 ? first : "Next", one.title,
                                 price_of(one), prospects_of(one)));
   }
+  if (answer.no_mix) std::ranges::move(mix_text(answer), std::back_inserter(lines));
   if (answer.point_estimate) lines.push_back(as_predicted(*answer.point_estimate));
   if (answer.shorter_context) lines.push_back(shorter_context_text(answer));
   if (scatters_prefixes(answer)) lines.emplace_back(kScattered);

@@ -13,6 +13,16 @@ namespace roofcast {
 /// closest.
 std::vector<std::string> plan_sentences(const PlanAnswer& answer);
 
+/// What the router sends to the pool: "prompts of up to 1,024 tokens", "chat, code".
+std::string routed_text(const MixedPool& pool);
+
+/// The pools of a mix, a row each.
+Table pool_table(const MixedPlan& mix);
+
+/// One sentence for every pool whose own requests miss a p95 target that all requests together
+/// meet.
+std::vector<std::string> missed_by_pools(const MixedPlan& mix);
+
 /// The limit that a simulated candidate misses by most: "p95 ttft 612 ms of 500 ms".
 std::string miss_of(const PlanResult& result);
 

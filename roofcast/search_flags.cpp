@@ -238,6 +238,11 @@ const Flags<PlanOptions>& more_plan_flags() {
              find_flag(cluster_flags(), "router")->read(cluster, text, flag);
              target.router = cluster.router;
            }},
+      {.name = "mix",
+       .help = "also fleets of several pools, each of another GPU or degree, behind a router by "
+               "prompt length or request class",
+       .read = set_to(&O::mix, true),
+       .form = FlagForm::toggle},
       {.name = "whole-trace",
        .help = "plan for all of a trace that lasts over three hours, not for its busiest hour",
        .read = set_to(&O::whole_trace, true),
@@ -294,6 +299,7 @@ PlanQuestion plan_question(Scenario scenario, const ScenarioOptions& given,
   question.max_replicas = options.max_replicas.value_or(question.max_replicas);
   question.top = options.top.value_or(question.top);
   question.explain = options.explain;
+  question.mix = options.mix;
   if (options.router) {
     if (question.max_replicas == 1) {
       throw UsageError("--router: would change nothing with --max-replicas 1");

@@ -33,12 +33,13 @@ struct PlanOptions {
   std::optional<PlanObjective> objective{};
   bool explain = false;
   bool whole_trace = false;
+  bool mix = false;
 };
 
 /// search, objective, available, price, budget, goodput-share, explain.
 const Flags<PlanOptions>& plan_flags();
 
-/// power, probability, min-goodput, router, whole-trace, max-replicas, top, threads.
+/// power, probability, min-goodput, router, mix, whole-trace, max-replicas, top, threads.
 const Flags<PlanOptions>& more_plan_flags();
 
 /// `scenario` is the load with everything that the search does not choose; its `gpu` may list

@@ -124,12 +124,14 @@ PlanEnd plan_end(const PlanAnswer& answer, const PreparedPlan& prepared) {
 std::vector<MetricRow> plan_metrics(const PlanAnswer& answer) {
   std::vector<MetricRow> metrics = {
       {"simulations", "value", static_cast<double>(answer.simulations)}};
-  if (answer.ranked.empty()) return metrics;
-  const RankedPlan& best = answer.ranked.front();
+  if (answer.ranked.empty() && !answer.mixed) return metrics;
+  const PlanProspects& best =
+      answer.mixed ? static_cast<const PlanProspects&>(*answer.mixed) : answer.ranked.front();
+  const PlanResult& result = answer.mixed ? answer.mixed->result : answer.ranked.front().result;
   metrics.push_back({"gpus", "value", static_cast<double>(best.gpus)});
   metrics.push_back({"probability", "value", best.probability});
-  metrics.push_back({"ttft_s", "p95", best.result.ttft_p95_s});
-  metrics.push_back({"tpot_s", "p95", best.result.tpot_p95_s});
+  metrics.push_back({"ttft_s", "p95", result.ttft_p95_s});
+  metrics.push_back({"tpot_s", "p95", result.tpot_p95_s});
   for (const CostFigure& figure : kCostFigures) {
     if (const auto& value = best.cost.*figure.value)
       metrics.push_back({figure.name, "value", *value});

@@ -32,6 +32,7 @@ struct PoolScenario {
   std::optional<bool> lockstep{};              // ranks step together; unset: if the model has
                                                // experts
   std::optional<Autoscaling> autoscaling{};
+  std::optional<PoolRoute> route{};  // unset: takes any request
 };
 
 struct ClusterScenario {

@@ -74,7 +74,7 @@ SimulationResult simulate(const Cluster& cluster, const Workload& workload,
   check_cluster(cluster);
   SimulationResult result;
   result.requests = records_of(workload);
-  const ClusterAdmission admission = admit(result.requests, cluster);
+  const ClusterAdmission admission = admit(result.requests, cluster, workload.class_names);
   result.notes = admission.notes;
   const auto rejected = std::count_if(result.requests.begin(), result.requests.end(),
                                       [](const RequestRecord& record) { return record.rejected; });

@@ -148,6 +148,9 @@ int lead_plan(CommandContext& context, Ranks& ranks) {
     check_not_among(file.path, file.flag, files_used(options, question));
     check_writable(file.path);
   }
+  if (question.mix && !files.empty()) {
+    throw UsageError(files.front().flag + ": not with --mix: the file holds one kind of replica");
+  }
   const PreparedPlan prepared = prepare_plan(question);
   for (const PlanFile& file : files) {
     check_target_possible(file.target, prepared.catalogue, prepared.task.space, file.flag);

@@ -95,6 +95,8 @@ DeviatingMargin perturbed(const SimulationRun& run, const PoolStepTimes& step_ti
   };
 }
 
+}  // namespace
+
 CandidateFigures trial_figures_of(SimulationRun run, const PlanCatalogue& catalogue,
                                   const PlanTask& task) {
   const PoolStepTimes step_times = step_times_of(run);
@@ -107,6 +109,8 @@ CandidateFigures trial_figures_of(SimulationRun run, const PlanCatalogue& catalo
   figures.further_simulations = confidence.simulations;
   return figures;
 }
+
+namespace {
 
 /// Whether loads of which the requests leave no doubt enclose the capacity: one that holds, of at
 /// least half of it, and one that fails, of at most twice it (the strides of the search). At the
@@ -122,6 +126,8 @@ bool is_enclosed(const Capacity& capacity) {
   }
   return below && above;
 }
+
+}  // namespace
 
 FinalistFigures finalist_figures_of(SimulationRun run, const PlanCatalogue& catalogue,
                                     const SloRequirement& requirement) {
@@ -144,8 +150,6 @@ FinalistFigures finalist_figures_of(SimulationRun run, const PlanCatalogue& cata
   figures.simulations += std::ssize(capacity.points) - 1;
   return figures;
 }
-
-}  // namespace
 
 Evaluator plan_evaluator(const PlanCatalogue& catalogue, const PlanTask& task,
                          const std::vector<PlannedShape>& shapes) {

@@ -14,4 +14,11 @@ namespace roofcast {
 Evaluator plan_evaluator(const PlanCatalogue& catalogue, const PlanTask& task,
                          const std::vector<PlannedShape>& shapes);
 
+/// The same for any run of the catalogue's load, as of pools that differ: simulated until the
+/// verdict stands, judged, and with the probability that the task asks for.
+CandidateFigures trial_figures_of(SimulationRun run, const PlanCatalogue& catalogue,
+                                  const PlanTask& task);
+FinalistFigures finalist_figures_of(SimulationRun run, const PlanCatalogue& catalogue,
+                                    const SloRequirement& requirement);
+
 }  // namespace roofcast

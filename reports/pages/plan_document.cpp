@@ -153,6 +153,17 @@ Section hours_section(const PlanHours& day) {
   return section;
 }
 
+/// The pools of a mixed fleet, and how to start them.
+Section mix_section(const MixedPlan& mix) {
+  Section section{
+      .heading = "Pools of the mix", .lines = missed_by_pools(mix), .table = pool_table(mix)};
+  for (const MixedPool& pool : mix.pools) {
+    section.lines.push_back(pool.name + ":");
+    section.lines.insert(section.lines.end(), pool.launch.begin(), pool.launch.end());
+  }
+  return section;
+}
+
 /// Requests of the longest simulation in the answer.
 std::int64_t longest(const PlanAnswer& answer) {
   std::int64_t most = 0;
@@ -184,6 +195,12 @@ Document plan_document(const PlanAnswer& answer) {
   head.lines.push_back(searched_text(answer));
   if (!answer.ranked.empty()) head.table = ranked_table(answer);
   document.sections.push_back(std::move(head));
+  if (answer.mixed) {
+    document.sections.push_back(mix_section(*answer.mixed));
+    document.sections.push_back({.heading = "Margins of the mix",
+                                 .lines = {},
+                                 .table = margin_table(answer.mixed->result)});
+  }
   if (!answer.ranked.empty()) document.sections.push_back(spare_section(answer.ranked.front()));
   if (answer.limits) document.sections.push_back(limits_section(*answer.limits));
   if (answer.limits && answer.limits->advice) {

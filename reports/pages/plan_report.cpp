@@ -113,6 +113,18 @@ Table finalist_table(const std::vector<RankedPlan>& ranked) {
   return table;
 }
 
+/// The pools of a mixed fleet, and how to start them.
+ReportSection pools_section(const MixedPlan& mix) {
+  ReportSection section{.heading = "Pools of the mix",
+                        .lines = missed_by_pools(mix),
+                        .tables = {pool_table(mix), margin_table(mix.result)}};
+  for (const MixedPool& pool : mix.pools) {
+    section.lines.push_back(pool.name + ":");
+    section.lines.insert(section.lines.end(), pool.launch.begin(), pool.launch.end());
+  }
+  return section;
+}
+
 /// The errors that would reverse the verdict on the first, and its margins.
 ReportSection spare_section(const RankedPlan& best) {
   return {.heading = "Margins of the first",
@@ -267,6 +279,7 @@ Report plan_report(const std::string& store_path, const Run& run) {
   report.facts = plan_facts(run.row, answer.inputs);
   report.verdict = answer.holds;
   report.sections = {{.heading = "Cost", .figures = plan_figures(answer)}};
+  if (answer.mixed) report.sections.push_back(pools_section(*answer.mixed));
   if (!answer.ranked.empty()) {
     report.tiles = tiles_of(answer.ranked.front());
     report.sections[0].tables.push_back(finalist_table(answer.ranked));

@@ -82,6 +82,13 @@ void check_failure(const Cluster& cluster, const Failure& failure) {
 
 }  // namespace
 
+bool takes(const PoolRoute& route, std::int64_t input_tokens, std::string_view slo_class) {
+  if (input_tokens < route.min_input_tokens) return false;
+  if (route.max_input_tokens && input_tokens > *route.max_input_tokens) return false;
+  return route.classes.empty() ||
+         std::ranges::find(route.classes, slo_class) != route.classes.end();
+}
+
 void check_cluster(const Cluster& cluster) {
   if (cluster.pools.empty()) throw Error("cluster: no pools, expected at least one");
   for (const Pool& pool : cluster.pools) check_pool(pool);

@@ -27,6 +27,18 @@ inline constexpr NameTable<PoolRole, 3> kPoolRoles{
     {{PoolRole::both, "both"}, {PoolRole::prefill, "prefill"}, {PoolRole::decode, "decode"}}};
 inline std::string_view name_of(PoolRole role) { return name_in(kPoolRoles, role); }
 
+/// Which requests the router sends to a pool; those of no pool are rejected.
+struct PoolRoute {
+  std::int64_t min_input_tokens = 0;
+  std::optional<std::int64_t> max_input_tokens{};
+  std::vector<std::string> classes{};  // names in Slo::classes; empty: of any class
+
+  bool operator==(const PoolRoute&) const = default;
+};
+
+/// Whether the route takes a request of that prompt and class ("" if there are none).
+bool takes(const PoolRoute& route, std::int64_t input_tokens, std::string_view slo_class);
+
 /// Identical replicas.
 struct Pool {
   std::string name = "replicas";
@@ -39,6 +51,7 @@ struct Pool {
   bool lockstep = false;
   RouterOptions rank_router{.policy = RouterPolicy::vllm_dp};
   std::optional<Autoscaling> autoscaling{};
+  std::optional<PoolRoute> route{};  // unset: takes any request
 };
 
 /// A replica fails at a given time and loses everything it holds.

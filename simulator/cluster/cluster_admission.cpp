@@ -1,7 +1,12 @@
 #include "simulator/cluster/cluster_admission.hpp"
 
-#include <algorithm>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
+#include <string_view>
+
+#include "base/error.hpp"
 #include "base/wording.hpp"
 #include "simulator/cluster/client.hpp"
 #include "simulator/engine/admission.hpp"
@@ -58,14 +63,33 @@ bool any_refusal(const Refusals& refused) {
   });
 }
 
+/// Marks the requests that are not routed to the pool.
+void mark_routed_elsewhere(const std::vector<RequestRecord>& records, const Pool& pool,
+                           std::span<const std::string> classes, std::vector<bool>& marks) {
+  if (!pool.route) return;
+  for (const std::string& name : pool.route->classes) {
+    if (std::ranges::find(classes, name) != classes.end()) continue;
+    throw Error(fmt::format("pool {}: route.classes: '{}' given, expected {}", pool.name, name,
+                            classes.empty() ? "a load with request classes"
+                                            : fmt::format("{}", fmt::join(classes, ", "))));
+  }
+  for (std::size_t i = 0; i < records.size(); ++i) {
+    const Request& request = records[i].request;
+    const auto index = static_cast<std::size_t>(request.slo_class);
+    const std::string_view slo_class = classes.empty() ? std::string_view{} : classes[index];
+    if (!takes(*pool.route, request.input_tokens, slo_class)) marks[i] = true;
+  }
+}
+
 void admit_to_pools(std::vector<RequestRecord>& records, const Cluster& cluster,
-                    ClusterAdmission& admission) {
+                    std::span<const std::string> classes, ClusterAdmission& admission) {
   for (const Pool& pool : cluster.pools) {
     for (const Refusal& refusal : mark_refused(records, pool)) {
       admission.notes.push_back("pool " + pool.name + " cannot accept " +
                                 counted(refusal.requests, "request") + ": " + refusal.reason);
     }
     admission.refused.push_back(take_marks(records));
+    mark_routed_elsewhere(records, pool, classes, admission.refused.back());
   }
   if (!any_refusal(admission.refused)) {
     admission.refused.clear();
@@ -83,15 +107,16 @@ void admit_to_pools(std::vector<RequestRecord>& records, const Cluster& cluster,
 
 }  // namespace
 
-ClusterAdmission admit(std::vector<RequestRecord>& records, const Cluster& cluster) {
+ClusterAdmission admit(std::vector<RequestRecord>& records, const Cluster& cluster,
+                       std::span<const std::string> classes) {
   ClusterAdmission admission;
-  if (cluster.pools.size() == 1) {
+  if (cluster.pools.size() == 1 && !cluster.pools.front().route) {
     for (const Refusal& refusal : mark_refused(records, cluster.pools.front())) {
       admission.notes.push_back(counted(refusal.requests, "request") +
                                 " rejected: " + refusal.reason);
     }
   } else {
-    admit_to_pools(records, cluster, admission);
+    admit_to_pools(records, cluster, classes, admission);
   }
   const std::int64_t followers = reject_followers(records);
   if (followers > 0) {

@@ -1,6 +1,7 @@
 // Finds requests that a cluster can never serve, and pools to which a request must not be sent.
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -18,8 +19,11 @@ struct ClusterAdmission {
   std::vector<std::string> notes{};
 };
 
-/// Marks as rejected the requests that no pool can serve and those that follow them, and returns
-/// the reasons. A prefill replica needs to hold only the prompt.
-ClusterAdmission admit(std::vector<RequestRecord>& records, const Cluster& cluster);
+/// Marks as rejected the requests that no pool can serve, or that are routed to none, and those
+/// that follow them, and returns the reasons. A prefill replica needs to hold only the prompt.
+/// `classes` are those of the requests (Workload::class_names). Throws Error for a route of a class
+/// that is not among them.
+ClusterAdmission admit(std::vector<RequestRecord>& records, const Cluster& cluster,
+                       std::span<const std::string> classes = {});
 
 }  // namespace roofcast

@@ -53,6 +53,9 @@ Fleet::Fleet(const Cluster& cluster, EngineKind kind, RequestTable& table, Token
       decode_router_(cluster.decode_router, random_stream(cluster.seed, "decode_router")),
       sizes_(cluster.pools.size(), 0) {
   for (std::int32_t pool = 0; pool < std::ssize(cluster.pools); ++pool) {
+    const bool decodes = cluster.pools[static_cast<std::size_t>(pool)].role == PoolRole::decode;
+    pool_routers_.emplace_back(decodes ? cluster.decode_router : cluster.router,
+                               random_stream(cluster.seed, fmt::format("router/{}", pool)));
     for (std::int32_t i = 0; i < cluster.pools[static_cast<std::size_t>(pool)].replicas; ++i) {
       const std::int32_t replica = add(pool);
       (*this)[replica].state = ReplicaState::starting;
@@ -192,6 +195,17 @@ RoutedPrompt Fleet::prompt_of(RequestId id) const {
   return {.input_tokens = table_.record(id).request.input_tokens, .cached_tokens = cached};
 }
 
+/// Requests that one pool alone takes have a router of their own, so that they take turns among its
+/// replicas whatever the others do. Precondition: candidates are in order, not empty.
+Router& Fleet::router_for(Phase phase, std::span<const std::int32_t> candidates, bool routed) {
+  const std::int32_t pool = (*this)[candidates.front()].pool;
+  const auto of_it = [&](std::int32_t i) { return (*this)[i].pool == pool; };
+  if (routed && std::ranges::all_of(candidates, of_it)) {
+    return pool_routers_[static_cast<std::size_t>(pool)];
+  }
+  return phase == Phase::prompt ? router_ : decode_router_;
+}
+
 std::optional<Place> Fleet::choose(Phase phase, RequestId id, const Refusals& refused) {
   std::span<const std::int32_t> candidates =
       phase == Phase::prompt ? takes_prompts_ : takes_decodes_;
@@ -204,8 +218,8 @@ std::optional<Place> Fleet::choose(Phase phase, RequestId id, const Refusals& re
     candidates = candidates_;
   }
   if (candidates.empty()) return std::nullopt;
-  Router& router = phase == Phase::prompt ? router_ : decode_router_;
-  const std::int32_t chosen = router.choose(candidates, loads_, prompt_of(id));
+  const std::int32_t chosen =
+      router_for(phase, candidates, !refused.empty()).choose(candidates, loads_, prompt_of(id));
   ClusterReplica& replica = (*this)[chosen];
   const std::int32_t rank = choose_rank(replica, id);
   ++replica.rank_loads[static_cast<std::size_t>(rank)].outstanding;

@@ -138,6 +138,7 @@ class Fleet {
   void start_engines(std::int32_t replica, Nanoseconds now);
   GapCounting gap_counting(const ClusterReplica& replica, Nanoseconds now) const;
   void update_candidates();
+  Router& router_for(Phase phase, std::span<const std::int32_t> candidates, bool routed);
   std::int32_t choose_rank(ClusterReplica& replica, RequestId id);
   RoutedPrompt prompt_of(RequestId id) const;
   void record_levels(Nanoseconds now);
@@ -148,6 +149,7 @@ class Fleet {
   TokenGaps& gaps_;
   Router router_;
   Router decode_router_;
+  std::vector<Router> pool_routers_;  // by pool, for requests that only that pool takes
   std::vector<ClusterReplica> replicas_;
   std::vector<ReplicaLoad> loads_;           // by replica
   std::vector<std::int32_t> sizes_;          // by pool: replicas that have ever existed

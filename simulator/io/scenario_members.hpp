@@ -298,6 +298,29 @@ inline Named<RouterPolicy> router_policy() {
   return {parse_router_policy, fmt::format("{}", fmt::join(router_policy_names(), ", "))};
 }
 
+inline std::optional<std::vector<std::string>> read_names(const JsonObject& object,
+                                                          const char* key) {
+  const nlohmann::json* names = object.find(key);
+  if (names == nullptr) return std::nullopt;
+  const auto is_name = [](const nlohmann::json& one) { return one.is_string(); };
+  if (!names->is_array() || names->empty() || !std::ranges::all_of(*names, is_name)) {
+    object.fail(key, "a list of names");
+  }
+  return names->get<std::vector<std::string>>();
+}
+
+/// Prompts from min_input_len to max_input_len, and request classes.
+void members(auto& visit, PoolRoute& route) {
+  visit("min_input_len", route.min_input_tokens, Whole{}, route.min_input_tokens > 0);
+  visit("max_input_len", route.max_input_tokens, Whole{1});
+  visit("classes", route.classes, Value<read_names>{}, !route.classes.empty());
+  visit.reading([&](const JsonObject& object) {
+    if (route.max_input_tokens && *route.max_input_tokens < route.min_input_tokens) {
+      object.fail("max_input_len", "min_input_len or more");
+    }
+  });
+}
+
 struct PoolMembers {
   const std::vector<PoolScenario>& before;  // no two have the same name
 
@@ -313,6 +336,7 @@ struct PoolMembers {
     visit("rank_router", pool.rank_router, router_policy());
     visit("lockstep", pool.lockstep, Flag{});
     visit("autoscaling", pool.autoscaling, Object<Autoscaling>{});
+    visit("route", pool.route, Object<PoolRoute>{});
     visit.reading([&](const JsonObject& object) {
       const bool repeated =
           std::ranges::find(before, pool.name, &PoolScenario::name) != before.end();

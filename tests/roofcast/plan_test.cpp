@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.hpp"
+#include "planner/mix/fleet_program.hpp"
 #include "roofcast/plan_words.hpp"
 #include "roofcast/simulate.hpp"
 #include "roofcast/store_rows.hpp"
@@ -187,6 +188,97 @@ TEST(PlanAnswer, RoutesAsItIsAskedTo) {
               testing::Not(testing::Contains(HasSubstr("--router prefix_affinity"))));
   if (by_turns.ranked.empty()) return;
   EXPECT_GE(by_turns.ranked.front().gpus, by_prefix.ranked.front().gpus);
+}
+
+/// Short chats and long documents, which a cheap card serves too slowly for its price.
+PlanQuestion chat_and_documents() {
+  PlanQuestion question;
+  question.scenario.model = "llama-3.1-8b";
+  question.scenario.seed = 1;
+  question.scenario.workload =
+      SyntheticWorkload{.num_prompts = 2000,
+                        .request_rate = 40,
+                        .input = parse_length_distribution("lognormal:500:1"),
+                        .output = fixed_length(150)};
+  question.scenario.slo.targets = {parse_percentile_target("p95:ttft:500ms"),
+                                   parse_percentile_target("p95:tpot:50ms")};
+  question.gpus = {"h100", "l40s"};
+  question.search = {parse_dimension("tp=1,2")};
+  question.mix = true;
+  return question;
+}
+
+TEST(PlanAnswer, FindsAMixThatSimulateFindsToHold) {
+  if (!has_fleet_solver()) GTEST_SKIP() << "built without GLPK";
+  const PlanAnswer answer = plan(chat_and_documents());
+  const PlanAnswer read = plan_read_back(answer);
+  ASSERT_TRUE(read.mixed);
+  const MixedPlan& mix = *read.mixed;
+  ASSERT_GE(mix.pools.size(), 2u);
+  EXPECT_LT(*mix.cost.dollars_per_hour, *answer.ranked.front().cost.dollars_per_hour);
+  EXPECT_NEAR(*mix.saved_per_h,
+              *answer.ranked.front().cost.dollars_per_hour - *mix.cost.dollars_per_hour, 1e-9);
+  EXPECT_GE(mix.probability, kPlanProbability);
+  double shares = 0;
+  std::int64_t next = 0;  // every prompt length has one pool
+  for (const MixedPool& pool : mix.pools) {
+    EXPECT_EQ(pool.min_input_len, next);
+    next = pool.max_input_len.value_or(-1) + 1;
+    shares += pool.share;
+  }
+  EXPECT_EQ(next, 0);
+  EXPECT_NEAR(shares, 1, 1e-9);
+  // The scenario in the answer is the fleet that was judged.
+  const SimulationAnswer simulated =
+      simulate(SimulationQuestion{.scenario = mix.scenario, .intervals = Intervals::none});
+  EXPECT_EQ(simulated.slo.met, true);
+  EXPECT_EQ(simulated.cost.dollars_per_hour, mix.cost.dollars_per_hour);
+  EXPECT_THAT(plan_sentences(answer).front(), HasSubstr("a mix behind a router by prompt length"));
+  EXPECT_EQ(answer.headline, plan_sentences(answer).front());
+}
+
+TEST(PlanAnswer, FindsNoMixOfEqualPrompts) {
+  if (!has_fleet_solver()) GTEST_SKIP() << "built without GLPK";
+  PlanQuestion question = chat_to_plan();
+  question.mix = true;
+  const PlanAnswer answer = plan_read_back(plan(question));
+  EXPECT_FALSE(answer.mixed);
+  EXPECT_THAT(answer.no_mix.value_or(""), HasSubstr("equally long"));
+  EXPECT_THAT(plan_sentences(answer), testing::Contains(HasSubstr("No mix of pools")));
+}
+
+// Two classes of equally long requests; only chat has a limit that the cheap card cannot meet.
+TEST(PlanAnswer, MixesPoolsByRequestClass) {
+  if (!has_fleet_solver()) GTEST_SKIP() << "built without GLPK";
+  PlanQuestion question = chat_and_documents();
+  auto& load = std::get<SyntheticWorkload>(question.scenario.workload);
+  load.input = fixed_length(500);
+  load.request_rate = 30;
+  question.scenario.slo.targets.clear();
+  question.scenario.slo.classes = {
+      {.name = "chat", .share = 0.5, .targets = {parse_percentile_target("p95:tpot:12ms")}},
+      {.name = "batch", .share = 0.5, .targets = {parse_percentile_target("p95:tpot:200ms")}}};
+  const PlanAnswer answer = plan_read_back(plan(question));
+  ASSERT_TRUE(answer.mixed);
+  ASSERT_EQ(answer.mixed->pools.size(), 2u);
+  for (const MixedPool& pool : answer.mixed->pools) {
+    ASSERT_TRUE(pool.classes);
+    EXPECT_EQ(pool.deployment.gpu,
+              pool.classes->front() == "chat" ? "nvidia-h100-sxm" : "nvidia-l40s");
+  }
+}
+
+TEST(PlanAnswer, RefusesToMixWhatNoRouterCanDivide) {
+  if (!has_fleet_solver()) GTEST_SKIP() << "built without GLPK";
+  PlanQuestion question = chat_and_documents();
+  std::get<SyntheticWorkload>(question.scenario.workload).sessions = Sessions{};
+  EXPECT_THROW(plan(question), UsageError);
+  question = chat_and_documents();
+  question.scenario.max_concurrency = 8;
+  EXPECT_THROW(plan(question), UsageError);
+  question = chat_and_documents();
+  question.search.push_back(parse_dimension("pools=1:1"));
+  EXPECT_THROW(plan(question), UsageError);
 }
 
 TEST(PlanAnswer, CountsPrefillAndDecodeReplicasAgainstTheMaximum) {

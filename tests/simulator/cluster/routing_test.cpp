@@ -59,6 +59,51 @@ TEST(Routing, PeaksAreOfAllReplicasAtOneTime) {
   EXPECT_EQ(result.replicas[1].use.peak_running, 2);
 }
 
+TEST(Routing, SendsRequestsToThePoolWhoseRouteTakesThem) {
+  // Prompts of up to 2 tokens go to replica 0 alone; longer ones take turns between 1 and 2,
+  // whatever comes between them.
+  const FakeStepTime step_time(Seconds{1});
+  const Replica replica = roomy_replica(plain_engine(), step_time);
+  Cluster cluster;
+  cluster.pools.push_back({.name = "short", .replica = replica});
+  cluster.pools.push_back({.name = "long", .replica = replica, .replicas = 2});
+  cluster.pools[0].route = PoolRoute{.max_input_tokens = 2};
+  cluster.pools[1].route = PoolRoute{.min_input_tokens = 3};
+  const auto result = simulate(
+      cluster,
+      workload_of({{0, 3, 1}, {0, 2, 1}, {0, 9, 1}, {0, 1, 1}, {0, 2, 1}, {0, 4, 1}, {0, 3, 1}}),
+      {});
+  EXPECT_THAT(replicas_of(result), ElementsAre(1, 0, 2, 0, 0, 1, 2));
+}
+
+TEST(Routing, RejectsWhatNoRouteTakes) {
+  const FakeStepTime step_time(Seconds{1});
+  const Replica replica = roomy_replica(plain_engine(), step_time);
+  Cluster cluster = cluster_of(replica, 1);
+  cluster.pools.front().route = PoolRoute{.max_input_tokens = 2};
+  const auto result = simulate(cluster, workload_of({{0, 2, 1}, {0, 3, 1}}), {});
+  EXPECT_FALSE(result.requests[0].rejected);
+  EXPECT_TRUE(result.requests[1].rejected);
+  EXPECT_THAT(result.notes, testing::Contains(testing::HasSubstr("1 request rejected")));
+}
+
+TEST(Routing, SendsClassesWhereTheirRouteSays) {
+  const FakeStepTime step_time(Seconds{1});
+  const Replica replica = roomy_replica(plain_engine(), step_time);
+  Cluster cluster;
+  cluster.pools.push_back({.name = "chat", .replica = replica});
+  cluster.pools.push_back({.name = "others", .replica = replica});
+  cluster.pools[0].route = PoolRoute{.classes = {"chat"}};
+  cluster.pools[1].route = PoolRoute{.classes = {"batch", "code"}};
+  Workload workload = workload_of({{0, 1, 1}, {0, 1, 1}, {0, 1, 1}});
+  workload.class_names = {"batch", "chat", "code"};
+  workload.requests[1].slo_class = 1;
+  workload.requests[2].slo_class = 2;
+  EXPECT_THAT(replicas_of(simulate(cluster, workload, {})), ElementsAre(1, 0, 1));
+  cluster.pools[0].route = PoolRoute{.classes = {"chit-chat"}};
+  EXPECT_THROW(simulate(cluster, workload, {}), Error);
+}
+
 TEST(Routing, LeastOutstandingFollowsWhatHasFinished) {
   // Steps of 1 s. A takes replica 0 until 5 s, B replica 1 until 1 s, so C at 2 s finds it free;
   // at 2 s both have one, so D goes to the first.

@@ -1,0 +1,96 @@
+#include "planner/mix/load_bands.hpp"
+
+#include <algorithm>
+#include <cassert>
+#include <map>
+#include <string_view>
+
+namespace roofcast {
+namespace {
+
+std::string_view class_of(const Workload& workload, const Request& request) {
+  if (workload.class_names.empty()) return {};
+  return workload.class_names[static_cast<std::size_t>(request.slo_class)];
+}
+
+LoadBand band_of(const Workload& workload, PoolRoute route) {
+  LoadBand band{.workload = workload};
+  std::erase_if(band.workload.requests, [&](const Request& request) {
+    return !takes(route, request.input_tokens, class_of(workload, request));
+  });
+  band.share = static_cast<double>(band.workload.requests.size()) /
+               static_cast<double>(workload.requests.size());
+  band.route = std::move(route);
+  return band;
+}
+
+/// Requests and their tokens by prompt length.
+struct Length {
+  std::int64_t requests = 0;
+  double tokens = 0;
+};
+
+/// The longest prompt of every band but the last.
+std::vector<std::int64_t> cuts_of(const Workload& workload, std::size_t count) {
+  std::map<std::int64_t, Length> lengths;
+  double all = 0;
+  for (const Request& request : workload.requests) {
+    Length& length = lengths[request.input_tokens];
+    const auto tokens = static_cast<double>(request.input_tokens + request.output_tokens);
+    ++length.requests;
+    length.tokens += tokens;
+    all += tokens;
+  }
+  std::vector<std::int64_t> cuts;
+  const double each = all / static_cast<double>(count);
+  Length band;
+  auto left = std::ssize(workload.requests);
+  std::int64_t longest = 0;  // of the band so far
+  for (const auto& [tokens, length] : lengths) {
+    const bool enough = band.requests >= kMinBandRequests && left >= kMinBandRequests;
+    const bool nearer_without = band.tokens + length.tokens - each > each - band.tokens;
+    if (enough && nearer_without && cuts.size() + 1 < count) {
+      cuts.push_back(longest);
+      band = {};
+    }
+    band.requests += length.requests;
+    band.tokens += length.tokens;
+    left -= length.requests;
+    longest = tokens;
+  }
+  return cuts;
+}
+
+}  // namespace
+
+std::vector<LoadBand> bands_by_length(const Workload& workload, std::size_t count) {
+  std::vector<LoadBand> bands;
+  std::int64_t from = 0;
+  for (const std::int64_t cut : cuts_of(workload, count)) {
+    bands.push_back(band_of(workload, {.min_input_tokens = from, .max_input_tokens = cut}));
+    from = cut + 1;
+  }
+  bands.push_back(band_of(workload, {.min_input_tokens = from}));
+  return bands;
+}
+
+std::vector<LoadBand> bands_by_class(const Workload& workload) {
+  std::vector<LoadBand> bands;
+  for (const std::string& name : workload.class_names) {
+    LoadBand band = band_of(workload, {.classes = {name}});
+    if (!band.workload.requests.empty()) bands.push_back(std::move(band));
+  }
+  return bands;
+}
+
+PoolRoute joined_route(const std::vector<PoolRoute>& routes) {
+  assert(!routes.empty());
+  PoolRoute joined{.min_input_tokens = routes.front().min_input_tokens,
+                   .max_input_tokens = routes.back().max_input_tokens};
+  for (const PoolRoute& route : routes) {
+    joined.classes.insert(joined.classes.end(), route.classes.begin(), route.classes.end());
+  }
+  return joined;
+}
+
+}  // namespace roofcast

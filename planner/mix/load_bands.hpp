@@ -1,0 +1,34 @@
+// A load cut into bands that a router can tell apart: by the length of the prompt, or by request
+// class.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "simulator/cluster/cluster.hpp"
+#include "simulator/workload/workload.hpp"
+
+namespace roofcast {
+
+/// The requests that a route takes, at the times at which they arrive.
+struct LoadBand {
+  PoolRoute route{};
+  Workload workload{};
+  double share = 0;  // of all requests
+};
+
+/// Up to `count` bands of consecutive prompt lengths with about equal numbers of tokens, prompt and
+/// output; every band has at least kMinBandRequests. Fewer if lengths repeat; one if all prompts
+/// are equally long. The first band is open below and the last above, so that any prompt has one.
+std::vector<LoadBand> bands_by_length(const Workload& workload, std::size_t count);
+
+/// One per request class that has requests.
+std::vector<LoadBand> bands_by_class(const Workload& workload);
+
+/// The route of neighbouring bands together, or of several classes. Precondition: not empty; bands
+/// by length are in order.
+PoolRoute joined_route(const std::vector<PoolRoute>& routes);
+
+inline constexpr std::int64_t kMinBandRequests = 50;
+
+}  // namespace roofcast

@@ -1,0 +1,480 @@
+#include "planner/mix/mix_search.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <boost/math/distributions/normal.hpp>
+#include <limits>
+#include <memory>
+#include <set>
+#include <utility>
+
+#include "base/error.hpp"
+#include "base/statistics.hpp"
+#include "planner/answers_on.hpp"
+#include "planner/capacity/capacity.hpp"
+#include "planner/capacity/load_hours.hpp"
+#include "planner/capacity/offered_load.hpp"
+#include "planner/mix/fleet_program.hpp"
+#include "planner/mix/load_bands.hpp"
+#include "planner/search/plan_evaluator.hpp"
+
+namespace roofcast {
+namespace {
+
+constexpr std::size_t kLengthBands = 8;
+constexpr double kRounding = 1e-9;  // sums of prices
+
+// Per band: the kinds of replica with the most throughput for their objective, and the least ones,
+// which a small band may need only one of.
+constexpr std::size_t kEfficient = 6;
+constexpr std::size_t kSmall = 2;
+
+/// The cancelled search leaves by this.
+struct Stopped {};
+
+/// A band with the catalogue of its requests alone, and every shape under it.
+struct Band {
+  LoadBand load{};
+  std::shared_ptr<const PlanCatalogue> catalogue{};
+  std::vector<PlannedShape> shapes{};
+};
+
+bool may_serve(const PlannedShape& planned) {
+  // More units than the limits allow are the program's to refuse.
+  return (planned.outcome == ShapeOutcome::searched ||
+          planned.outcome == ShapeOutcome::beyond_limits) &&
+         !planned.shape.split.apart();
+}
+
+/// What every search of this room shares.
+struct Search {
+  const PlanCatalogue& catalogue;
+  const PlanTask& task;
+  double best = 0;
+  int threads = 1;
+  const Progress& progress;
+  std::int64_t simulations = 0;
+
+  /// fn(i) for i in [0, count), each of at least a simulation.
+  template <class Fn>
+  auto all(std::int64_t count, const Fn& fn) {
+    auto answers = answers_on(threads, count, fn, progress);
+    if (!answers) throw Stopped{};
+    return std::move(*answers);
+  }
+};
+
+// ---- the bands
+
+/// More requests than verdicts need at first, so that every band has enough of them.
+Workload sample_of(const PlanCatalogue& catalogue) {
+  constexpr std::int64_t kTimes = 4;
+  const GrowingLoad& growing = *catalogue.growing;
+  return growing.grows() ? *growing.of(kTimes * growing.first()) : catalogue.workload;
+}
+
+/// What a band alone has to meet. Not the targets over all requests if it is at most half of those
+/// that may miss them (then keeping up is enough), nor those of classes that it has no requests of.
+Slo slo_of_band(Slo slo, const LoadBand& band) {
+  std::erase_if(slo.targets, [&](const PercentileTarget& target) {
+    return band.share <= 0.5 * (1 - target.percentile / 100);
+  });
+  for (std::size_t i = 0; i < slo.classes.size(); ++i) {
+    const auto of_class = [i](const Request& request) {
+      return static_cast<std::size_t>(request.slo_class) == i;
+    };
+    if (std::ranges::none_of(band.workload.requests, of_class)) slo.classes[i].targets.clear();
+  }
+  return slo;
+}
+
+std::vector<Band> with_shapes(Search& search, std::vector<LoadBand> loads) {
+  std::vector<Band> bands;
+  for (LoadBand& load : loads) {
+    auto catalogue = std::make_shared<PlanCatalogue>(search.catalogue);
+    catalogue->workload = load.workload;
+    catalogue->base.slo = slo_of_band(catalogue->base.slo, load);
+    catalogue->growing = std::make_shared<const GrowingLoad>(catalogue->base, load.workload, false);
+    auto shapes = plan_shapes(*catalogue, search.task, search.threads, {});
+    bands.push_back(
+        {.load = std::move(load), .catalogue = std::move(catalogue), .shapes = std::move(*shapes)});
+  }
+  return bands;
+}
+
+// ---- the capacity of one replica
+
+/// What the task's probability allows for, in standard deviations of each input.
+Deviations allowance(const PlanTask& task) {
+  const double least = task.min_probability.value_or(0.5);
+  if (least <= 0.5) return {};
+  const double off = boost::math::quantile(boost::math::normal(), least);
+  return {.step_time = off, .per_request = off, .kv_capacity = -off};
+}
+
+/// One replica of a shape that may serve a band.
+struct Pair {
+  std::size_t band = 0;
+  std::size_t shape = 0;
+  double throughput_per_s = 0;   // of all its requests at once
+  std::optional<double> busy{};  // replicas that the band keeps busy; unset: cannot serve it
+  std::int64_t simulations = 0;
+};
+
+SimulationRun run_of(const Band& band, const Pair& pair) {
+  return run_of(*band.catalogue, Candidate{.shape = band.shapes[pair.shape].shape, .units = 1});
+}
+
+Pair with_throughput(const Band& band, Pair pair) {
+  SimulationRun run = run_of(band, pair);
+  run.workload = all_at_once(run.workload);
+  pair.throughput_per_s = simulate_candidate(run).request_rate_per_s;
+  pair.simulations = 1;
+  return pair;
+}
+
+Pair with_capacity(const Band& band, Pair pair, const PlanTask& task) {
+  SimulationRun run = run_of(band, pair);
+  const double rate = offered_rate_per_s(run.workload);
+  const PoolStepTimes step_times = step_times_of(run);
+  const Workload as_asked = run.workload;
+  run.workload = all_at_once(as_asked);
+  simulate_sampled(run, step_times, {});  // for the uncertainty of its steps
+  SloRequirement requirement = task.requirement;
+  requirement.must_stand = false;
+  const Deviations off = allowance(task);
+  const LoadTrial trial = [&](std::span<const double> factors) {
+    std::vector<LoadPoint> points;
+    for (const double factor : factors) {
+      run.workload = at_factor(as_asked, factor);
+      points.push_back(
+          load_point(factor, simulate_deviating(run, step_times, off, {}), requirement));
+    }
+    return points;
+  };
+  const double all = pair.throughput_per_s / rate;
+  constexpr double kAlone = 64;
+  const Capacity capacity = find_capacity(trial, {.min = all / kAlone,
+                                                  .guess = 0.7 * all,
+                                                  .greatest = 1.2 * all,
+                                                  .tolerance = 0.03,
+                                                  .stride = 1.4});
+  if (capacity.load) pair.busy = 1 / *capacity.load;
+  pair.simulations = 1 + std::ssize(capacity.points);
+  return pair;
+}
+
+/// Of one band's pairs, those worth a search for their capacity.
+std::vector<Pair> most_promising(const Band& band, std::vector<Pair> pairs) {
+  const auto objective = [&](const Pair& pair) { return band.shapes[pair.shape].unit_objective; };
+  std::ranges::stable_sort(pairs, {}, [&](const Pair& pair) {
+    return objective(pair) / std::max(pair.throughput_per_s, 1e-12);
+  });
+  const auto efficient = static_cast<std::ptrdiff_t>(std::min(kEfficient, pairs.size()));
+  std::stable_sort(pairs.begin() + efficient, pairs.end(),
+                   [&](const Pair& a, const Pair& b) { return objective(a) < objective(b); });
+  pairs.resize(std::min(kEfficient + kSmall, pairs.size()));
+  return pairs;
+}
+
+std::vector<Pair> pairs_of(Search& search, const std::vector<Band>& bands) {
+  std::vector<Pair> possible;
+  for (std::size_t band = 0; band < bands.size(); ++band) {
+    for (std::size_t shape = 0; shape < bands[band].shapes.size(); ++shape) {
+      const PlannedShape& planned = bands[band].shapes[shape];
+      if (may_serve(planned) && planned.unit_objective < search.best) {
+        possible.push_back({.band = band, .shape = shape});
+      }
+    }
+  }
+  const auto fast = search.all(std::ssize(possible), [&](std::int64_t i) {
+    const Pair& pair = possible[static_cast<std::size_t>(i)];
+    return with_throughput(bands[pair.band], pair);
+  });
+  std::vector<Pair> promising;
+  for (std::size_t band = 0; band < bands.size(); ++band) {
+    std::vector<Pair> of_band;
+    std::ranges::copy_if(fast, std::back_inserter(of_band), [&](const Pair& pair) {
+      return pair.band == band && pair.throughput_per_s > 0;
+    });
+    std::ranges::copy(most_promising(bands[band], of_band), std::back_inserter(promising));
+  }
+  auto searched = search.all(std::ssize(promising), [&](std::int64_t i) {
+    const Pair& pair = promising[static_cast<std::size_t>(i)];
+    return with_capacity(bands[pair.band], pair, search.task);
+  });
+  for (const Pair& pair : fast) search.simulations += pair.simulations;
+  for (const Pair& pair : searched) search.simulations += pair.simulations;
+  return searched;
+}
+
+// ---- the program
+
+/// The limits of a plan as rows of a program.
+std::vector<double> limits_of(const PlanLimits& limits) {
+  std::vector<double> rows;
+  if (limits.budget_per_hour) rows.push_back(*limits.budget_per_hour);
+  if (limits.power_w) rows.push_back(*limits.power_w);
+  for (const auto& [gpu, count] : limits.available) rows.push_back(static_cast<double>(count));
+  return rows;
+}
+
+/// In the same order.
+std::vector<double> uses_of(const PlannedShape& planned, const PlanLimits& limits) {
+  std::vector<double> rows;
+  if (limits.budget_per_hour) rows.push_back(planned.needs.cost_per_hour.value_or(0));
+  if (limits.power_w) rows.push_back(planned.needs.power_w.value_or(0));
+  for (const auto& [gpu, count] : limits.available) {
+    rows.push_back(planned.shape.gpu == gpu ? static_cast<double>(planned.needs.gpus) : 0);
+  }
+  return rows;
+}
+
+/// A program with the shape behind each option.
+struct Posed {
+  FleetProgram program{};
+  std::vector<std::size_t> shapes{};
+};
+
+Posed posed(const Search& search, const std::vector<Band>& bands, const std::vector<Pair>& pairs,
+            bool contiguous) {
+  Posed posed{.program = {.bands = bands.size(),
+                          .contiguous = contiguous,
+                          .limits = limits_of(search.task.limits),
+                          .min_pools = 2}};
+  for (const Pair& pair : pairs) {
+    if (!pair.busy) continue;
+    auto at = std::ranges::find(posed.shapes, pair.shape);
+    if (at == posed.shapes.end()) {
+      const PlannedShape& planned = bands[pair.band].shapes[pair.shape];
+      posed.program.options.push_back({.unit_objective = planned.unit_objective,
+                                       .max_units = planned.limit.units,
+                                       .busy = std::vector<std::optional<double>>(bands.size()),
+                                       .uses = uses_of(planned, search.task.limits)});
+      posed.shapes.push_back(pair.shape);
+      at = posed.shapes.end() - 1;
+    }
+    const auto option = static_cast<std::size_t>(at - posed.shapes.begin());
+    posed.program.options[option].busy[pair.band] = pair.busy;
+  }
+  return posed;
+}
+
+/// "l40s" of "nvidia-l40s", and a number where another pool has that name.
+std::string pool_name(const Shape& shape, const std::vector<MixPool>& before) {
+  const std::string file = shape.gpu.substr(shape.gpu.rfind('/') + 1);
+  const std::size_t vendor = file.find('-');
+  const std::string name = vendor == std::string::npos ? file : file.substr(vendor + 1);
+  std::string unique = name;
+  for (int i = 2; std::ranges::find(before, unique, &MixPool::name) != before.end(); ++i) {
+    unique = fmt::format("{}-{}", name, i);
+  }
+  return unique;
+}
+
+std::vector<MixPool> pools_of(const std::vector<Band>& bands, const Posed& posed,
+                              const FleetChoice& choice) {
+  std::vector<MixPool> pools;
+  std::set<std::size_t> done;
+  for (std::size_t first = 0; first < bands.size(); ++first) {
+    const std::size_t option = choice.option_of[first];
+    if (!done.insert(option).second) continue;
+    const PlannedShape& planned = bands.front().shapes[posed.shapes[option]];
+    MixPool pool{.name = pool_name(planned.shape, pools),
+                 .shape = planned.shape,
+                 .units = static_cast<std::int32_t>(choice.units[option]),
+                 .needs = planned.needs,
+                 .unit_objective = planned.unit_objective};
+    std::vector<PoolRoute> routes;
+    for (std::size_t band = first; band < bands.size(); ++band) {
+      if (choice.option_of[band] != option) continue;
+      routes.push_back(bands[band].load.route);
+      pool.share += bands[band].load.share;
+    }
+    pool.route = joined_route(routes);
+    pools.push_back(std::move(pool));
+  }
+  return pools;
+}
+
+// ---- the answer
+
+double p95_of(std::vector<double> values) {
+  if (values.empty()) return 0;
+  std::ranges::sort(values);
+  return percentile(values, 95);
+}
+
+/// Fills in the latencies of each pool's own requests.
+void take_latencies(const PlanCatalogue& catalogue, std::vector<MixPool>& pools) {
+  const SimulationResult result = simulate_candidate(run_of(catalogue, pools));
+  for (MixPool& pool : pools) {
+    std::vector<double> ttft, tpot;
+    for (const RequestRecord& record : result.requests) {
+      if (record.finished == kNever || record.replica < 0) continue;
+      const auto replica = static_cast<std::size_t>(record.replica);
+      if (result.replicas[replica].pool != pool.name) continue;
+      ttft.push_back(to_seconds(record.first_token - record.sent).value);
+      if (record.request.output_tokens < 2) continue;
+      tpot.push_back(to_seconds(record.finished - record.first_token).value /
+                     static_cast<double>(record.request.output_tokens - 1));
+    }
+    pool.ttft_p95_s = p95_of(std::move(ttft));
+    pool.tpot_p95_s = p95_of(std::move(tpot));
+  }
+}
+
+double objective_of(const std::vector<MixPool>& pools) {
+  double sum = 0;
+  for (const MixPool& pool : pools) sum += pool.unit_objective * pool.units;
+  return sum;
+}
+
+/// Simulates the pools; whether they hold with the probability asked for.
+bool holds(Search& search, MixFindings& mix) {
+  mix.figures = search
+                    .all(1,
+                         [&](std::int64_t) {
+                           return trial_figures_of(run_of(search.catalogue, mix.pools),
+                                                   search.catalogue, search.task);
+                         })
+                    .front();
+  search.simulations += 1 + mix.figures.further_simulations;
+  return mix.figures.verdict.holds &&
+         mix.figures.probability.value_or(1) >= search.task.min_probability.value_or(0);
+}
+
+/// Takes replicas away as long as it holds, the dearest first.
+void spare_units(Search& search, MixFindings& mix) {
+  std::vector<std::size_t> order;
+  for (std::size_t i = 0; i < mix.pools.size(); ++i) order.push_back(i);
+  std::ranges::stable_sort(order, std::greater{},
+                           [&](std::size_t i) { return mix.pools[i].unit_objective; });
+  for (const std::size_t i : order) {
+    while (mix.pools[i].units > 1) {
+      MixFindings smaller = mix;
+      --smaller.pools[i].units;
+      if (!holds(search, smaller)) break;
+      mix = std::move(smaller);
+    }
+  }
+}
+
+/// The cheapest mix of these bands below search.best; no pools if none is found.
+MixFindings mix_of(Search& search, const std::vector<Band>& bands, bool contiguous) {
+  constexpr double kLeast = 0.6, kMost = 1.5, kStep = 0.05;
+  const Posed program = posed(search, bands, pairs_of(search, bands), contiguous);
+  FleetProgram at_load = program.program;
+  std::vector<FleetChoice> tried;
+  for (double load = kLeast; load < kMost + kStep / 2; load += kStep) {
+    at_load.load = load;
+    const auto choice = solve(at_load);
+    if (!choice || choice->objective >= search.best * (1 - kRounding)) break;
+    if (std::ranges::find(tried, *choice) != tried.end()) continue;
+    tried.push_back(*choice);
+    MixFindings mix{.pools = pools_of(bands, program, *choice)};
+    if (!holds(search, mix)) continue;
+    spare_units(search, mix);
+    return mix;
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string why_no_mix(const PlanCatalogue& catalogue, const SearchSpace& space) {
+  if (std::ranges::any_of(space.dimensions, [](const Knob& k) { return k.key == "pools"; })) {
+    return "`mix`: not with `search` pools: the pools of a mix compute whole requests";
+  }
+  if (catalogue.base.max_concurrency) {
+    return "`mix`: not under a client's limit on requests in flight, which ties the pools together";
+  }
+  if (!has_hours(catalogue.workload)) {
+    return "`mix`: not of sessions and staged loads: expected requests that come one by one at a "
+           "rate";
+  }
+  if (offered_rate_per_s(catalogue.workload) <= 0) {
+    return "`mix`: all requests arrive at once, expected a rate (`request_rate`) or a trace";
+  }
+  return {};
+}
+
+Scenario scenario_of(const Scenario& base, const std::vector<MixPool>& pools) {
+  const Shape& first = pools.front().shape;
+  Scenario scenario =
+      scenario_of(base, Candidate{.shape = {.gpu = first.gpu, .engine = first.engine}});
+  scenario.cluster->pools.clear();
+  for (const MixPool& pool : pools) {
+    scenario.cluster->pools.push_back({.name = pool.name,
+                                       .replicas = pool.units,
+                                       .gpu = pool.shape.gpu,
+                                       .engine = pool.shape.engine,
+                                       .weight_format = pool.shape.weight_format,
+                                       .parallel = pool.shape.parallel,
+                                       .overrides = pool.shape.overrides,
+                                       .route = pool.route});
+  }
+  return scenario;
+}
+
+SimulationRun run_of(const PlanCatalogue& catalogue, const std::vector<MixPool>& pools) {
+  SimulationRun run;
+  run.scenario = scenario_of(catalogue.base, pools);
+  run.workload = catalogue.workload;
+  run.pools.clear();
+  for (const MixPool& pool : pools) {
+    Deployment deployment = deploy(catalogue, pool.shape);
+    MemoryPlan plan = plan_memory(deployment);
+    run.pools.push_back({.name = pool.name,
+                         .replicas = pool.units,
+                         .deployment = std::move(deployment),
+                         .profile_hash = catalogue.gpus.at(pool.shape.gpu).hash,
+                         .plan = std::move(plan)});
+  }
+  return run;
+}
+
+MixFindings find_mix(const PlanCatalogue& catalogue, const PlanTask& task, double best, int threads,
+                     const Progress& progress) {
+  Search search{
+      .catalogue = catalogue, .task = task, .best = best, .threads = threads, .progress = progress};
+  MixFindings found{.why = "no mix that was found holds at a lower objective"};
+  const Workload sample = sample_of(catalogue);
+  std::vector<LoadBand> by_class = bands_by_class(sample);
+  std::vector<LoadBand> by_length = bands_by_length(sample, kLengthBands);
+  const bool rare = std::ranges::any_of(by_class, [](const LoadBand& band) {
+    return std::ssize(band.workload.requests) < kMinBandRequests;
+  });
+  if (rare) by_class.clear();
+  if (by_length.size() < 2 && by_class.size() < 2) {
+    found.why = "all prompts are about equally long, and of one class";
+  }
+  try {
+    for (auto* loads : {&by_class, &by_length}) {
+      if (loads->size() < 2) continue;
+      const std::vector<Band> bands = with_shapes(search, std::move(*loads));
+      MixFindings mix = mix_of(search, bands, loads == &by_length);
+      if (mix.pools.empty()) continue;
+      search.best = objective_of(mix.pools);
+      found = std::move(mix);
+    }
+    if (!found.pools.empty()) {
+      found.finalist = search
+                           .all(1,
+                                [&](std::int64_t) {
+                                  return finalist_figures_of(run_of(catalogue, found.pools),
+                                                             catalogue, task.requirement);
+                                })
+                           .front();
+      take_latencies(catalogue, found.pools);
+      search.simulations += found.finalist.simulations + 1;
+    }
+  } catch (const Stopped&) {
+    found = {.stopped = true};
+  }
+  found.simulations = search.simulations;
+  return found;
+}
+
+}  // namespace roofcast
