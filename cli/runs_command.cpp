@@ -126,9 +126,13 @@ Document list_document(const Store& store, const std::string& path) {
                           {"Engine", false},
                           {"Result", false}},
               .rows = {}};
+  const bool named = std::ranges::any_of(rows, [](const RunRow& row) { return !row.name.empty(); });
+  if (named) table.columns.insert(table.columns.begin() + 1, {"Name", false});
   for (const RunRow& row : rows) {
-    table.rows.push_back({std::to_string(row.id), row.created_at, row.kind, row.model, row.gpu,
-                          row.engine, row.summary});
+    std::vector<std::string>& cells = table.rows.emplace_back(
+        std::vector<std::string>{std::to_string(row.id), row.created_at, row.kind, row.model,
+                                 row.gpu, row.engine, row.summary});
+    if (named) cells.insert(cells.begin() + 1, row.name);
   }
   document.sections.push_back({.heading = "", .lines = {}, .table = std::move(table)});
   return document;
@@ -143,7 +147,8 @@ Document run_document(const Run& run, const std::string& path) {
     table.rows.push_back({metric.name, metric.statistic, fmt::format("{:.6g}", metric.value)});
   }
   document.sections.push_back(
-      {.heading = fmt::format("Run {}: {}", run.row.id,
+      {.heading = fmt::format("Run {}{}: {}", run.row.id,
+                              run.row.name.empty() ? "" : fmt::format(" ({})", run.row.name),
                               words_of({.kind = run.row.kind,
                                         .model = run.row.model,
                                         .gpu = run.row.gpu,
@@ -170,6 +175,24 @@ int answer_in_sql(CommandContext& context, const std::string& path, const std::s
   return kExitDone;
 }
 
+/// Names the run, or deletes it.
+int change_run(CommandContext& context, const std::string& path, std::int64_t id,
+               const std::optional<std::string>& name, bool remove) {
+  if (id == 0) throw UsageError(remove ? "--delete: needs the run's ID" : "--name: needs an ID");
+  if (name && remove) throw UsageError("--name and --delete exclude each other");
+  stored_run(Store(path, Store::Mode::read), path, id);  // or there is no such run
+  Store store(path, Store::Mode::write);
+  if (remove) {
+    store.remove_run(id);
+    context.err << fmt::format("run {} is deleted\n", id);
+  } else {
+    store.name_run(id, *name);
+    context.err << (name->empty() ? fmt::format("run {} has no name now\n", id)
+                                  : fmt::format("run {} is named {}\n", id, *name));
+  }
+  return kExitDone;
+}
+
 }  // namespace
 
 int run_runs(CommandContext& context) {
@@ -185,6 +208,8 @@ int run_runs(CommandContext& context) {
   std::int64_t id = 0;
   std::optional<std::string> sql;
   std::optional<std::int64_t> max_rows;
+  std::optional<std::string> name;
+  bool remove = false;
   Usage usage{.synopsis = "roofcast runs [ID] [--store FILE]; roofcast runs import --help",
               .example = "roofcast runs --store roofcast.db",
               .options = option_group("Options"),
@@ -196,7 +221,12 @@ int run_runs(CommandContext& context) {
       "sql", converted(sql, "--sql", parse_text)->value_name("SELECT|@FILE|-"),
       "run an SQL query (tables: reports/store.md); - reads it from stdin")(
       "max-rows", converted(max_rows, "--max-rows", parse_positive)->value_name("N"),
-      "maximum rows of --sql (default 10000)");
+      "maximum rows of --sql (default 10000)")(
+      "name",
+      converted(name, "--name", [](const std::string& text, const std::string&) { return text; })
+          ->value_name("TEXT"),
+      "name the run; \"\" removes its name")("delete", po::bool_switch(&remove),
+                                             "delete the run and all that belongs to it");
   usage.positional.add("id", 1);
   const auto common = parse(context, usage);
   if (!common) return kExitDone;
@@ -207,6 +237,8 @@ int run_runs(CommandContext& context) {
     if (max_rows) limits.rows = static_cast<std::size_t>(*max_rows);
     return answer_in_sql(context, path, *sql, limits, common->output);
   }
+
+  if (name || remove) return change_run(context, path, id, name, remove);
 
   const Store store(path, Store::Mode::read);
   if (id == 0) {

@@ -1,7 +1,7 @@
 -- The store of roofcast: one SQLite file, one row of `runs` per run. SI units, named in the column.
 -- Comments inside statements are kept in the file: `sqlite3 FILE .schema` shows them.
 PRAGMA application_id = 1380336468;  -- "RFCT" in ASCII: this file is a roofcast store
-PRAGMA user_version = 6;             -- version of this schema
+PRAGMA user_version = 7;             -- version of this schema
 
 CREATE TABLE runs (
   id            INTEGER PRIMARY KEY AUTOINCREMENT,  -- never reused, not even after a deletion
@@ -188,6 +188,21 @@ CREATE TABLE evaluations (
   answer       TEXT NOT NULL
 );
 CREATE INDEX evaluations_by_run ON evaluations (run_id);
+
+-- Names that users gave runs.
+CREATE TABLE run_names (
+  run_id INTEGER PRIMARY KEY REFERENCES runs (id) ON DELETE CASCADE,
+  name   TEXT NOT NULL
+);
+
+-- Request traces that were given to the page, which questions name.
+CREATE TABLE traces (
+  name       TEXT PRIMARY KEY,  -- of the file that was given: 'chat.csv'
+  created_at TEXT NOT NULL,     -- ISO 8601, UTC
+  requests   INTEGER NOT NULL CHECK (requests > 0),
+  duration_s REAL NOT NULL,     -- from the first arrival to the last
+  content    BLOB NOT NULL      -- the file, plain or gzip-compressed
+);
 
 -- The newest run of each kind, model, GPU and engine.
 CREATE VIEW latest_runs AS

@@ -2,6 +2,8 @@
 
 #include <cassert>
 #include <cmath>
+#include <map>
+#include <optional>
 
 #include "base/quantity.hpp"
 #include "reports/store_impl.hpp"
@@ -149,6 +151,20 @@ std::vector<MetricRow> metric_rows(SQLite::Database& database, std::int64_t id) 
   return metrics;
 }
 
+/// The names that users gave runs, by id; those of one run if `id` is given.
+std::map<std::int64_t, std::string> names_of(SQLite::Database& database,
+                                             std::optional<std::int64_t> id = {}) {
+  std::map<std::int64_t, std::string> names;
+  if (!database.tableExists("run_names")) return names;  // a store of schema 6 or older
+  SQLite::Statement query(database, id ? "SELECT run_id, name FROM run_names WHERE run_id = ?"
+                                       : "SELECT run_id, name FROM run_names");
+  if (id) query.bind(1, *id);
+  while (query.executeStep()) {
+    names.emplace(query.getColumn(0).getInt64(), query.getColumn(1).getString());
+  }
+  return names;
+}
+
 std::vector<RequestRow> request_rows(SQLite::Database& database, std::int64_t id) {
   SQLite::Statement query(
       database,
@@ -221,7 +237,11 @@ std::vector<RunRow> Store::runs(std::int64_t max) const {
                             "LIMIT ?");
     query.bind(1, max);
     std::vector<RunRow> rows;
-    while (query.executeStep()) rows.push_back(run_row(query));
+    const std::map<std::int64_t, std::string> names = names_of(impl_->database);
+    while (query.executeStep()) {
+      RunRow& row = rows.emplace_back(run_row(query));
+      if (const auto named = names.find(row.id); named != names.end()) row.name = named->second;
+    }
     return rows;
   });
 }
@@ -242,9 +262,12 @@ std::optional<Run> Store::run(std::int64_t id) const {
                             std::string("SELECT ") + kRunColumns + " FROM runs WHERE id = ?");
     query.bind(1, id);
     if (!query.executeStep()) return std::nullopt;
-    return Run{.row = run_row(query),
-               .metrics = metric_rows(database, id),
-               .requests = request_rows(database, id)};
+    Run run{.row = run_row(query),
+            .metrics = metric_rows(database, id),
+            .requests = request_rows(database, id)};
+    const std::map<std::int64_t, std::string> names = names_of(database, id);
+    if (!names.empty()) run.row.name = names.begin()->second;
+    return run;
   });
 }
 

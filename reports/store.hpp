@@ -29,6 +29,7 @@ struct RunRow {
   std::string profile_hash;   // of the hardware profile's text
   std::uint64_t seed = 0;
   std::string summary;  // one line for a list
+  std::string name{};   // that a user gave it; empty: none
 };
 
 /// One row of `metrics`: SI units, the unit in the name ("ttft_s", "output_tokens_per_s").
@@ -83,6 +84,15 @@ struct IntervalRow {
   double high = 0;
 };
 
+/// One row of `traces`.
+struct StoredTrace {
+  std::string name;        // of the file that was given, unique
+  std::string created_at;  // ISO 8601, UTC
+  std::int64_t requests = 0;
+  double duration_s = 0;     // from the first arrival to the last
+  std::string content = {};  // the file, plain or gzip-compressed; empty in lists
+};
+
 /// Both sides of a case of `roofcast validate`.
 struct ValidationRuns {
   Run predicted{};
@@ -113,6 +123,20 @@ class Store {
   std::vector<RunRow> runs(std::int64_t max = -1) const;
   std::int64_t run_count() const;
   std::optional<Run> run(std::int64_t id) const;  // metrics by name and statistic; requests too
+
+  // ---- names of runs, deletions, traces (store_traces.cpp)
+
+  /// An empty name removes it. Returns false if there is no such run.
+  bool name_run(std::int64_t id, const std::string& name);
+  /// With all that belongs to it. Returns false if there is no such run.
+  bool remove_run(std::int64_t id);
+  /// Replaces the trace of that name.
+  void add_trace(const StoredTrace& trace);
+  /// By name, without their content.
+  std::vector<StoredTrace> traces() const;
+  std::optional<StoredTrace> trace(const std::string& name) const;
+  /// Returns false if there is no such trace.
+  bool remove_trace(const std::string& name);
 
   // ---- calibrations, stored while they run (store_calibration.cpp)
 

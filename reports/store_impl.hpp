@@ -22,7 +22,7 @@ struct Store::Impl {
 namespace store_detail {
 
 /// Version of the schema that this program writes (schema.sql).
-inline constexpr std::int32_t kSchemaVersion = 6;
+inline constexpr std::int32_t kSchemaVersion = 7;
 
 /// A failed call in the user's terms, in one line.
 std::string explain(const std::string& path, std::chrono::milliseconds wait,

@@ -39,6 +39,7 @@ std::string words_of(const RunNames& run) {
 
 Json to_json(const RunRow& row) {
   return {{"id", row.id},
+          {"name", row.name},
           {"kind", row.kind},
           {"created_at", row.created_at},
           {"model", row.model},

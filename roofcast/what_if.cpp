@@ -276,6 +276,16 @@ std::string metric_text(const MetricName& metric, double value) {
   return std::abs(value) < kPlain ? fmt::format("{:.4g}", value) : fixed(value, 0);
 }
 
+std::optional<bool> more_is_better(const MetricName& metric) {
+  constexpr std::array<std::string_view, 4> kThroughput = {
+      "output_tokens_per_s", "input_tokens_per_s", "request_rate_per_s", "goodput_per_s"};
+  if (std::ranges::find(kThroughput, metric.name) != kThroughput.end()) return true;
+  const bool is_latency = std::ranges::find(kLatencyFigures, metric.name, &LatencyFigure::name) !=
+                          kLatencyFigures.end();
+  if (is_latency || is_money(metric) || metric.name.starts_with("joules_")) return false;
+  return std::nullopt;
+}
+
 std::string difference_text(const MetricName& metric, double value) {
   return (value > 0 ? "+" : "") + metric_text(metric, value);
 }

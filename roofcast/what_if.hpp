@@ -106,6 +106,10 @@ bool is_time(const MetricName& metric);
 
 /// A value or a difference in the metric's unit, human-readable: "412 ms", "+1.20 s".
 std::string metric_text(const MetricName& metric, double value);
+
+/// Whether more of it is better: true of throughput, false of latencies, costs and energy, nullopt
+/// where neither is.
+std::optional<bool> more_is_better(const MetricName& metric);
 std::string difference_text(const MetricName& metric, double value);
 
 }  // namespace roofcast

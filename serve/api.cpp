@@ -9,14 +9,19 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <memory>
 #include <new>
 #include <optional>
+#include <sstream>
 #include <string_view>
 #include <utility>
 
+#include "base/dates.hpp"
 #include "base/error.hpp"
 #include "base/io/bounded_json.hpp"
+#include "base/io/byte_source.hpp"
 #include "reports/pages/answer_documents.hpp"
+#include "reports/pages/compare_figures.hpp"
 #include "reports/pages/lesson_figures.hpp"
 #include "reports/pages/load_figures.hpp"
 #include "reports/pages/simulation_report.hpp"
@@ -40,6 +45,7 @@
 #include "serve/questions.hpp"
 #include "serve/report_page.hpp"
 #include "serve/without_paths.hpp"
+#include "simulator/io/trace_reader.hpp"
 
 namespace roofcast {
 namespace {
@@ -47,10 +53,10 @@ namespace {
 constexpr std::array<std::string_view, 13> kCommands = {
     "models",   "gpus",     "memory", "estimate", "staircase", "learn", "sampling",
     "simulate", "capacity", "plan",   "whatif",   "compare",   "runs"};
-constexpr std::array<std::string_view, 5> kDrawn = {"simulate", "staircase", "learn", "sampling",
-                                                    "capacity"};
-constexpr std::array<std::string_view, 6> kQuick = {"models",   "gpus",     "memory",
-                                                    "estimate", "sampling", "runs"};
+constexpr std::array<std::string_view, 6> kDrawn = {"simulate", "staircase", "learn",
+                                                    "sampling", "capacity",  "compare"};
+constexpr std::array<std::string_view, 7> kQuick = {"models",   "gpus", "memory", "estimate",
+                                                    "sampling", "runs", "compare"};
 
 /// Returns freed memory to the system after long work, which took a lot of it.
 class FreedMemory {
@@ -146,6 +152,74 @@ Json engines_json() {
   return {{"engines", std::move(engines)}};
 }
 
+ApiLimits with_traces(ApiLimits limits, const std::string& store_path) {
+  limits.trace = [store_path](const std::string& name) -> std::optional<OfferedTrace> {
+    std::error_code ignored;
+    if (!std::filesystem::exists(store_path, ignored)) return std::nullopt;
+    auto found = Store(store_path, Store::Mode::read).trace(name);
+    if (!found) return std::nullopt;
+    return OfferedTrace{.requests = found->requests,
+                        .bytes = std::make_shared<const std::string>(std::move(found->content))};
+  };
+  return limits;
+}
+
+/// The last part of a path, with '_' for letters that no question may have; empty if nothing is
+/// left of it.
+std::string plain_name(std::string name) {
+  constexpr std::size_t kLongest = 80;
+  name = name.substr(name.find_last_of("/\\") + 1);
+  if (name.size() > kLongest) name = name.substr(name.size() - kLongest);
+  for (char& letter : name) {
+    const bool plain = std::isalnum(static_cast<unsigned char>(letter)) != 0 || letter == '.' ||
+                       letter == '-' || letter == '_';
+    if (!plain) letter = '_';
+  }
+  return name.find_first_not_of("._") == std::string::npos ? "" : name;
+}
+
+/// Unpacks the file once, so that no question has to unpack more than is allowed.
+void check_unpacked(const std::string& name, const std::string& file, std::size_t largest) {
+  std::istringstream held(file);
+  ByteSource bytes(held, name);
+  std::string piece(kChunkBytes, '\0');
+  std::size_t size = 0;
+  while (const std::size_t read = bytes.read(piece.data(), piece.size())) {
+    size += read;
+    if (size > largest) {
+      throw UsageError(fmt::format("{}: more than {} MiB unpacked", name, largest >> 20));
+    }
+  }
+}
+
+StoredTrace read_for_store(const std::string& name, const std::string& file,
+                           const ApiLimits& limits) {
+  check_unpacked(name, file, limits.largest_unpacked);
+  const Workload workload = read_trace({.path = name,
+                                        .bytes = std::make_shared<const std::string>(file),
+                                        .max_requests = limits.max_trace_requests + 1});
+  const std::int64_t requests = std::ssize(workload.requests);
+  if (requests > limits.max_trace_requests) {
+    throw UsageError(fmt::format("{}: more than {} requests", name, limits.max_trace_requests));
+  }
+  Nanoseconds last = 0;
+  for (const Request& request : workload.requests) {
+    if (request.follows == kNoRequest) last = std::max(last, request.arrival);
+  }
+  return {.name = name,
+          .created_at = utc_now(),
+          .requests = requests,
+          .duration_s = to_seconds(last).value,
+          .content = file};
+}
+
+Json trace_json(const StoredTrace& trace) {
+  return {{"name", trace.name},
+          {"created_at", trace.created_at},
+          {"requests", trace.requests},
+          {"duration_s", trace.duration_s}};
+}
+
 template <std::size_t N>
 bool is_among(const std::array<std::string_view, N>& names, const std::string& name) {
   return std::ranges::find(names, name) != names.end();
@@ -162,12 +236,12 @@ std::string text_of(const ApiAnswer& answer) {
 }
 
 Api::Api(ApiLimits limits, std::string store, bool needs_token)
-    : limits_(limits),
+    : limits_(with_traces(std::move(limits), store)),
       store_(std::move(store)),
       needs_token_(needs_token),
       store_name_(std::filesystem::path(store_).filename().string()),
-      slots_(limits.runs_at_once, limits.runs_waiting),
-      quick_slots_(limits.runs_at_once, limits.runs_waiting) {}
+      slots_(limits_.runs_at_once, limits_.runs_waiting),
+      quick_slots_(limits_.runs_at_once, limits_.runs_waiting) {}
 
 /// Errors of the store name its file.
 ApiAnswer Api::error_answer(int status, const std::exception& error) const {
@@ -301,14 +375,18 @@ Api::Work Api::work_of(const std::string& command, const Json& question) const {
     };
   }
   return [this, ids = asked_runs(question)](const GivenUp&) {
-    check_compared(ids.size());
-    const Store store(store_, Store::Mode::read);
-    CompareQuestion asked{.store = store_name_};
-    for (const std::int64_t id : ids) asked.runs.push_back(stored_run(store, store_name_, id));
-    Document document = compare_document(compare(asked));
+    Document document = compare_document(compared(ids));
     document.machine = without_paths_in(document.machine);
     return verdict(true, std::move(document));
   };
+}
+
+CompareAnswer Api::compared(const std::vector<std::int64_t>& ids) const {
+  check_compared(ids.size());
+  const Store store(store_, Store::Mode::read);
+  CompareQuestion asked{.store = store_name_};
+  for (const std::int64_t id : ids) asked.runs.push_back(stored_run(store, store_name_, id));
+  return compare(asked);
 }
 
 ApiAnswer Api::command(const std::string& name, const std::string& body, const GivenUp& given_up) {
@@ -318,6 +396,12 @@ ApiAnswer Api::command(const std::string& name, const std::string& body, const G
 }
 
 Api::Work Api::figures_of(const std::string& command, const Json& question) const {
+  if (command == "compare") {
+    return [this, ids = asked_runs(question)](const GivenUp&) {
+      const CompareAnswer answer = compared(ids);
+      return drawn(without_paths_in(to_json(answer)), compare_figures(answer));
+    };
+  }
   if (command == "capacity") {
     return [asked = asked_capacity(question, limits_)](const GivenUp& stopped) {
       return capacity_drawn(asked, stopped);
@@ -363,6 +447,86 @@ ApiAnswer Api::save(const std::string& body, const GivenUp& given_up) {
   });
 }
 
+ApiAnswer Api::changed(const std::function<std::function<bool(Store&)>()>& make,
+                       const char* absent) {
+  if (!limits_.saves) {
+    return api_error(http_status::kForbidden, "the store is read-only: nothing is changed");
+  }
+  return answered(slots_, never, [&]() -> Work {
+    return [this, absent, change = make()](const GivenUp&) {
+      std::error_code ignored;
+      if (!std::filesystem::exists(store_, ignored)) {
+        return api_error(http_status::kNotFound, absent);
+      }
+      Store store(store_, Store::Mode::write);
+      return change(store) ? ApiAnswer{.body = Json::object()}
+                           : api_error(http_status::kNotFound, absent);
+    };
+  });
+}
+
+ApiAnswer Api::name_run(const std::string& body) {
+  return changed(
+      [&] {
+        return [named = asked_name(parsed(body))](Store& store) {
+          return store.name_run(named.id, named.name);
+        };
+      },
+      "no such run");
+}
+
+ApiAnswer Api::delete_run(const std::string& body) {
+  return changed(
+      [&] {
+        const auto id = asked_run(parsed(body));
+        if (!id) throw UsageError("expected a run's id, such as {\"id\": 1}");
+        return [id = *id](Store& store) { return store.remove_run(id); };
+      },
+      "no such run");
+}
+
+ApiAnswer Api::delete_trace(const std::string& body) {
+  return changed(
+      [&] {
+        return
+            [name = asked_trace(parsed(body))](Store& store) { return store.remove_trace(name); };
+      },
+      "no such trace");
+}
+
+ApiAnswer Api::add_trace(const std::string& name, const std::string& file,
+                         const GivenUp& given_up) {
+  if (!limits_.saves) {
+    return api_error(http_status::kForbidden, "the store is read-only: no trace is added");
+  }
+  return answered(slots_, given_up, [&]() -> Work {
+    const std::string plain = plain_name(name);
+    if (plain.empty()) throw UsageError("name: expected the name of the trace's file");
+    return [this, plain, &file](const GivenUp&) {
+      const StoredTrace trace = read_for_store(plain, file, limits_);
+      Store store(store_, Store::Mode::write);
+      if (!store.trace(plain) && store.traces().size() >= limits_.max_traces) {
+        throw UsageError(
+            fmt::format("the store has {} traces already: delete one first", limits_.max_traces));
+      }
+      store.add_trace(trace);
+      return ApiAnswer{.body = trace_json(trace)};
+    };
+  });
+}
+
+ApiAnswer Api::traces() {
+  std::error_code ignored;
+  Json list = Json::array();
+  if (!std::filesystem::exists(store_, ignored)) return {.body = {{"traces", std::move(list)}}};
+  return worked(quick_slots_, never, [&](const GivenUp&) {
+    for (const StoredTrace& trace : Store(store_, Store::Mode::read).traces()) {
+      list.push_back(trace_json(trace));
+    }
+    return ApiAnswer{.body = {{"traces", list}}};
+  });
+}
+
 ApiAnswer Api::get(const std::string& what, const GivenUp& given_up) {
   constexpr std::string_view kRun = "runs/";
   if (what == "models") {
@@ -389,6 +553,7 @@ ApiAnswer Api::get(const std::string& what, const GivenUp& given_up) {
   }
   if (what == "openapi.json") return {.body = openapi(limits_, needs_token_)};
   if (what == "runs") return runs(given_up);
+  if (what == "traces") return traces();
   if (what.starts_with(kRun)) return run(what.substr(kRun.size()));
   return api_error(http_status::kNotFound, "not found");
 }

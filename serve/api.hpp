@@ -11,6 +11,8 @@
 #include <vector>
 
 #include "reports/document.hpp"
+#include "reports/store.hpp"
+#include "roofcast/compare.hpp"
 #include "serve/http_status.hpp"
 #include "serve/serve_options.hpp"
 #include "serve/work_slots.hpp"
@@ -54,7 +56,19 @@ class Api {
   /// POST /api/runs: a simulation that is stored; the answer has its id as "run".
   ApiAnswer save(const std::string& body, const GivenUp& given_up = never);
 
-  /// GET /api/WHAT: models, gpus, engines, glossary, limits, runs, runs/ID or openapi.json.
+  /// POST /api/runs/name: {"id": 1, "name": "two replicas"}; an empty name removes it.
+  ApiAnswer name_run(const std::string& body);
+  /// POST /api/runs/delete: {"id": 1}.
+  ApiAnswer delete_run(const std::string& body);
+
+  /// POST /api/traces?name=FILE with the file as the body, plain or gzip-compressed: kept in the
+  /// store, where questions name it. Letters that no name has become '_'; the answer has the name.
+  ApiAnswer add_trace(const std::string& name, const std::string& file,
+                      const GivenUp& given_up = never);
+  /// POST /api/traces/delete: {"name": "chat.csv"}.
+  ApiAnswer delete_trace(const std::string& body);
+
+  /// GET /api/WHAT: models, gpus, engines, glossary, limits, runs, runs/ID, traces or openapi.json.
   ApiAnswer get(const std::string& what, const GivenUp& given_up = never);
 
   /// GET /report/ID: `page` gets the report's HTML where the status is 200.
@@ -75,8 +89,12 @@ class Api {
   bool may_have(const std::string& id) const;
   ApiAnswer runs(const GivenUp& given_up);
   ApiAnswer run(const std::string& id);
+  ApiAnswer traces();
+  /// Runs `change` on the store; its answer's status is 404 if `change` returns false.
+  ApiAnswer changed(const std::function<std::function<bool(Store&)>()>& make, const char* absent);
   ApiAnswer listed() const;
   ApiAnswer stored(std::int64_t id) const;
+  CompareAnswer compared(const std::vector<std::int64_t>& ids) const;
 
   const ApiLimits limits_;
   const std::string store_;

@@ -110,7 +110,8 @@ void ConnectionStream::count_head(std::string_view read) {
     const HeadLines::Found found = head_.take(letter);
     if (found == HeadLines::Found::more) continue;
     in_head_ = false;
-    bytes_left_ = found == HeadLines::Found::end ? limits_.largest_body : 0;
+    bytes_left_ =
+        found == HeadLines::Found::end ? std::max(limits_.largest_body, limits_.largest_trace) : 0;
     return;
   }
 }

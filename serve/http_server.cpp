@@ -130,10 +130,7 @@ std::function<bool()> client_gone() {
 
 HttpServer::HttpServer(const ConnectionLimits& limits) : limits_(limits) {
   new_task_queue = [this] { return new Places(limits_, waiting_); };
-  set_payload_max_length(limits.largest_body);
-  // Before the socket is bound: an answer's first bytes would wait 40 ms for the client to
-  // acknowledge its head.
-  set_tcp_nodelay(true);
+  set_payload_max_length(std::max(limits.largest_body, limits.largest_trace));
   // Announced to clients; the limits are enforced below.
   set_keep_alive_max_count(static_cast<std::size_t>(limits.requests_each));
   set_keep_alive_timeout(

@@ -109,6 +109,13 @@ Json object_of(const std::vector<std::pair<const char*, Json>>& properties) {
 
 Json list_of_objects() { return {{"type", "array"}, {"items", {{"type", "object"}}}}; }
 
+Json trace_schema() {
+  return object_of({{"name", {{"type", "string"}}},
+                    {"created_at", {{"type", "string"}}},
+                    {"requests", {{"type", "integer"}}},
+                    {"duration_s", {{"type", "number"}}}});
+}
+
 void add_gets(Json& paths) {
   paths["/api/models"]["get"] =
       get("listModels", "The catalogue of models", reference("ModelsAnswer"));
@@ -125,6 +132,9 @@ void add_gets(Json& paths) {
   paths["/api/runs"]["get"] =
       get("listRuns", "The newest stored runs",
           object_of({{"runs", list_of_objects()}, {"runs_total", {{"type", "integer"}}}}));
+  paths["/api/traces"]["get"] =
+      get("listTraces", "The traces of the store",
+          object_of({{"traces", {{"type", "array"}, {"items", trace_schema()}}}}));
   Json run = get("getRun", "A stored run in full", answer_of({{"type", "object"}}));
   run["parameters"] = Json::array({{{"name", "id"},
                                     {"in", "path"},
@@ -164,6 +174,25 @@ Json openapi(const ApiLimits& limits, bool needs_token) {
   saved["properties"]["run"] = {{"type", "integer"}, {"description", "id in the store"}};
   paths["/api/runs"]["post"] =
       post("saveRun", "A simulation that is stored", reference("SimulateQuestion"), saved);
+  const Json id = {{"type", "integer"}, {"minimum", 1}};
+  const Json named = {{"type", "string"}};
+  const Json nothing = {{"type", "object"}, {"additionalProperties", false}};
+  paths["/api/runs/name"]["post"] = post("nameRun", "Names a run; an empty name removes it",
+                                         object_of({{"id", id}, {"name", named}}), nothing);
+  paths["/api/runs/delete"]["post"] =
+      post("deleteRun", "Deletes a run for good", object_of({{"id", id}}), nothing);
+  paths["/api/traces/delete"]["post"] =
+      post("deleteTrace", "Deletes a trace for good", object_of({{"name", named}}), nothing);
+  Json added =
+      post("addTrace", "Keeps a trace, which questions then name", Json::object(), trace_schema());
+  added["requestBody"]["content"] = {
+      {"application/octet-stream", {{"schema", {{"type", "string"}, {"format", "binary"}}}}}};
+  added["parameters"] =
+      Json::array({{{"name", "name"}, {"in", "query"}, {"required", true}, {"schema", named}}});
+  paths["/api/traces"]["post"] = added;
+  paths["/api/figures/compare"]["post"] =
+      post("compareFigures", "The comparison with its figures", ids,
+           object_of({{"document", reference("CompareAnswer")}, {"figures", list_of_objects()}}));
   for (const char* drawn : {"simulate", "staircase", "learn", "sampling", "capacity"}) {
     paths[fmt::format("/api/figures/{}", drawn)]["post"] = post(
         fmt::format("{}Figures", drawn), "Figures for a page to draw",

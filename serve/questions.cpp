@@ -42,11 +42,15 @@ void check_letters(const std::string& key, const std::string& text) {
 constexpr ValueRules kRules = {
     .max_size = kMaxValueSize, .max_values = kMaxListed, .check = check_letters};
 
-/// Whether clients may set it. Traces and scenarios are files; stages, sessions and adapters have
-/// no bound here, JSON within a value has other letters, and threads are the server's.
+/// Whether clients may set it. Scenarios are files, and traces are those of the store; stages and
+/// adapters have no bound here, JSON within a value has other letters, and threads are the
+/// server's.
 bool is_offered(std::string_view flag) {
-  constexpr std::array<std::string_view, 4> kBoundedShapes = {"normalised", "random-range-ratio",
-                                                              "prefix-len", "prefix-groups"};
+  constexpr std::array<std::string_view, 6> kBoundedShapes = {
+      "normalised", "random-range-ratio", "prefix-len", "prefix-groups", "turns", "think-time"};
+  constexpr std::array<std::string_view, 5> kOfTraces = {"trace", "max-requests", "time-scale",
+                                                         "rate-scale", "trace-rate"};
+  if (std::ranges::find(kOfTraces, flag) != kOfTraces.end()) return true;
   if (find_flag(load_shape_flags(), flag) != nullptr) {
     return std::ranges::find(kBoundedShapes, flag) != kBoundedShapes.end();
   }
@@ -87,6 +91,37 @@ void check_lengths(const char* key, const std::optional<LengthDistribution>& len
   }
 }
 
+/// Puts the bytes of the store's trace beside its name.
+void take_trace(WorkloadOptions& load, const ApiLimits& limits) {
+  if (!load.trace) return;
+  const auto found = limits.trace ? limits.trace(*load.trace) : std::nullopt;
+  if (!found) {
+    throw UsageError(fmt::format("trace: the store has no trace '{}'", shown(*load.trace)));
+  }
+  const std::int64_t read = load.max_requests.value_or(found->requests);
+  if (std::min(read, found->requests) > limits.max_requests) {
+    throw UsageError(fmt::format(
+        "trace: '{}' has {} requests, this server allows {} (max_requests reads only the first)",
+        shown(*load.trace), found->requests, limits.max_requests));
+  }
+  load.trace_bytes = found->bytes;
+}
+
+/// Turns of a session are requests, too.
+void check_sessions(const WorkloadOptions& load, const ApiLimits& limits) {
+  const auto& turns = load.shape.turns;
+  if (!turns) return;
+  if (turns->kind != LengthDistribution::Kind::fixed) {
+    throw UsageError("turns: expected a number here, not a distribution");
+  }
+  check_at_most("turns", static_cast<std::int64_t>(turns->a), limits.max_turns, "turns");
+  const auto per_session = static_cast<std::int64_t>(turns->a);
+  const std::int64_t sessions =
+      load.num_prompts.value_or(std::min(SyntheticWorkload{}.num_prompts, limits.max_requests));
+  check_at_most("num_prompts", sessions * per_session, limits.max_requests,
+                "requests, the turns of all sessions");
+}
+
 void check_load(ScenarioOptions& options, const ApiLimits& limits) {
   const WorkloadOptions& load = options.workload;
   const ClusterOptions& cluster = options.cluster;
@@ -94,6 +129,8 @@ void check_load(ScenarioOptions& options, const ApiLimits& limits) {
   check_lengths("input_len", load.input);
   check_lengths("output_len", load.output);
   check_at_most("num_prompts", load.num_prompts, limits.max_requests, "requests");
+  take_trace(options.workload, limits);
+  check_sessions(load, limits);
   check_at_most("replicas", cluster.replicas, limits.max_replicas, "replicas");
   check_at_most("prefill_replicas", cluster.prefill_replicas, limits.max_replicas, "replicas");
   check_at_most("decode_replicas", cluster.decode_replicas, limits.max_replicas, "replicas");
@@ -202,7 +239,8 @@ AskedSimulation asked_simulation(const Json& body, const ApiLimits& limits) {
   std::vector<NamedText> given = read_question(asked, flags, body, kRules);
   check_load(asked.load.options, limits);
   std::optional<std::int64_t>& requests = asked.load.options.workload.num_prompts;
-  if (!requests && limits.max_requests < SyntheticWorkload{}.num_prompts) {
+  if (!requests && !asked.load.options.workload.trace &&
+      limits.max_requests < SyntheticWorkload{}.num_prompts) {
     requests = limits.max_requests;
     given.push_back({"num-prompts", std::to_string(limits.max_requests)});
   }
@@ -242,7 +280,8 @@ PlanQuestion asked_plan(const Json& body, const ApiLimits& limits) {
     asked.plan.max_replicas =
         std::min<std::int64_t>(PlanQuestion{}.max_replicas, limits.max_replicas);
   }
-  if (!load.workload.num_prompts && limits.max_requests < SyntheticWorkload{}.num_prompts) {
+  if (!load.workload.num_prompts && !load.workload.trace &&
+      limits.max_requests < SyntheticWorkload{}.num_prompts) {
     load.workload.num_prompts = limits.max_requests;
   }
   const PlanQuestion question = question_of(asked);
@@ -265,15 +304,17 @@ WhatIfTask asked_what_if(const Json& body, const ApiLimits& limits) {
     std::string flag = knob.key;
     std::ranges::replace(flag, '_', '-');
     if (const auto named = flag_with_alias("--" + flag); !named.empty()) flag = named;
+    // The trace itself is the store's: its name in a variant would be that of a file.
     const bool known = flag == kSpeculationKey || find_flag(scenario_flags(), flag) != nullptr;
-    if (!known || !is_offered(flag)) {
+    if (!known || !is_offered(flag) || flag == "trace") {
       throw UsageError(fmt::format("vary: '{}' cannot be varied here, expected a key of simulate",
                                    shown(knob.key)));
     }
     check_values(knob, limits);
   }
   std::optional<std::int64_t>& requests = asked.load.options.workload.num_prompts;
-  if (!requests && limits.max_requests < SyntheticWorkload{}.num_prompts) {
+  if (!requests && !asked.load.options.workload.trace &&
+      limits.max_requests < SyntheticWorkload{}.num_prompts) {
     requests = limits.max_requests;
   }
   const WhatIfQuestion question = question_of(asked);
@@ -293,6 +334,33 @@ std::optional<std::int64_t> asked_run(const Json& body) {
     throw UsageError("expected {} for all runs or a run's id, such as {\"id\": 1}");
   }
   return body["id"].get<std::int64_t>();
+}
+
+NamedRun asked_name(const Json& body) {
+  constexpr const char* kExpected =
+      "expected a run's id and a name, such as {\"id\": 1, "
+      "\"name\": \"two replicas\"}";
+  constexpr std::size_t kLongestName = 80;
+  if (!body.is_object() || body.size() != 2 || !body.contains("id") || !body.contains("name") ||
+      !body["name"].is_string()) {
+    throw UsageError(kExpected);
+  }
+  NamedRun named{.id = *asked_run({{"id", body["id"]}}), .name = body["name"].get<std::string>()};
+  const bool one_line = std::ranges::all_of(
+      named.name, [](unsigned char letter) { return letter >= ' ' && letter != 0x7F; });
+  if (named.name.size() > kLongestName || !one_line) {
+    throw UsageError(
+        fmt::format("name: expected at most {} bytes of text on one line", kLongestName));
+  }
+  return named;
+}
+
+std::string asked_trace(const Json& body) {
+  if (!body.is_object() || body.size() != 1 || !body.contains("name") ||
+      !body["name"].is_string()) {
+    throw UsageError("expected a trace's name, such as {\"name\": \"chat.csv\"}");
+  }
+  return body["name"].get<std::string>();
 }
 
 std::vector<Argument> offered_arguments(const std::string& command) {

@@ -52,6 +52,17 @@ WhatIfTask asked_what_if(const Json& body, const ApiLimits& limits);
 /// The id of {"id": 3}; nullopt for {}: all runs.
 std::optional<std::int64_t> asked_run(const Json& body);
 
+struct NamedRun {
+  std::int64_t id = 0;
+  std::string name{};  // empty: it gets none
+};
+
+/// {"id": 3, "name": "two replicas"}.
+NamedRun asked_name(const Json& body);
+
+/// The name of {"name": "chat.csv"}.
+std::string asked_trace(const Json& body);
+
 /// The arguments that COMMAND takes here: "memory", "plan" ... Empty for those without a table
 /// (compare, runs).
 std::vector<Argument> offered_arguments(const std::string& command);

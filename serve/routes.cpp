@@ -21,6 +21,7 @@ constexpr std::size_t kMaxPath = 512;
 constexpr const char* kTokenCookie = "roofcast_token";
 constexpr std::string_view kApi = "/api/";
 constexpr std::string_view kReport = "/report/";
+constexpr std::string_view kTraces = "/api/traces";  // the only route whose bodies are not JSON
 
 /// Nothing from other origins, nothing inline, not within frames. Charts set style attributes.
 constexpr const char* kContentPolicy =
@@ -76,7 +77,11 @@ std::vector<std::string> values_of(const Request& request, const char* name) {
 
 /// Refuses a request whose end is unclear and closes the connection: what follows it may not be
 /// another request.
-bool is_refused_by_framing(const Request& request, Response& response, std::size_t largest_body) {
+bool is_refused_by_framing(const Request& request, Response& response,
+                           const ConnectionLimits& limits) {
+  const std::size_t largest_body = request.method == "POST" && request.path == kTraces
+                                       ? limits.largest_trace
+                                       : limits.largest_body;
   const auto refusal = framing_refusal({.method = request.method,
                                         .lengths = values_of(request, "Content-Length"),
                                         .encodings = values_of(request, "Transfer-Encoding")},
@@ -134,9 +139,12 @@ ApiAnswer refusal(const Request& request, const ServeOptions& options) {
   if (request.method != "POST") return {.status = 0};
   if (!is_from_own_page(request))
     return api_error(http_status::kForbidden, "requests from other sites are not allowed");
+  // No form of another site's page has these types.
   const std::string type = request.get_header_value("Content-Type");
-  if (!type.starts_with("application/json")) {
-    return api_error(http_status::kUnsupportedMediaType, "expected Content-Type: application/json");
+  const char* expected = request.path == kTraces ? "application/octet-stream" : "application/json";
+  if (!type.starts_with(expected)) {
+    return api_error(http_status::kUnsupportedMediaType,
+                     std::string("expected Content-Type: ") + expected);
   }
   return {.status = 0};
 }
@@ -182,6 +190,13 @@ void answer_post(const Request& request, Response& response, Api& api,
   const std::string what = request.path.substr(kApi.size());
   constexpr std::string_view kFigures = "figures/";
   if (what == "runs") return send(api.save(request.body, client_gone()), response);
+  if (what == "runs/name") return send(api.name_run(request.body), response);
+  if (what == "runs/delete") return send(api.delete_run(request.body), response);
+  if (what == "traces/delete") return send(api.delete_trace(request.body), response);
+  if (what == "traces") {
+    return send(api.add_trace(request.get_param_value("name"), request.body, client_gone()),
+                response);
+  }
   if (std::string_view(what).starts_with(kFigures)) {
     return send(api.figures(what.substr(kFigures.size()), request.body, client_gone()), response);
   }
@@ -200,13 +215,13 @@ std::string words_for(int status) {
 void add_routes(HttpServer& server, Api& api, const ServeOptions& options) {
   using Outcome = httplib::Server::HandlerResponse;
   server.set_default_headers(protective_headers());
-  const std::size_t largest = options.connections.largest_body;
-  server.set_expect_100_continue_handler([largest](const Request& request, Response& response) {
-    return is_refused_by_framing(request, response, largest) ? response.status
-                                                             : http_status::kContinue;
+  const ConnectionLimits& limits = options.connections;
+  server.set_expect_100_continue_handler([limits](const Request& request, Response& response) {
+    return is_refused_by_framing(request, response, limits) ? response.status
+                                                            : http_status::kContinue;
   });
-  server.set_pre_routing_handler([options, largest](const Request& request, Response& response) {
-    if (is_refused_by_framing(request, response, largest)) return Outcome::Handled;
+  server.set_pre_routing_handler([options](const Request& request, Response& response) {
+    if (is_refused_by_framing(request, response, options.connections)) return Outcome::Handled;
     if (has_own_name(request, options) && takes_token(request, response, options.token)) {
       return Outcome::Handled;
     }

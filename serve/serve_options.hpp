@@ -4,6 +4,9 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,6 +16,12 @@ namespace roofcast {
 struct OfferedProfile {
   std::string name{};  // as the profile states it
   std::string path{};
+};
+
+/// A trace of the store that questions may name.
+struct OfferedTrace {
+  std::int64_t requests = 0;
+  std::shared_ptr<const std::string> bytes{};  // of its file
 };
 
 /// What one question may ask for and cost.
@@ -29,6 +38,13 @@ struct ApiLimits {
   std::chrono::milliseconds longest_run{10'000};
   int runs_at_once = 1;
   std::vector<OfferedProfile> profiles{};
+  /// The trace of that name; set by Api, which has the store.
+  std::function<std::optional<OfferedTrace>(const std::string& name)> trace{};
+  std::int64_t max_turns = 100;  // of a session
+  // Of a trace that is given to the store.
+  std::size_t largest_unpacked = std::size_t{32} << 20;
+  std::int64_t max_trace_requests = 500'000;
+  std::size_t max_traces = 50;
   int runs_waiting = 64;  // more are turned away
   /// How long one of them waits: longer than `longest_run`, so that a page that saves a run while
   /// its own figures are drawn is not turned away.
@@ -38,6 +54,7 @@ struct ApiLimits {
 /// Limits of connections.
 struct ConnectionLimits {
   std::size_t largest_body = std::size_t{64} << 10;
+  std::size_t largest_trace = std::size_t{4} << 20;     // body of POST /api/traces
   std::size_t largest_head = std::size_t{16} << 10;     // request line and header fields
   std::chrono::milliseconds longest_request{10'000};    // from its first byte to its last
   std::chrono::milliseconds request_under_load{2'000};  // the same while other connections wait

@@ -85,7 +85,10 @@ void apply_trace_rate(const WorkloadOptions& options, TraceWorkload& trace) {
 void apply_trace(const WorkloadOptions& options, Scenario& scenario) {
   TraceWorkload trace;
   if (const auto* given = std::get_if<TraceWorkload>(&scenario.workload)) trace = *given;
-  if (options.trace) trace.path = *options.trace;
+  if (options.trace) {
+    trace.path = *options.trace;
+    trace.bytes = options.trace_bytes;
+  }
   if (trace.path.empty()) {
     throw UsageError(fmt::format("{}: needs --trace", trace_flag(options)));
   }

@@ -1,6 +1,8 @@
 // The flags for workload and SLO: names as in `vllm bench serve`.
 #pragma once
 
+#include <memory>
+
 #include "planner/flags/flag.hpp"
 #include "planner/flags/load_shape_flags.hpp"
 #include "simulator/scenario.hpp"
@@ -10,6 +12,7 @@ namespace roofcast {
 /// Command-line values; unset ones follow the scenario file or its defaults.
 struct WorkloadOptions {
   std::optional<std::string> trace;
+  std::shared_ptr<const std::string> trace_bytes;  // of --trace, if it is not a file
   std::optional<std::int64_t> max_requests;
   std::optional<TraceFormat> trace_format;
   std::optional<TraceColumnNames> trace_columns;

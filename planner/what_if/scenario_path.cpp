@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
+#include <variant>
 #include <vector>
 
 #include "base/error.hpp"
@@ -55,7 +56,7 @@ Json& parent_of(Json& top, const std::vector<std::string>& parts) {
   return *json;
 }
 
-Scenario with_json_at(Json json, const std::vector<std::string>& parts, const Json& value) {
+Scenario scenario_with(Json json, const std::vector<std::string>& parts, const Json& value) {
   Json& parent = parent_of(json, parts);
   if (Json* there = child_of(parent, parts.back())) {
     *there = value;
@@ -73,6 +74,15 @@ Scenario with_value_at(const Scenario& scenario, const std::string& path,
                        const std::string& value) {
   const Json json = Json::parse(to_json(scenario));
   const std::vector<std::string> parts = split_at_dots(path);
+  const auto with_json_at = [&scenario](const Json& base, const std::vector<std::string>& at,
+                                        const Json& given) {
+    Scenario changed = scenario_with(base, at, given);
+    const auto* before = std::get_if<TraceWorkload>(&scenario.workload);
+    auto* after = std::get_if<TraceWorkload>(&changed.workload);
+    // JSON has no bytes of a trace.
+    if (before && after && after->path == before->path) after->bytes = before->bytes;
+    return changed;
+  };
   const Json read = Json::parse(value, nullptr, false);
   if (read.is_discarded()) return with_json_at(json, parts, value);
   try {

@@ -91,14 +91,30 @@ Json place_of(const Figure& figure, const FigurePoint& point) {
   return Json::array({point.x, point.y});
 }
 
+/// Names of points in the right part of the axis stand on their left, where there is room.
+bool is_far_right(const FigureAxis& axis, double x) {
+  if (!axis.low || !axis.high || axis.scale == AxisScale::category) return false;
+  constexpr double kRight = 0.6;
+  const auto along = [&](double value) {
+    return axis.scale == AxisScale::logarithmic ? std::log(value) : value;
+  };
+  return along(x) - along(*axis.low) > kRight * (along(*axis.high) - along(*axis.low));
+}
+
 Json data_of(const Figure& figure, const FigureSeries& series) {
   Json data = Json::array();
   for (const FigurePoint& point : series.points) {
-    if (point.label.empty()) {
+    if (point.label.empty() && point.name.empty()) {
       data.push_back(place_of(figure, point));
-    } else {
-      data.push_back({{"name", point.label}, {"value", place_of(figure, point)}});
+      continue;
     }
+    Json one{{"name", point.label}, {"value", place_of(figure, point)}};
+    if (!point.name.empty()) {
+      one["label"] = {{"show", true},
+                      {"formatter", point.name},
+                      {"position", is_far_right(figure.x, point.x) ? "left" : "right"}};
+    }
+    data.push_back(std::move(one));
   }
   return data;
 }
@@ -133,6 +149,12 @@ Json series_option(const Figure& figure, const FigureSeries& series, std::size_t
       break;
   }
   option["data"] = data_of(figure, series);
+  const bool named = std::ranges::any_of(
+      series.points, [](const FigurePoint& point) { return !point.name.empty(); });
+  if (named) {
+    option["label"] = {{"fontSize", 10}};
+    option["labelLayout"] = {{"moveOverlap", "shiftY"}, {"hideOverlap", true}};
+  }
   return option;
 }
 

@@ -33,6 +33,7 @@ struct FigurePoint {
   double y = 0;
   std::optional<double> low{}, high{};  // error bar of y; both or neither
   std::string label{};                  // shown in the tooltip
+  std::string name{};                   // written beside it, where there is room
 };
 
 struct FigureSeries {

@@ -1,12 +1,16 @@
 #include "reports/pages/answer_documents.hpp"
 #include "roofcast/compare.hpp"
 #include "roofcast/stored_runs.hpp"
+#include "roofcast/what_if.hpp"
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace roofcast {
 namespace {
@@ -20,23 +24,45 @@ std::string headline_of(const ComparedRun& run) {
       run.summary);
 }
 
-std::string value_text(const std::optional<double>& value) {
-  return value ? fmt::format("{:.6g}", *value) : "-";
+MetricName name_of(const ComparedMetric& metric) { return {metric.name, metric.statistic}; }
+
+std::string value_text(const ComparedMetric& metric, const std::optional<double>& value) {
+  return value ? metric_text(name_of(metric), *value) : "-";
+}
+
+/// "-12.3 % (better)"
+std::string change_text(const ComparedMetric& metric, const std::optional<double>& change) {
+  constexpr double kVisible = 0.0005;
+  if (!change) return "";
+  const std::string text = fmt::format("{:+.1f} %", 100 * *change);
+  const auto more = more_is_better(name_of(metric));
+  if (!more || std::abs(*change) < kVisible) return text;
+  return text + (*more == (*change > 0) ? " (better)" : " (worse)");
+}
+
+/// What is judged comes first.
+std::vector<const ComparedMetric*> in_reading_order(const CompareAnswer& answer) {
+  std::vector<const ComparedMetric*> order;
+  for (const ComparedMetric& metric : answer.metrics) order.push_back(&metric);
+  std::ranges::stable_partition(order, [](const ComparedMetric* metric) {
+    return more_is_better(name_of(*metric)).has_value();
+  });
+  return order;
 }
 
 Table metric_table(const CompareAnswer& answer) {
-  Table table{.title = "", .columns = {{"Metric", false}, {"Statistic", false}}, .rows = {}};
+  Table table{.title = "", .columns = {{"Metric", false}}, .rows = {}};
   for (const ComparedRun& run : answer.runs) {
     table.columns.push_back({name_of(run.id)});
     if (&run != answer.runs.data()) table.columns.push_back({"Change"});
   }
-  for (const ComparedMetric& metric : answer.metrics) {
-    std::vector<std::string> cells = {metric.name, metric.statistic,
-                                      value_text(metric.values.front())};
+  for (const ComparedMetric* one : in_reading_order(answer)) {
+    const ComparedMetric& metric = *one;
+    std::vector<std::string> cells = {title_of(name_of(metric)),
+                                      value_text(metric, metric.values.front())};
     for (std::size_t i = 1; i < metric.values.size(); ++i) {
-      const std::optional<double>& change = metric.changes[i];
-      cells.push_back(value_text(metric.values[i]));
-      cells.push_back(change ? fmt::format("{:+.1f} %", 100 * *change) : std::string());
+      cells.push_back(value_text(metric, metric.values[i]));
+      cells.push_back(change_text(metric, metric.changes[i]));
     }
     table.rows.push_back(std::move(cells));
   }

@@ -4,7 +4,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
+#include <string>
 #include <utility>
+#include <variant>
 
 #include "base/error.hpp"
 #include "base/version.hpp"
@@ -56,16 +59,26 @@ std::string by_version(const Run& stored) {
   return fmt::format(" (roofcast {} made the run, this is {})", stored.row.tool_version, kVersion);
 }
 
+/// A trace that the page was given is in the store, under a name that is not a path.
+void take_trace(const Store& store, Scenario& scenario) {
+  auto* trace = std::get_if<TraceWorkload>(&scenario.workload);
+  if (trace == nullptr || trace->path.find('/') != std::string::npos) return;
+  if (auto kept = store.trace(trace->path)) {
+    trace->bytes = std::make_shared<const std::string>(std::move(kept->content));
+  }
+}
+
 Replay not_the_same(const std::string& why) {
   return {.run = {}, .remark = why + " The report shows what the store holds."};
 }
 
 }  // namespace
 
-Replay replayed(const Run& stored, const ReportEffort& effort) {
+Replay replayed(const Store& store, const Run& stored, const ReportEffort& effort) {
   SimulationRun run;
   try {
-    const Scenario scenario = parse_scenario(stored.row.scenario_json, "the stored scenario");
+    Scenario scenario = parse_scenario(stored.row.scenario_json, "the stored scenario");
+    take_trace(store, scenario);
     if (const std::string why = beyond_effort(scenario, effort); !why.empty()) {
       return not_the_same(why);
     }

@@ -15,9 +15,10 @@ struct Replay {
   std::string remark{};                // one sentence: that it is the same, or why it is not
 };
 
-/// Simulates the run's scenario. `run` is empty if the input can no longer be read, the hardware
-/// profile has changed, a stored metric has another value, or the scenario names a file and files
-/// must not be opened. Throws Error if the effort's progress callback stops the work.
-Replay replayed(const Run& stored, const ReportEffort& effort);
+/// Simulates the scenario of a run of `store`. `run` is empty if the input can no longer be read,
+/// the hardware profile has changed, a stored metric has another value, or the scenario names a
+/// file and files must not be opened. Throws Error if the effort's progress callback stops the
+/// work.
+Replay replayed(const Store& store, const Run& stored, const ReportEffort& effort);
 
 }  // namespace roofcast

@@ -9,8 +9,8 @@
 namespace roofcast {
 namespace {
 
-Report replayed_report(const Run& run, const ReportEffort& effort) {
-  const Replay replay = replayed(run, effort);
+Report replayed_report(const Store& store, const Run& run, const ReportEffort& effort) {
+  const Replay replay = replayed(store, run, effort);
   Report report = replay.run ? simulation_report(run, *replay.run, effort) : stored_report(run);
   ReportSection& said = replay.run ? report.sections.back() : report.sections.front();
   said.lines.push_back(replay.remark);
@@ -22,7 +22,7 @@ Report replayed_report(const Run& run, const ReportEffort& effort) {
 Report run_report(const std::string& store_path, const Store& store, const Run& run,
                   const ReportEffort& effort) {
   const std::string& kind = run.row.kind;
-  if (kind == "simulate") return replayed_report(run, effort);
+  if (kind == "simulate") return replayed_report(store, run, effort);
   if (kind == "plan") return plan_report(store_path, run);
   if (kind == "capacity") return capacity_report(store, run, effort);
   if (kind == "whatif") return what_if_report(store, run);

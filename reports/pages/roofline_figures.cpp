@@ -29,6 +29,7 @@ bool place(const OperatorEstimate& part, const Gpu& gpu, FigurePoint& point) {
   if (part.work.flops.value <= 0 || bytes <= 0) return false;
   point.x = part.work.flops.value / bytes;
   point.y = part.work.flops.value / part.time.value / kTera;
+  point.name = std::string(part.work.name);
   point.label = fmt::format("{}: {} in {}, {}-bound, {} FLOP/byte, {} TFLOP/s", part.work.name,
                             as_time(part.time), name_of(part.work.compute), name_of(part.bound),
                             fixed(point.x, 1), fixed(point.y, 2));
@@ -101,6 +102,31 @@ Table operators_of(const std::vector<RooflineStep>& steps, const Gpu& gpu) {
   return table;
 }
 
+/// Operators of a step that lie together share one name, at the first of them.
+void join_names(std::vector<FigurePoint>& points) {
+  constexpr double kTogether = 1.35;  // as a ratio on either axis
+  constexpr std::size_t kNamed = 3;
+  const auto near = [](double a, double b) { return a < b * kTogether && b < a * kTogether; };
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    if (points[i].name.empty()) continue;
+    std::size_t named = 1, more = 0;
+    for (std::size_t j = i + 1; j < points.size(); ++j) {
+      if (points[j].name.empty() || !near(points[i].x, points[j].x) ||
+          !near(points[i].y, points[j].y)) {
+        continue;
+      }
+      if (named < kNamed) {
+        points[i].name += ", " + points[j].name;
+        ++named;
+      } else {
+        ++more;
+      }
+      points[j].name.clear();
+    }
+    if (more > 0) points[i].name += fmt::format(" +{}", more);
+  }
+}
+
 }  // namespace
 
 Figure roofline_figure(const Gpu& gpu, const std::vector<RooflineStep>& steps) {
@@ -126,6 +152,7 @@ Figure roofline_figure(const Gpu& gpu, const std::vector<RooflineStep>& steps) {
         formats.push_back(format);
       }
     }
+    join_names(series.points);
     points.push_back(std::move(series));
   }
   for (const DType format : formats) span.hold(ridge_point(gpu, format).value);

@@ -30,8 +30,8 @@ bool is_built_in(const std::string& model) {
 }
 
 bool opens_workload(const WorkloadSpec& workload) {
-  const auto* drawn = std::get_if<SyntheticWorkload>(&workload);
-  return drawn == nullptr || !length_files(*drawn).empty();
+  if (const auto* trace = std::get_if<TraceWorkload>(&workload)) return !trace->bytes;
+  return !length_files(std::get<SyntheticWorkload>(workload)).empty();
 }
 
 }  // namespace

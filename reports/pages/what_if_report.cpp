@@ -115,8 +115,6 @@ Figure metric_figure(const WhatIfAnswer& answer, std::size_t which) {
 
 // ---- the answer
 
-bool more_is_better(const MetricName& metric) { return metric.name.ends_with("_per_s"); }
-
 /// The variant that is best in the headline metric; the first of several equal ones.
 const VariantAnswer* best_of(const WhatIfAnswer& answer) {
   const VariantAnswer* best = nullptr;
@@ -124,7 +122,8 @@ const VariantAnswer* best_of(const WhatIfAnswer& answer) {
     const MetricAnswer& metric = variant.metrics.front();
     if (!metric.value) continue;
     const auto max = best == nullptr ? std::nullopt : best->metrics.front().value;
-    if (!max || (more_is_better(metric) ? *metric.value > *max : *metric.value < *max)) {
+    if (!max ||
+        (more_is_better(metric).value_or(false) ? *metric.value > *max : *metric.value < *max)) {
       best = &variant;
     }
   }

@@ -150,7 +150,7 @@ Scenario with_absolute_paths(Scenario scenario) {
   };
   const auto is_profile = [](const std::string& gpu) { return gpu.ends_with(".json"); };
   if (auto* trace = std::get_if<TraceWorkload>(&scenario.workload)) {
-    make_absolute(trace->path);
+    if (!trace->bytes) make_absolute(trace->path);
   } else {
     resolve_length_files(std::get<SyntheticWorkload>(scenario.workload), here);
   }

@@ -12,6 +12,7 @@ import {
   TitleComponent,
   TooltipComponent,
 } from "echarts/components";
+import { LabelLayout } from "echarts/features";
 import { SVGRenderer } from "echarts/renderers";
 
 echarts.use([
@@ -19,6 +20,7 @@ echarts.use([
   BarChart,
   CustomChart,
   GridComponent,
+  LabelLayout,
   LegendComponent,
   LineChart,
   MarkLineComponent,
@@ -187,9 +189,11 @@ function fit(chart) {
 
 var NARROW = 560; // pixels: a phone
 
-// On a narrow screen the legend is paged, and axis names need the room.
-function narrowed(option) {
-  if (option.legend) {
+var MOST_ROWS = 4; // of a legend; a longer one is paged
+
+// On a narrow screen a long legend is paged, and axis names need the room.
+function narrowed(option, width) {
+  if (option.legend && moreRows(option.legend, width) >= MOST_ROWS) {
     option.legend.type = "scroll";
   }
   if (option.grid) {
@@ -201,9 +205,22 @@ function narrowed(option) {
 
 function show(chart, option, how) {
   var copy = JSON.parse(JSON.stringify(option));
-  chart.shown = chart.getWidth() < NARROW ? narrowed(copy) : copy;
-  chart.setOption(completed(chart.shown), how);
-  fit(chart);
+  var width = chart.getWidth();
+  chart.shown = width < NARROW ? narrowed(copy, width) : copy;
+  chart.shown.animation = false; // a slider asks for the next picture before it would end
+  var shown = completed(chart.shown);
+  if (!shown.grid) {
+    chart.setOption(shown, how);
+    return;
+  }
+  // Not set in chart.shown, from whose top fit() reckons.
+  var fitted = {};
+  for (var key in shown) {
+    fitted[key] = shown[key];
+  }
+  fitted.grid = JSON.parse(JSON.stringify(shown.grid));
+  fitted.grid.top = gridTop(shown, width);
+  chart.setOption(fitted, how);
 }
 
 // Draws an option (an object) into an element that has a size, and redraws when the size changes.

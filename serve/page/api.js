@@ -46,6 +46,12 @@ export async function post(path, flags, signal) {
   }
 }
 
+/// Sends a file as it is.
+export async function postFile(path, file) {
+  const headers = { "Content-Type": "application/octet-stream" };
+  return answered(await reached(path, { method: "POST", headers, body: file }));
+}
+
 const PATIENCE = 250; // ms that a superseded question may go on, so that a moving slider has answers
 
 /// Calls `work(value, signal, superseded)` at once, one call at a time: of the values that come

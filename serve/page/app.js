@@ -10,8 +10,8 @@ import { startTheme } from "./theme.js";
 const TITLES = { plan: "Deployment", learn: "Learn", runs: "Runs", glossary: "Glossary" };
 
 async function fetchLists() {
-  const names = ["models", "gpus", "engines", "limits", "glossary"];
-  const [models, gpus, engines, limits, glossary] = await Promise.all(
+  const names = ["models", "gpus", "engines", "limits", "glossary", "traces"];
+  const [models, gpus, engines, limits, glossary, traces] = await Promise.all(
     names.map((what) => get("/api/" + what)),
   );
   return {
@@ -20,6 +20,7 @@ async function fetchLists() {
     engines: engines.engines,
     limits,
     terms: glossary.terms,
+    traces: traces.traces,
   };
 }
 
@@ -43,7 +44,7 @@ async function start() {
   const pages = {
     plan: startPlan(values, changed, lists),
     learn: startLesson(values, changed, lists),
-    runs: startRuns(),
+    runs: startRuns(lists.limits),
     glossary,
   };
   showTerms(document.getElementById("main")); // of the headings

@@ -105,6 +105,11 @@ export function choice({ key, label }, options, changed) {
   select.addEventListener("change", () => changed(key, select.value));
   return {
     root: element("div", { class: "control wide" }, element("label", { for: id }, label), select),
+    offer(others) {
+      select.replaceChildren(
+        ...others.map(([value, words]) => element("option", { value }, words)),
+      );
+    },
     set(text) {
       if (![...select.options].some((option) => option.value === text)) {
         select.append(element("option", { value: text }, text)); // from a link; the server checks it

@@ -2,6 +2,44 @@
 import { element, table } from "./element.js";
 import { isDark, onTheme } from "./theme.js";
 
+/// Figures that are out of view and not drawn yet: they are drawn once the page has nothing else to
+/// do, or when they come into view.
+const undrawn = new Set();
+
+function countUndrawn() {
+  document.body.dataset.undrawn = String(undrawn.size);
+}
+
+const whenIdle = window.requestIdleCallback || ((work) => setTimeout(work, 50));
+let isWaiting = false;
+
+function drawNext() {
+  isWaiting = false;
+  const [view] = undrawn;
+  if (!view) return;
+  view.draw();
+  drawWhenIdle();
+}
+
+function drawWhenIdle() {
+  if (isWaiting || undrawn.size === 0) return;
+  isWaiting = true;
+  whenIdle(drawNext, { timeout: 1000 });
+}
+
+addEventListener("beforeprint", () => [...undrawn].forEach((view) => view.draw()));
+
+const MARGIN = 200; // pixels: a figure this near is drawn before it is scrolled to
+const seen = new IntersectionObserver(
+  (entries) => {
+    for (const { target, isIntersecting } of entries) {
+      target.view.in_view = isIntersecting;
+      if (isIntersecting && undrawn.has(target.view)) target.view.draw();
+    }
+  },
+  { rootMargin: `${MARGIN}px` },
+);
+
 const HEIGHT = 300;
 const LOW_HEIGHT = 240; // for horizontal bars
 
@@ -25,6 +63,9 @@ class View {
       this.caption,
       this.numbers,
     );
+    this.root.view = this;
+    this.in_view = true; // until the observer says otherwise
+    seen.observe(this.root);
   }
 
   show(figure) {
@@ -36,9 +77,13 @@ class View {
     if (!this.numbers.firstChild) this.numbers.append(element("summary", {}, "Numbers"));
     while (this.numbers.lastChild !== this.numbers.firstChild) this.numbers.lastChild.remove();
     this.fill();
-    if (this.chart && this.place.clientWidth > 0)
-      RoofcastCharts.update(this.chart, this.option);
-    else this.draw();
+    if (this.in_view) {
+      this.draw();
+    } else {
+      undrawn.add(this);
+      countUndrawn();
+      drawWhenIdle();
+    }
   }
 
   // Hundreds of cells, made once somebody looks.
@@ -56,14 +101,23 @@ class View {
 
   // A hidden page has no width: draw once it is shown.
   draw() {
+    undrawn.delete(this);
+    countUndrawn();
+    if (this.place.clientWidth === 0) return this.forget();
+    if (this.chart) RoofcastCharts.update(this.chart, this.option);
+    else this.chart = RoofcastCharts.mount(this.place, this.option, isDark());
+  }
+
+  forget() {
     if (this.chart) this.chart.dispose();
     this.chart = null;
-    if (this.place.clientWidth === 0) return;
-    this.chart = RoofcastCharts.mount(this.place, this.option, isDark());
   }
 
   end() {
-    if (this.chart) this.chart.dispose();
+    undrawn.delete(this);
+    countUndrawn();
+    seen.unobserve(this.root);
+    this.forget();
     this.root.remove();
   }
 }
@@ -71,7 +125,12 @@ class View {
 /// Shows lists of figures in `place`, one list after another; a figure that stays keeps its chart.
 export function figureList(place) {
   let views = [];
-  onTheme(() => views.forEach((view) => view.draw()));
+  onTheme(() =>
+    views.forEach((view) => {
+      view.forget();
+      view.draw();
+    }),
+  );
   return (figures) => {
     const kept = [];
     for (const figure of figures) {

@@ -18,9 +18,17 @@ function partOf(name) {
 
 const WIDE = 0.12; // share of the bar that has room for a name
 
+let last = { memory: null, bar: null };
+
+/// The same bar for the same answer: readers may have opened its list of terms.
+export function memoryBar(memory) {
+  if (last.memory !== memory) last = { memory, bar: barOf(memory) };
+  return last.bar;
+}
+
 /// A bar over the terms of `memory`, the answer of the memory command, with a legend below it that
 /// names every part with its size and share.
-export function memoryBar(memory) {
+function barOf(memory) {
   const terms = memory.terms.filter(({ name, bytes }) => bytes > 0 && name !== "shortfall");
   const total = Math.max(
     memory.memory_visible_bytes,

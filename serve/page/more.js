@@ -1,9 +1,13 @@
-// What changes a load or an engine beyond the sliders: lengths that vary, shared prefixes, separate
-// pools for prefill and decode, routing, speculative decoding.
+// What changes a load or an engine beyond the sliders: traces, lengths that vary, sessions, shared
+// prefixes, separate pools for prefill and decode, routing, speculative decoding.
 
 /// Values by key, all empty by default: `state.js` keeps them in the address.
 export const MORE = {
+  trace: "",
+  rate_scale: "",
   spread: "",
+  turns: "",
+  think: "10",
   prefix_len: "",
   router: "",
   prefill_replicas: "",
@@ -38,16 +42,38 @@ function lengths(tokens, spread) {
   return spread === "" ? tokens : `lognormal:${tokens}:${spread}`;
 }
 
+/// Of what a trace replaces, and of what goes with it.
+export const DRAWN = ["request_rate", "input_len", "output_len", "num_prompts"];
+export const DRAWN_MORE = ["spread", "turns", "think", "prefix_len"];
+
 export const hasPools = (values) =>
   values.prefill_replicas !== "" || values.decode_replicas !== "";
 
-/// Adds the flags of what is chosen to `flags`, in place.
-export function addMore(flags, values) {
+/// Of a load that is drawn, not recorded.
+function addDrawn(flags, values) {
   if (values.spread !== "") {
     flags["input-len"] = lengths(values.input_len, values.spread);
     flags["output-len"] = lengths(values.output_len, values.spread);
   }
   if (values.prefix_len !== "") flags["prefix-len"] = values.prefix_len;
+  if (Number(values.turns) > 1) {
+    flags.turns = values.turns;
+    flags["think-time"] = `exponential:${values.think}`;
+    // Each arrival is a session: as many requests as without them, and as many a second.
+    flags["num-prompts"] = String(Math.max(1, Math.round(values.num_prompts / values.turns)));
+    flags["request-rate"] = String(Number((values.request_rate / values.turns).toPrecision(6)));
+  }
+}
+
+/// Adds the flags of what is chosen to `flags`, in place.
+export function addMore(flags, values) {
+  if (values.trace !== "") {
+    for (const name of ["request-rate", "input-len", "output-len", "num-prompts"]) delete flags[name];
+    flags.trace = values.trace;
+    if (values.rate_scale !== "") flags["rate-scale"] = values.rate_scale;
+  } else {
+    addDrawn(flags, values);
+  }
   if (hasPools(values)) {
     delete flags.replicas;
     flags["prefill-replicas"] = values.prefill_replicas || "1";

@@ -8,6 +8,7 @@ import { showCards, showIntervals, showRemedies, showVerdict } from "./plan_answ
 import { controlsOf, MORE_TITLE } from "./plan_controls.js";
 import { commandLine, machineFlags, simulationFlags } from "./questions.js";
 import { startSearch } from "./search.js";
+import { startTraces } from "./traces.js";
 
 const byId = (id) => document.getElementById(id);
 
@@ -44,6 +45,14 @@ export function startPlan(values, changed, lists) {
         : fields,
     );
   }
+  const load = groups.Load;
+  const traces = startTraces(lists, load, groups[MORE_TITLE], (name) => {
+    choose("trace", name);
+    choose("rate_scale", "");
+    changed();
+    ask();
+  });
+  load.trace.root.after(traces.root);
   const search = startSearch(values, (chosen) => {
     for (const [key, text] of Object.entries(chosen)) choose(key, text);
     changed();
@@ -63,25 +72,35 @@ export function startPlan(values, changed, lists) {
     document.body.dataset.sure = String(Number(document.body.dataset.sure || 0) + 1);
   }
 
+  let machine_memory = null; // {key, memory}: the answer does not change with the load
+  async function memoryOf(machine, signal) {
+    const key = JSON.stringify(machine);
+    if (machine_memory?.key !== key) {
+      machine_memory = { key, memory: (await post("/api/memory", machine, signal)).document };
+    }
+    return machine_memory.memory;
+  }
+
   const answer = newestOf(async (flags, signal, superseded) => {
     byId("answer").setAttribute("aria-busy", "true");
     let asks = false; // for intervals, too
     try {
-      const machine = machineFlags(values);
       const [memory, simulation] = await Promise.all([
-        post("/api/memory", machine, signal),
+        memoryOf(machineFlags(values), signal),
         post("/api/simulate", flags, signal),
       ]);
       const run = simulation.document;
       asks = run.fits && run.workload.requests <= SMALL_LOAD;
+      // The server draws while the numbers are shown; while a slider moves there are only numbers.
+      const drawing = superseded() ? null : post("/api/figures/simulate", flags, signal);
+      drawing?.catch(() => {}); // awaited below
       showVerdict(run, simulation.code, values);
-      if (run.fits) showCards(memory.document, run, values);
-      else showRemedies(memory.document, tried);
+      if (run.fits) showCards(memory, run, values);
+      else showRemedies(memory, tried);
       byId("notes").replaceChildren(...(run.notes || []).map((note) => element("li", {}, note)));
       byId("save").disabled = byId("carry").disabled = !run.fits;
-      // Numbers come first; while a slider moves there are only numbers.
-      if (!superseded()) {
-        const { figures } = await post("/api/figures/simulate", flags, signal);
+      if (drawing) {
+        const { figures } = await drawing;
         showFigures(figures.filter(({ key }) => key !== "memory")); // a bar of its own
       }
     } catch (error) {
@@ -107,6 +126,7 @@ export function startPlan(values, changed, lists) {
     byId("answer").setAttribute("aria-busy", "true");
     search.stop();
     hideCapacity();
+    traces.show(values.trace);
     const flags = simulationFlags(values);
     byId("line").textContent = commandLine("simulate", flags);
     answer(flags);
@@ -134,7 +154,7 @@ export function startPlan(values, changed, lists) {
     const promised = values.ttft !== "" || values.tpot !== "";
     const holds = promised ? "within the SLO" : "before the backlog grows (no SLO was given)";
     if (!found.capacity) return [`No load can be served ${holds}.`];
-    const asked = Number(values.request_rate);
+    const asked = values.trace === "" ? Number(values.request_rate) : null;
     const sure =
       found.capacity_low && found.capacity_high
         ? ` (${fixed(found.capacity_low, 2)} to ${fixed(found.capacity_high, 2)} in 80 % of cases, from the uncertainty of step times)`
@@ -145,7 +165,7 @@ export function startPlan(values, changed, lists) {
     return [
       found.bounded ? "" : "At least ",
       data(found.capacity, fixed(found.capacity, 2)),
-      ` requests/s ${holds}${sure}: ${fixed(found.capacity / asked, 2)} times the requested ${fixed(asked, 2)}.${limits}`,
+      ` requests/s ${holds}${sure}${asked === null ? "" : `: ${fixed(found.capacity / asked, 2)} times the requested ${fixed(asked, 2)}`}.${limits}`,
     ];
   }
 

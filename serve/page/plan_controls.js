@@ -1,11 +1,20 @@
 // Controls for a deployment, its load and its SLO.
 import { choice, slider } from "./controls.js";
+import { count } from "./format.js";
 
 import { METHODS, ROUTERS, SPREADS } from "./more.js";
 
 const POWERS = [1, 2, 4, 8, 16];
 
-export const MORE_TITLE = "More: lengths, prefixes, pools, speculation";
+export const MORE_TITLE = "More: lengths, sessions, pools, speculation";
+
+/// Options of the choice of a trace.
+export function tracesOf(traces) {
+  return [
+    ["", "none: the load below"],
+    ...traces.map(({ name, requests }) => [name, `${name} (${count(requests)} requests)`]),
+  ];
+}
 
 /// `lists`: the server's models, GPUs and engines. Returns groups by title and controls by key.
 export function controlsOf(lists, changed) {
@@ -29,6 +38,17 @@ export function controlsOf(lists, changed) {
       replicas: move({ key: "replicas", label: "Replicas", low: 1, high: 32 }),
     },
     Load: {
+      trace: select("trace", "Trace", tracesOf(lists.traces)),
+      rate_scale: move({
+        key: "rate_scale",
+        label: "Times its rate",
+        low: 0.1,
+        high: 20,
+        log: true,
+        least: 0.001,
+        optional: "as recorded",
+        usual: 1,
+      }),
       request_rate: move({
         key: "request_rate",
         label: "Requests",
@@ -122,6 +142,23 @@ export function controlsOf(lists, changed) {
     },
     [MORE_TITLE]: {
       spread: select("spread", "Lengths", SPREADS),
+      turns: move({
+        key: "turns",
+        label: "Turns per session",
+        low: 1,
+        high: 32,
+        optional: "single requests",
+        usual: 1,
+      }),
+      think: move({
+        key: "think",
+        label: "Think time between turns",
+        unit: "s",
+        low: 1,
+        high: 300,
+        log: true,
+        least: 0.1,
+      }),
       prefix_len: move({
         key: "prefix_len",
         label: "Shared prefix",

@@ -56,6 +56,8 @@ const KEY_OF = new Map([
   ...[...MACHINE, ...LOAD].map(([key, flag]) => [flag, key]),
   ["tp", "tp"],
   ["router", "router"],
+  ["trace", "trace"],
+  ["rate-scale", "rate_scale"],
   ["prefix-len", "prefix_len"],
   ["prefill-replicas", "prefill_replicas"],
   ["decode-replicas", "decode_replicas"],
@@ -87,6 +89,21 @@ function takeLimits(texts, values) {
   return texts.length > 0;
 }
 
+/// Turns and think times, whose requests the form counts together; whether it holds them.
+function takeSessions(flags, values) {
+  const given = new Map(flags);
+  if (!given.has("turns")) return !given.has("think-time");
+  const [turns] = given.get("turns");
+  const think = (given.get("think-time") || [""])[0].match(/^exponential:([0-9.]+)$/);
+  if (!/^[0-9]+$/.test(turns) || !think) return false;
+  values.turns = turns;
+  values.think = think[1];
+  values.num_prompts = String(Math.round((values.num_prompts || 1000) * turns));
+  if (values.request_rate)
+    values.request_rate = String(Number((values.request_rate * turns).toPrecision(6)));
+  return true;
+}
+
 const LENGTH = /^([0-9]+)$|^lognormal:([0-9]+):([0-9.]+)$/;
 
 /// "roofcast simulate --gpu h100 --slo p95:ttft:500ms ..." as values of the form; null if it says
@@ -102,7 +119,7 @@ export function valuesOf(line) {
     const key = KEY_OF.get(flag);
     if (flag === "slo") {
       if (!takeLimits(texts, values)) return null;
-    } else if (flag === "no-store" && !texts.length) {
+    } else if (flag === "turns" || flag === "think-time" || (flag === "no-store" && !texts.length)) {
       continue;
     } else if (texts.length !== 1) {
       return null;
@@ -117,6 +134,7 @@ export function valuesOf(line) {
       return null;
     }
   }
+  if (!takeSessions(flags, values)) return null;
   if (spreads.input_len !== spreads.output_len) return null;
   if (spreads.input_len) values.spread = spreads.input_len;
   return values;

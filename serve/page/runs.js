@@ -1,6 +1,7 @@
 // The runs of the store, and a comparison of two.
 import { get, post } from "./api.js";
 import { data, element, table } from "./element.js";
+import { figureList } from "./figures.js";
 import { fixed, percent, time } from "./format.js";
 import { valuesOf } from "./questions.js";
 import { changeWords, shareWords } from "./search.js";
@@ -79,8 +80,8 @@ function metricText(name, value) {
   return fixed(value, Math.abs(value) < 100 ? 2 : 0);
 }
 
-function comparisonOf(found) {
-  const name = (run) => `Run ${run.id}`;
+function comparisonOf(found, nameOf) {
+  const name = (run) => nameOf(run.id);
   const line = (run) => `${name(run)}: ${run.model} on ${run.gpu}, ${run.summary}`;
   const columns = [
     { title: "Metric" },
@@ -108,9 +109,66 @@ function comparisonOf(found) {
   ];
 }
 
-export function startRuns() {
+export function startRuns(limits) {
   const chosen = new Set();
   const button = byId("compare");
+  const names = new Map(); // by id, of runs that have one
+  const showFigures = figureList(byId("comparison-figures"));
+  const nameOf = (id) => (names.get(id) ? `Run ${id} (${names.get(id)})` : `Run ${id}`);
+
+  /// Changes the store, then shows it again; `words` say what was done.
+  async function change(path, question, words) {
+    try {
+      await post(path, question);
+      await page.show();
+      byId("runs-told").textContent = words;
+    } catch (error) {
+      byId("runs-told").textContent = error.message;
+    }
+  }
+
+  function nameField(run) {
+    const field = element("input", {
+      type: "text",
+      maxlength: 80,
+      value: run.name,
+      placeholder: "no name",
+      "aria-label": `Name of run ${run.id}`,
+    });
+    field.addEventListener("change", () =>
+      change(
+        "/api/runs/name",
+        { id: run.id, name: field.value.trim() },
+        `Run ${run.id} is named ${field.value.trim() || "no more"}.`,
+      ),
+    );
+    return field;
+  }
+
+  /// Asks once more in its own place: what is deleted cannot be brought back.
+  function deleteButton(run) {
+    const made = element(
+      "button",
+      { type: "button", class: "plain", "aria-label": `Delete run ${run.id}` },
+      "Delete",
+    );
+    let asked = false;
+    made.addEventListener("click", () => {
+      if (asked) {
+        change("/api/runs/delete", { id: run.id }, `Run ${run.id} is deleted.`);
+        return;
+      }
+      asked = true;
+      made.textContent = "Delete for good?";
+      made.setAttribute("aria-label", `Delete run ${run.id} for good?`);
+    });
+    made.addEventListener("blur", () => {
+      asked = false;
+      made.textContent = "Delete";
+      made.setAttribute("aria-label", `Delete run ${run.id}`);
+    });
+    return made;
+  }
 
   function rowOf(run) {
     const box = element("input", { type: "checkbox", "aria-label": `Choose run ${run.id}` });
@@ -121,6 +179,7 @@ export function startRuns() {
     });
     return [
       element("label", { class: "pick" }, box, ` ${run.id}`),
+      limits.saves ? nameField(run) : run.name,
       run.created_at.replace("T", " ").replace("Z", ""),
       run.kind,
       run.model,
@@ -138,6 +197,8 @@ export function startRuns() {
         " ",
         addressOf(run) &&
           element("a", { href: addressOf(run), "aria-label": `Open run ${run.id}` }, "Open"),
+        limits.saves ? " " : "",
+        limits.saves ? deleteButton(run) : "",
       ),
     ];
   }
@@ -145,23 +206,30 @@ export function startRuns() {
   button.addEventListener("click", async () => {
     try {
       const ids = [...chosen].sort((a, b) => a - b);
-      const { document: found } = await post("/api/compare", { runs: ids });
-      byId("comparison").replaceChildren(element("h2", {}, "Compared"), ...comparisonOf(found));
+      const { document: found, figures } = await post("/api/figures/compare", { runs: ids });
+      byId("compared").hidden = false;
+      byId("comparison").replaceChildren(...comparisonOf(found, nameOf));
+      showFigures(figures);
     } catch (error) {
+      byId("compared").hidden = false;
       byId("comparison").replaceChildren(element("p", {}, error.message));
+      showFigures([]);
     }
   });
 
-  return {
+  const page = {
     async show() {
       chosen.clear();
       button.disabled = true;
-      byId("comparison").replaceChildren();
-      const columns = ["Run", "Time (UTC)", "Kind", "Model", "GPU", "Engine", "Result", "More"].map(
+      byId("compared").hidden = true;
+      showFigures([]);
+      const columns = ["Run", "Name", "Time (UTC)", "Kind", "Model", "GPU", "Engine", "Result", "More"].map(
         (title) => ({ title }),
       );
       try {
         const { runs, runs_total: total } = await get("/api/runs");
+        names.clear();
+        for (const run of runs) if (run.name) names.set(run.id, run.name);
         byId("runs-told").textContent =
           total === 0
             ? "None yet: save one on the Deployment page."
@@ -176,4 +244,5 @@ export function startRuns() {
       }
     },
   };
+  return page;
 }

@@ -35,7 +35,8 @@ const MAX_REQUESTS = 500; // of a run within a search, so that an answer comes i
 /// The load of the form, no longer than a search simulates.
 function searchedFlags(values) {
   const flags = simulationFlags(values);
-  flags["num-prompts"] = String(Math.min(Number(values.num_prompts), MAX_REQUESTS));
+  if (flags.trace) flags["max-requests"] = String(MAX_REQUESTS);
+  else flags["num-prompts"] = String(Math.min(Number(flags["num-prompts"]), MAX_REQUESTS));
   return flags;
 }
 

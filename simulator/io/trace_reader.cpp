@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <optional>
+#include <sstream>
 #include <string_view>
 
 #include "base/error.hpp"
@@ -71,6 +72,10 @@ Workload read(ByteSource& bytes, const TraceWorkload& spec) {
 }  // namespace
 
 Workload read_trace(const TraceWorkload& spec) {
+  if (spec.bytes) {
+    std::istringstream held(*spec.bytes);
+    return read_trace(spec, held);
+  }
   ByteSource bytes(spec.path);
   return read(bytes, spec);
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -52,6 +53,8 @@ inline constexpr std::int64_t kLargestTraceBlock = 1 << 20;
 
 struct TraceWorkload {
   std::string path{};  // plain or gzip-compressed; relative to the scenario file
+  /// The file's bytes, if they are not read from `path`, which then only names them.
+  std::shared_ptr<const std::string> bytes{};
   TraceFormat format = TraceFormat::automatic;
   TraceColumnNames columns{};
   std::optional<TraceTimeUnit> time_unit{};  // unset: inferred from the column's name

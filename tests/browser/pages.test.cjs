@@ -88,8 +88,14 @@ async function closed(page) {
   await page.context().close();
 }
 
+/// Until a question was answered so often, and all of its figures are drawn.
 const answered = (page, times) =>
-  page.waitForFunction((least) => Number(document.body.dataset.answered || 0) >= least, times);
+  page.waitForFunction(
+    (least) =>
+      Number(document.body.dataset.answered || 0) >= least &&
+      Number(document.body.dataset.undrawn || 0) === 0,
+    times,
+  );
 const picture = (page, name) =>
   page.screenshot({ path: path.join(work, name + ".png"), fullPage: true });
 
@@ -770,6 +776,121 @@ test("a saved run opens in the form again, and what is not there is a page", asy
   await lost.locator("main a", { hasText: "runs" }).click();
   await lost.locator("#runs table").waitFor();
   await closed(lost);
+});
+
+test("a dropped trace is kept, is the load, and is the command line's", async () => {
+  const file = "two turns.csv";
+  const rows = [...Array(60).keys()].map((i) => `${i * 0.5},${200 + i},${20 + (i % 7)}`);
+  fs.writeFileSync(path.join(folder, "two_turns.csv"), ["time,input,output", ...rows].join("\n"));
+  const page = await opened(home + "#plan?num_prompts=100");
+  await answered(page, 1);
+  const content = fs.readFileSync(path.join(folder, "two_turns.csv"), "utf8");
+  const dropped = await page.evaluateHandle(
+    ([name, text]) => {
+      const data = new DataTransfer();
+      data.items.add(new File([text], name, { type: "text/csv" }));
+      return data;
+    },
+    [file, content],
+  );
+  await page.dispatchEvent("main", "drop", { dataTransfer: dropped });
+  await page.getByText("two_turns.csv: 60 requests over 29.50 s, kept in the store.").waitFor();
+  await answered(page, 2);
+  assert.equal(await page.locator("#field-trace").inputValue(), "two_turns.csv");
+  assert.equal(await page.locator("#field-request_rate").isVisible(), false);
+  const line = (await page.locator("#line").textContent()).split(" ").slice(1);
+  assert.ok(line.includes("--trace") && !line.includes("--request-rate"), line.join(" "));
+  const run = JSON.parse(typed(...line, "--no-store", "-o", "json"));
+  const shown = page.locator(".card", { hasText: "tokens/s" }).locator("data").first();
+  assert.equal(Number(await shown.getAttribute("value")), run.output_tokens_per_s);
+  await expectAccessible(page);
+  await picture(page, "trace");
+
+  await page.locator("#carry").click(); // its figures are drawn from the same trace
+  await page.locator("#carried data").waitFor();
+  await page.locator("#save").click();
+  await page.locator("#told a").waitFor();
+  const id = (await page.locator("#told").textContent()).match(/run (\d+)/)[1];
+  const report = await opened(`${home}report/${id}`);
+  assert.match(await report.locator("main").textContent(), /all stored figures were reproduced/);
+  await closed(report);
+
+  await page.reload(); // the address names the trace, the store has it
+  await answered(page, 1);
+  assert.equal(await page.locator("#field-trace").inputValue(), "two_turns.csv");
+  await page.getByRole("button", { name: "Delete this trace" }).click();
+  await page.getByText("two_turns.csv is deleted.").waitFor();
+  await answered(page, 2);
+  assert.equal(await page.locator("#field-trace").inputValue(), "");
+  assert.equal(await page.locator("#field-request_rate").isVisible(), true);
+  await page.locator("#field-trace-file").setInputFiles({
+    name: "broken.csv",
+    mimeType: "text/csv",
+    buffer: Buffer.from("time,input,output\n1,many,2\n"),
+  });
+  await page.getByText(/broken.csv:2: .*many/).waitFor(); // and nothing of it is kept
+  assert.equal(await page.locator("#field-trace option").count(), 1);
+  page.complaints = page.complaints.filter((one) => !one.includes("422"));
+  await closed(page);
+});
+
+test("sessions are the command line's, with as many requests as without", async () => {
+  const page = await opened(home + "#plan?num_prompts=120&request_rate=4&turns=4&think=5");
+  await answered(page, 1);
+  const line = await page.locator("#line").textContent();
+  assert.match(line, / --request-rate 1 --num-prompts 30 .*--turns 4 --think-time exponential:5/);
+  const run = JSON.parse(typed(...line.split(" ").slice(1), "--no-store", "-o", "json"));
+  assert.equal(run.workload.requests, 120);
+  const shown = page.locator(".card", { hasText: "tokens/s" }).locator("data").first();
+  assert.equal(Number(await shown.getAttribute("value")), run.output_tokens_per_s);
+  await page.locator("#save").click();
+  await page.locator("#told a").waitFor();
+  await page.goto(home + "#runs");
+  await page.locator("#runs a", { hasText: "Open" }).first().click();
+  await answered(page, 2);
+  assert.equal(await page.locator("#line").textContent(), line);
+  await closed(page);
+});
+
+test("runs are named, compared in words and figures, and deleted", async () => {
+  const asked = ["--model", "llama-3.1-8b", "--num-prompts", "50", "--request-rate", "5"];
+  for (const gpu of ["l40s", "h100"])
+    typed("simulate", ...asked, "--gpu", gpu, "--store", "browser.db");
+  const listed = () => JSON.parse(typed("runs", "--store", "browser.db", "-o", "json")).runs;
+  const [second, first] = listed().map((run) => run.id);
+  const page = await opened(home + "#runs");
+  await page.getByLabel(`Name of run ${first}`).fill("one L40S");
+  await page.getByLabel(`Name of run ${first}`).press("Enter");
+  await page.getByText(`Run ${first} is named one L40S.`).waitFor();
+  assert.equal(listed().find((run) => run.id === first).name, "one L40S");
+  await page.getByLabel(`Choose run ${first}`, { exact: true }).check();
+  await page.getByLabel(`Choose run ${second}`, { exact: true }).check();
+  await page.locator("#compare").click();
+  await page.locator("#comparison table").waitFor();
+  const words = await page.locator("#comparison").textContent();
+  assert.match(words, new RegExp(`Run ${first} \\(one L40S\\)`));
+  assert.match(words, /\(better\)/); // an H100 decodes faster than an L40S
+  assert.match(words, /\(worse\)/); // and costs more
+  await expectCharts(page, 2, "#comparison-figures");
+  await expectAccessible(page);
+  await picture(page, "runs-compared");
+  await page.getByRole("button", { name: `Delete run ${second}`, exact: true }).click();
+  assert.ok(listed().some((run) => run.id === second)); // it asks once more
+  await page.getByRole("button", { name: `Delete run ${second} for good?` }).click();
+  await page.getByText(`Run ${second} is deleted.`).waitFor();
+  assert.ok(!listed().some((run) => run.id === second));
+  await closed(page);
+});
+
+test("operators of the roofline are named beside their points", async () => {
+  const page = await opened(home + "#plan?num_prompts=100");
+  await answered(page, 1);
+  const roofline = page.locator("#figure-roofline svg");
+  await roofline.scrollIntoViewIfNeeded();
+  const words = await roofline.textContent();
+  const named = ["attention", "lm_head", "mlp"].filter((name) => words.includes(name));
+  assert.ok(named.length >= 2, `${named} in ${words}`);
+  await closed(page);
 });
 
 test("a report opens offline from its file", async (t) => {

@@ -177,7 +177,7 @@ TEST_F(StoreCalibration, AnOlderStoreIsBroughtUpWhenItIsWrittenTo) {
   }
   EXPECT_EQ(columns_of(path()), columns_of(path("fresh.db")));
   SQLite::Database database(path());
-  EXPECT_EQ(database.execAndGet("PRAGMA user_version").getInt(), 6);
+  EXPECT_EQ(database.execAndGet("PRAGMA user_version").getInt(), 7);
 }
 
 TEST_F(StoreCalibration, AnOlderStoreIsReadAsItIs) {

@@ -57,16 +57,16 @@ TEST_F(StoreFailure, LeavesAnotherProgramsDatabaseAlone) {
 
 TEST_F(StoreFailure, SaysWhenTheStoreIsNewer) {
   Store(path(), Store::Mode::write).add(run_of(1));
-  SQLite::Database(path(), SQLite::OPEN_READWRITE).exec("PRAGMA user_version = 7");
+  SQLite::Database(path(), SQLite::OPEN_READWRITE).exec("PRAGMA user_version = 8");
   EXPECT_EQ(open_message(),
-            path() + ": written by a newer roofcast (schema 7, this version reads up to 6)");
+            path() + ": written by a newer roofcast (schema 8, this version reads up to 7)");
   EXPECT_EQ(open_message(Store::Mode::read), open_message(Store::Mode::write));
 }
 
 TEST_F(StoreFailure, RefusesAVersionThatNeverWas) {
   open_store(path());
   SQLite::Database(path(), SQLite::OPEN_READWRITE).exec("PRAGMA user_version = 0");
-  EXPECT_EQ(open_message(), path() + ": unknown schema 0 (known: 1 to 6)");
+  EXPECT_EQ(open_message(), path() + ": unknown schema 0 (known: 1 to 7)");
 }
 
 TEST_F(StoreFailure, SaysWhenTheStoreIsDamaged) {

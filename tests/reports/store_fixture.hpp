@@ -78,9 +78,10 @@ inline Run run_of(std::int64_t count, const std::string& summary = "a run") {
   return run;
 }
 
-/// Removes the additions of schemas 5 and 6 from a store.
+/// Removes the additions of schemas 5 to 7 from a store.
 inline constexpr const char* kWithoutSchema5 =
-    "DROP TABLE answers; DROP VIEW latest_runs; DROP VIEW run_metrics; DROP VIEW gpu_summary;"
+    "DROP TABLE run_names; DROP TABLE traces; DROP TABLE answers; DROP VIEW latest_runs; DROP VIEW "
+    "run_metrics; DROP VIEW gpu_summary;"
     "DROP VIEW error_by_engine; DROP VIEW run_summary;"
     "CREATE VIEW run_summary AS SELECT id AS run_id, kind FROM runs;";
 

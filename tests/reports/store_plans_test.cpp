@@ -154,7 +154,7 @@ TEST_F(StorePlans, AStoreOfSchema3IsBroughtUpAndReadAsItIs) {
   EXPECT_FALSE(Store(path(), Store::Mode::read).evaluation("0.1.0", "{}"));
   Store store(path(), Store::Mode::write);
   store.add_evaluations(store.begin_plan(plan_row()), kTwo);
-  EXPECT_EQ(SQLite::Database(path()).execAndGet("PRAGMA user_version").getInt(), 6);
+  EXPECT_EQ(SQLite::Database(path()).execAndGet("PRAGMA user_version").getInt(), 7);
 }
 
 }  // namespace

@@ -136,7 +136,7 @@ TEST_F(StoreQuery, AViewThatAnOlderStoreDoesNotHaveIsExplained) {
   SQLite::Database(path(), SQLite::OPEN_READWRITE)
       .exec(std::string(test::kWithoutSchema5) + "PRAGMA user_version = 4");
   EXPECT_EQ(refusal("SELECT * FROM latest_runs"),
-            "SQL: no such table: latest_runs; the store has schema 4 of 6; storing the next run "
+            "SQL: no such table: latest_runs; the store has schema 4 of 7; storing the next run "
             "upgrades it");
   EXPECT_EQ(refusal("SELECT 1 FROM (SELECT 1"), "SQL: incomplete input");
 }

@@ -104,6 +104,122 @@ TEST(Api, RunsAreKeptListedAndCompared) {
   EXPECT_EQ(api.command("compare", R"({"runs": [1, 2]})").status, 200);
 }
 
+TEST(Api, RunsAreNamedComparedInFiguresAndDeleted) {
+  const TemporaryFolder folder;
+  const std::string store = (folder.path() / "named.db").string();
+  Api api(unhurried(), store);
+  EXPECT_EQ(api.name_run(R"({"id": 1, "name": "x"})").status, 404);  // there is no store yet
+  api.save(kSimulation);
+  api.save(R"({"model": "llama-3.1-8b", "gpu": "l40s", "request_rate": 20, "num_prompts": 50})");
+  EXPECT_EQ(api.name_run(R"({"id": 2, "name": "one L40S"})").status, 200);
+  EXPECT_EQ(api.get("runs").body["runs"][0]["name"], "one L40S");
+  EXPECT_EQ(api.name_run(R"({"id": 9, "name": "x"})").status, 404);
+  for (const char* body : {R"({"id": 1})", R"({"id": 1, "name": 5})", R"({"id": -1, "name": "x"})",
+                           R"({"id": 1, "name": "two\nlines"})", R"([])"}) {
+    EXPECT_EQ(api.name_run(body).status, 400) << body;
+  }
+  const ApiAnswer compared = api.figures("compare", R"({"runs": [1, 2]})");
+  ASSERT_EQ(compared.status, 200) << compared.body.dump();
+  std::vector<std::string> keys;
+  for (const Json& figure : compared.body["figures"]) keys.push_back(figure["key"]);
+  EXPECT_THAT(keys, testing::ElementsAre("compared_changes", "compared_latencies"));
+  EXPECT_EQ(compared.body["document"],
+            api.command("compare", R"({"runs": [1, 2]})").body["document"]);
+  EXPECT_EQ(api.delete_run("{}").status, 400);
+  EXPECT_EQ(api.delete_run(R"({"id": 1})").status, 200);
+  EXPECT_EQ(api.delete_run(R"({"id": 1})").status, 404);
+  EXPECT_EQ(api.get("runs").body["runs_total"], 1);
+  ApiLimits limits = unhurried();
+  limits.saves = false;
+  EXPECT_EQ(Api(limits, store).delete_run(R"({"id": 2})").status, 403);
+}
+
+/// `count` requests a second apart.
+std::string trace_of(int count) {
+  std::string text = "time,input,output\n";
+  for (int i = 0; i < count; ++i) text += std::to_string(i) + ",100,10\n";
+  return text;
+}
+
+TEST(Api, ATraceIsKeptAndNamedByQuestions) {
+  const TemporaryFolder folder;
+  Api api(unhurried(), (folder.path() / "traces.db").string());
+  const ApiAnswer added = api.add_trace("C:\\logs/two replicas.csv", trace_of(20));
+  ASSERT_EQ(added.status, 200) << added.body.dump();
+  EXPECT_EQ(added.body["name"], "two_replicas.csv");
+  EXPECT_EQ(added.body["requests"], 20);
+  EXPECT_EQ(added.body["duration_s"], 19.0);  // the first arrives at 0, the last at 19 s
+  EXPECT_EQ(api.get("traces").body["traces"].size(), 1U);
+  const std::string asked =
+      R"({"model": "llama-3.1-8b", "gpu": "h100", "trace": "two_replicas.csv")";
+  for (const std::string command : {"simulate", "whatif"}) {
+    const std::string more = command == "whatif" ? R"(, "vary": ["rate_scale=2", "tp=1,2"]})" : "}";
+    const ApiAnswer answer = api.command(command, asked + more);
+    ASSERT_EQ(answer.status, 200) << answer.body.dump();
+  }
+  EXPECT_EQ(api.command("simulate", asked + "}").body["document"]["workload"]["requests"], 20);
+  const ApiAnswer saved = api.save(asked + "}");
+  ASSERT_EQ(saved.status, 200) << saved.body.dump();
+  std::string page;
+  EXPECT_EQ(api.report("1", page).status, 200);
+  EXPECT_THAT(page, HasSubstr("all stored figures were reproduced"));
+  EXPECT_EQ(api.delete_trace(R"({"name": "two_replicas.csv"})").status, 200);
+  EXPECT_EQ(api.delete_trace(R"({"name": "two_replicas.csv"})").status, 404);
+  EXPECT_EQ(api.command("simulate", asked + "}").status, 400);
+}
+
+TEST(Api, NoQuestionOpensATraceFile) {
+  const TemporaryFolder folder;
+  const std::filesystem::path file = folder.path() / "secret.csv";
+  std::ofstream(file) << trace_of(5);
+  const auto before = std::filesystem::current_path();
+  std::filesystem::current_path(folder.path());
+  Api api(unhurried(), "traces.db");
+  const std::string asked = R"({"model": "llama-3.1-8b", "gpu": "h100", )";
+  EXPECT_THAT(line_of(api.command("simulate", asked + R"("trace": "secret.csv"})")),
+              HasSubstr("no trace"));
+  EXPECT_EQ(api.command("whatif", asked + R"("vary": ["trace=secret.csv"]})").status, 400);
+  EXPECT_EQ(api.command("whatif", asked + R"("vary": ["workload.path=secret.csv"]})").status, 400);
+  std::filesystem::current_path(before);
+}
+
+TEST(Api, ATraceThatIsTooLargeOrBrokenIsRefusedInALine) {
+  const TemporaryFolder folder;
+  ApiLimits limits = unhurried();
+  limits.max_trace_requests = 10;
+  limits.largest_unpacked = 1000;
+  limits.max_requests = 8;
+  limits.max_traces = 1;
+  Api api(limits, (folder.path() / "traces.db").string());
+  EXPECT_THAT(line_of(api.add_trace("a.csv", trace_of(11))), HasSubstr("more than 10 requests"));
+  EXPECT_THAT(line_of(api.add_trace("a.csv", trace_of(200))), HasSubstr("unpacked"));
+  EXPECT_THAT(line_of(api.add_trace("a.csv", "time,input,output\n0,many,1\n")),
+              HasSubstr("a.csv:2"));
+  EXPECT_NE(line_of(api.add_trace("a.csv", std::string("\x1f\x8b\0\0", 4))), "");
+  EXPECT_NE(line_of(api.add_trace("a.csv", "")), "");
+  EXPECT_NE(line_of(api.add_trace("../..", trace_of(2))), "");
+  EXPECT_TRUE(api.get("traces").body["traces"].empty());
+  EXPECT_EQ(api.add_trace("a.csv", trace_of(10)).status, 200);
+  EXPECT_THAT(line_of(api.add_trace("b.csv", trace_of(2))), HasSubstr("delete one first"));
+  const std::string asked = R"({"model": "llama-3.1-8b", "gpu": "h100", "trace": "a.csv")";
+  EXPECT_THAT(line_of(api.command("simulate", asked + "}")), HasSubstr("this server allows 8"));
+  EXPECT_EQ(api.command("simulate", asked + R"(, "max_requests": 8})").status, 200);
+}
+
+TEST(Api, SessionsAreBoundedByTheirTurns) {
+  ApiLimits limits = unhurried();
+  limits.max_requests = 100;
+  Api api(limits, "none.db");
+  const std::string asked =
+      R"({"model": "llama-3.1-8b", "gpu": "h100", "request_rate": 1, "input_len": 50, )"
+      R"("output_len": 5, "think_time": "exponential:1", )";
+  EXPECT_EQ(api.command("simulate", asked + R"("turns": 4, "num_prompts": 25})").status, 200);
+  EXPECT_THAT(line_of(api.command("simulate", asked + R"("turns": 4, "num_prompts": 26})")),
+              HasSubstr("104 requested, this server allows 100"));
+  EXPECT_THAT(line_of(api.command("simulate", asked + R"("turns": "uniform:1:5"})")),
+              HasSubstr("turns"));
+}
+
 TEST(Api, FiguresHaveOptionsWordsAndTables) {
   Api api(unhurried(), "none.db");
   const ApiAnswer answer = api.figures("simulate", kSimulation);

@@ -160,9 +160,10 @@ TEST(Questions, RunsToCompareAreTheirIds) {
 }
 
 TEST(Questions, NoKeyReadsOrWritesAFile) {
-  for (const char* flag : {"trace", "store", "no-store", "requests-out", "keep-requests",
-                           "scenario", "from-cmd", "output", "help", "help-all", "trace-columns",
-                           "stages", "turns", "lora-adapters", "speculative-config"}) {
+  EXPECT_THAT(refusal("simulate", R"({"trace": "x"})"), HasSubstr("the store has no trace 'x'"));
+  for (const char* flag :
+       {"store", "no-store", "requests-out", "keep-requests", "scenario", "from-cmd", "output",
+        "help", "help-all", "trace-columns", "stages", "lora-adapters", "speculative-config"}) {
     EXPECT_THAT(refusal("simulate", std::string("{\"") + flag + "\": \"x\"}"),
                 HasSubstr("unknown key '" + std::string(flag) + "'"));
   }
