@@ -48,6 +48,7 @@ struct Part {
 /// and order, so that each lane adds the same products in the same order.
 template <class Format>
 struct Widened : Format {
+  static constexpr bool kFetches = false;  // it is in L1
   using Row = const typename Format::Panel*;
 
   ROOFCAST_INLINE static void load_weight(typename Format::Operand& to, Row row, std::int64_t k) {
@@ -58,6 +59,22 @@ struct Widened : Format {
     Format::load_panel(to, row + k);
   }
 };
+
+/// Of one row of input: fetches the part of the next kColumns rows of the weight that is as long as
+/// what these rows have at k, as one stream in the order of memory. The processor's own prefetching
+/// begins again in each row, and fetching ahead in each row stops at its end: fp16 on a Zen 5 was
+/// read at 85 % of what a read alone reaches, with this at 95.
+template <class Format, int kColumns>
+ROOFCAST_INLINE void fetch_next(const typename Format::Row* weight, std::int64_t k) {
+  if constexpr (kColumns > 1) {
+    constexpr std::size_t kLine = 64;
+    constexpr std::size_t kBytes = sizeof(*weight[0]) * kColumns * Format::kStep;
+    const auto* at =
+        reinterpret_cast<const char*>(weight[0] + kColumns * (weight[1] - weight[0] + k));
+    ROOFCAST_UNROLL
+    for (std::size_t i = 0; i < kBytes; i += kLine) __builtin_prefetch(at + i);
+  }
+}
 
 /// Adds a part of k to the lanes of kRows x kColumns outputs. `lanes` is [kColumns, block_rows];
 /// the part begins at element `origin` of each row of the weight.
@@ -80,9 +97,9 @@ ROOFCAST_INLINE void add_tile(const typename Format::Panel* panel,
   for (; k + Format::kStep <= part.count; k += Format::kStep) {
     ROOFCAST_UNROLL
     for (int r = 0; r < kRows; ++r) Format::load_panel(a[r], panel + r * part.padded + k);
+    if constexpr (Format::kFetches && kRows == 1) fetch_next<Format, kColumns>(weight, origin + k);
     ROOFCAST_UNROLL
     for (int c = 0; c < kColumns; ++c) {
-      if constexpr (kRows == 1) Format::prefetch(weight[c], origin + k);
       Format::load_weight(b, weight[c], origin + k);
       ROOFCAST_UNROLL
       for (int r = 0; r < kRows; ++r) Format::add_product(sum[r][c], a[r], b);

@@ -46,6 +46,9 @@ struct PlainFormat {
   /// Whether many rows of input share a widened copy of the weight. Of fp32 it is a plain copy,
   /// which pays too: rows of a weight that are a power of two apart take each other's place in L1.
   static constexpr bool kWidens = true;
+  /// Whether rows of the weight are elements one after the other in memory, which is worth fetching
+  /// ahead.
+  static constexpr bool kFetches = true;
 
   using Row = const T*;
 
@@ -61,16 +64,6 @@ struct PlainFormat {
   ROOFCAST_INLINE static void load_panel(Operand& to, const Panel* from) { load<N>(to, from); }
   ROOFCAST_INLINE static void load_weight(Operand& to, Row row, std::int64_t k) {
     load<N>(to, row + k);
-  }
-  /// Fetches what one row of input will need soon: several rows of the weight are read at once, and
-  /// narrow ones too slowly for the processor's own prefetching (fp16 on a Zen 5: 47 GB/s, with
-  /// this 55 to 64, where reading alone reaches 83).
-  template <class AnyRow>
-  ROOFCAST_INLINE static void prefetch(const AnyRow& row, std::int64_t k) {
-    constexpr std::int64_t kAhead = 1024;  // bytes
-    if constexpr (std::is_pointer_v<AnyRow>) {
-      __builtin_prefetch(reinterpret_cast<const char*>(row + k) + kAhead);
-    }
   }
   ROOFCAST_INLINE static void load_last(Operand& to, Row row, std::int64_t k, std::int64_t count) {
     load_some<N>(to, row + k, count);
@@ -161,6 +154,7 @@ struct Int8Format : PlainFormat<N, std::int8_t> {
 /// neither crosses a group nor is only partly filled.
 template <int N, class T>
 struct Int4Format : PlainFormat<N, T> {
+  static constexpr bool kFetches = false;
   struct Row {
     const std::uint8_t* at;
     const T* scale;

@@ -80,6 +80,43 @@ void fill(T* data, std::int64_t count, std::uint64_t seed, float deviation, Thre
   data[count - 1] = from_float<T>(last.first * deviation);
 }
 
+/// What release() needs to know, in the bytes before those that the caller has.
+struct Block {
+  void* start = nullptr;
+  std::size_t mapped = 0;  // bytes; 0: from the heap
+};
+static_assert(sizeof(Block) <= kAlignment);
+
+char* noted(char* data, const Block& block) {
+  std::memcpy(data - sizeof block, &block, sizeof block);
+  return data;
+}
+
+std::size_t rounded_up(std::size_t bytes, std::size_t unit) {
+  return (bytes + unit - 1) / unit * unit;
+}
+
+/// nullptr: not enough.
+char* take_from_heap(std::size_t bytes) {
+  auto* start = static_cast<char*>(std::aligned_alloc(kAlignment, bytes + kAlignment));
+  return start == nullptr ? nullptr : noted(start + kAlignment, {.start = start});
+}
+
+/// A mapping of its own: memory that the heap gives again has small pages where it was touched
+/// before, and stays so. (Weights of 2 GiB that were loaded from a file had half of theirs small,
+/// and reading them was that much slower: the processor's prefetching ends with a page.) nullptr:
+/// not enough.
+char* map_huge(std::size_t bytes) {
+  const std::size_t mapped = bytes + kHugePage;  // room to align, and for the note
+  void* start = mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (start == MAP_FAILED) return nullptr;
+  const auto address = reinterpret_cast<std::uintptr_t>(start);
+  auto* data =
+      static_cast<char*>(start) + (rounded_up(address + sizeof(Block), kHugePage) - address);
+  madvise(data, bytes, MADV_HUGEPAGE);  // a hint only
+  return noted(data, {.start = start, .mapped = mapped});
+}
+
 /// Linux grants more memory than exists and kills the program when it touches too much of it.
 void check_free(std::size_t bytes) {
   const auto free_bytes = static_cast<std::size_t>(free_memory_bytes());
@@ -91,25 +128,33 @@ void check_free(std::size_t bytes) {
 }  // namespace
 
 void* allocate(std::size_t bytes, ThreadPool& pool) {
-  const std::size_t alignment = bytes >= kHugePage ? kHugePage : kAlignment;
-  const std::size_t rounded =
-      (std::max<std::size_t>(bytes, 1) + alignment - 1) / alignment * alignment;
-  if (bytes >= kHugePage) check_free(bytes);
-  void* data = std::aligned_alloc(alignment, rounded);
+  const bool large = bytes >= kHugePage;
+  if (large) check_free(bytes);
+  const std::size_t alignment = large ? kHugePage : kAlignment;
+  const std::size_t rounded = rounded_up(std::max<std::size_t>(bytes, 1), alignment);
+  char* const data = large ? map_huge(rounded) : take_from_heap(rounded);
   if (data == nullptr) {
     throw std::runtime_error("not enough memory for " + std::to_string(bytes) + " bytes");
   }
-  if (alignment == kHugePage) madvise(data, rounded, MADV_HUGEPAGE);  // a hint only
-  const auto pages = static_cast<std::int64_t>((rounded + kPage - 1) / kPage);
+  const auto pages = static_cast<std::int64_t>(rounded_up(rounded, kPage) / kPage);
   pool.for_ranges(pages, kHugePage / kPage, [data](std::int64_t begin, std::int64_t end) {
     for (std::int64_t page = begin; page < end; ++page) {
-      static_cast<char*>(data)[static_cast<std::size_t>(page) * kPage] = 0;
+      data[static_cast<std::size_t>(page) * kPage] = 0;
     }
   });
   return data;
 }
 
-void release(void* data) noexcept { std::free(data); }
+void release(void* data) noexcept {
+  if (data == nullptr) return;
+  Block block;
+  std::memcpy(&block, static_cast<char*>(data) - sizeof block, sizeof block);
+  if (block.mapped > 0) {
+    munmap(block.start, block.mapped);
+  } else {
+    std::free(block.start);
+  }
+}
 
 void copy(void* to, const void* from, std::size_t bytes, ThreadPool& pool) {
   auto* const target = static_cast<char*>(to);

@@ -22,6 +22,8 @@ constexpr std::int64_t kLine = 64;
 /// L1 while all rows pass.
 constexpr std::int64_t kBlockRows = 96;
 constexpr std::int64_t kBlockSteps = 512 / kQuantizedStep;
+/// Rows of one tile: memory decides the time.
+constexpr std::int64_t kStreamedRows = 6;
 
 std::int64_t aligned_up(std::int64_t bytes) { return ceil_divide(bytes, kLine) * kLine; }
 
@@ -200,7 +202,11 @@ void compute_block(const QuantizedGemm& gemm, const Workspace& w, TileFunction f
     }
   }
   const std::int64_t rows = m.end - m.begin;
-  const std::int64_t part = rows <= 6 ? shape.steps() : kBlockSteps;  // few rows: in memory order
+  const bool streams = rows <= kStreamedRows;  // few rows: in memory order
+  const std::int64_t part = streams ? shape.steps() : kBlockSteps;
+  if (streams && first + kTileStrips < shape.strips()) {
+    tile.next = weight + static_cast<std::size_t>(first + kTileStrips) * shape.strip_bytes();
+  }
   for (std::int64_t step = 0; step < shape.steps(); step += part) {
     tile.first_step = step;
     tile.last_step = std::min(step + part, shape.steps());

@@ -4,7 +4,9 @@
 // Lane l of a vector belongs to output l of the strip, so lanes are never added up. For a step of
 // 32 k: sum = start + sum of code * input as integers; total += scale * sum in fp32, in ascending
 // order of steps: the same order, and so the same bits, in a tile of any shape. `start` takes the
-// offset of the unsigned codes off: -128 or -8 or -32 times the sum of the input.
+// offset of the unsigned codes off: -128 or -8 or -32 times the sum of the input. fp8 has no
+// integers: a lane adds its k in ascending order, with AVX-512 the even and the odd ones of a step
+// apart.
 #pragma once
 
 #include <cstdint>
@@ -36,7 +38,46 @@ struct QuantizedTile {
   std::int64_t first_step = 0;               // of the part
   std::int64_t last_step = 0;
   float* total = nullptr;  // [rows, kTileOutputs]; read unless first_step is 0
+  /// What the thread reads from memory after these strips, to be fetched meanwhile; null: nothing.
+  const std::uint8_t* next = nullptr;
 };
+
+/// Bytes of both strips a step, codes and scales.
+constexpr std::int64_t tile_step_bytes(QuantizedFormat format) {
+  switch (format) {
+    case QuantizedFormat::q4_0:
+      return kTileStrips * (256 + 32);
+    case QuantizedFormat::q4_k:
+      return kTileStrips * (256 + 40);
+    case QuantizedFormat::q6_k:
+      return kTileStrips * (384 + 36);
+    case QuantizedFormat::int4:
+      return kTileStrips * (256 + 8);
+    case QuantizedFormat::q8_0:
+      return kTileStrips * (512 + 32);
+    case QuantizedFormat::int8:
+    case QuantizedFormat::fp8:
+      return kTileStrips * 512;
+  }
+  return 0;
+}
+
+/// Fetches the part of `next` that is as long as a step of this tile: one stream in the order of
+/// memory, a tile ahead, since the processor's own prefetching loses its way where strips, and
+/// codes and scales in them, take turns. Codes of 8 bits have so little to compute that it keeps up
+/// by itself, and this only costs (q8_0 on a Zen 5: 84 instead of 93 % of what a read reaches; but
+/// q4_0 88 instead of 78).
+template <QuantizedFormat kFormat>
+[[gnu::always_inline]] inline void fetch_next(const QuantizedTile& tile, std::int64_t step) {
+  constexpr int kLine = 64;
+  constexpr int kLines = static_cast<int>((tile_step_bytes(kFormat) + kLine - 1) / kLine);
+  if constexpr (kFormat != QuantizedFormat::q8_0 && kFormat != QuantizedFormat::int8) {
+    if (tile.next == nullptr) return;
+    const std::uint8_t* at = tile.next + step * tile_step_bytes(kFormat);
+#pragma GCC unroll 16
+    for (int line = 0; line < kLines; ++line) __builtin_prefetch(at + line * kLine);
+  }
+}
 
 /// Both strips times `rows` rows. If there is one strip only, both are the same.
 using TileFunction = void (*)(const QuantizedTile& tile, std::int64_t rows);
