@@ -1,5 +1,5 @@
 """PEP 517 build of the wheel: configures and builds the CMake preset `wheel`, then packs it. Needs
-nothing that Debian has not (README.md, ./bootstrap), and no network but for npm's charts, which
+nothing that Debian has not (README.md, ./bootstrap), and no network except for npm's charts, which
 -DROOFCAST_CHARTS=OFF leaves out. ROOFCAST_PYTHON_BUILD names a folder that is built already."""
 
 import os

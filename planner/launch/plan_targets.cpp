@@ -315,7 +315,7 @@ std::string dynamo_worker(const ServerParts& parts, const char* name, const char
 /// The resource of https://github.com/ai-dynamo/dynamo, operator and examples of its vLLM backend.
 std::string dynamo_text(const ServerParts& parts, const Shape& shape, std::int64_t units) {
   std::string text = parts.comments;
-  text += "# Replace my-tag by the release of Dynamo\n";
+  text += "# Replace my-tag with the release of Dynamo\n";
   text += fmt::format(R"(apiVersion: nvidia.com/v1alpha1
 kind: DynamoGraphDeployment
 metadata:
@@ -422,7 +422,7 @@ std::optional<std::string> target_problem(LaunchTarget target, const PlanCatalog
   }
   const Vendor vendor = vendor_of(gpu);
   if (target == LaunchTarget::dynamo && vendor != Vendor::nvidia) {
-    return "Dynamo has images for NVIDIA's GPUs alone";
+    return "Dynamo has images for NVIDIA GPUs only";
   }
   if (!image_of(*engine, preset, vendor)) {
     return fmt::format("no container image of {} is known for it", preset);
