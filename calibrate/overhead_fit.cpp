@@ -30,7 +30,7 @@ constexpr int kMaxHalvings = 4;
 /// Standard errors beyond which a value is ruled out: 95 % of a normal distribution.
 constexpr double kRuledOut = 2.0;
 /// The search ends when the squared error falls by less than this share.
-constexpr double kEnough = 1e-4;
+constexpr double kMinImprovement = 1e-4;
 
 /// The problem in relative terms: predicted / measured, so that 1 is exact.
 struct Problem {
@@ -164,7 +164,7 @@ bool improve(const Problem& problem, Search& search) {
     if (after >= before) continue;
     search.values = values;
     search.relative = relative;
-    return before - after > kEnough * before;
+    return before - after > kMinImprovement * before;
   }
   return false;
 }

@@ -70,7 +70,7 @@ int run_estimate(CommandContext& context) {
   take_from_command(options, line, context.err);
   leave_out_drafts(options, context.err);
   refuse_idle_flags(given, asked.question);
-  tell_version(options, context.err);
+  note_version(options, context.err);
 
   if (const auto one = single_estimate(asked.question)) {
     return answer_one(*one, asked, common->output, context);

@@ -31,7 +31,8 @@ int run_gpus(CommandContext& context) {
   if (!common) return kExitDone;
   if (as_prices && (as_profile || !gpu.empty())) {
     throw UsageError(
-        "--as-prices: prints the prices of all GPUs, expected neither a GPU nor --as-profile");
+        "--as-prices: prints the prices of all GPUs, so it cannot be combined with a GPU or "
+        "--as-profile");
   }
   if (as_profile && gpu.empty()) {
     throw UsageError("--as-profile: names no GPU, expected one (roofcast gpus h200 --as-profile)");

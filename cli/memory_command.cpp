@@ -33,7 +33,7 @@ int run_memory(CommandContext& context) {
   const EngineOverrides given = options.overrides;  // those of a server's command line are its own
   take_from_command(options, line, context.err);
   refuse_idle_flags(given, question);
-  tell_version(options, context.err);
+  note_version(options, context.err);
 
   const MemoryAnswer answer = memory(question);
   print(memory_document(answer), common->output, context);

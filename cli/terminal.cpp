@@ -247,11 +247,11 @@ struct Phrase {
 /// Of two that begin at one place the first counts, so longer ones stand before their parts.
 constexpr Phrase kPhrases[] = {
     {"Does not fit", kRed},     {"does not fit", kRed}, {"The SLO is not met", kRed},
-    {"The SLO is met", kGreen}, {"MISSED", kRed},       {"Beyond saturation", kRed},
+    {"The SLO is met", kGreen}, {"MISSED", kRed},       {"Saturated", kRed},
     {"saturated", kRed},        {"not met", kRed},      {"No load meets the SLO", kRed},
     {"Undecided", kYellow},     {"undecided", kYellow}, {"not all requests served", kRed},
     {"Keeps up", kGreen},       {"keeps up", kGreen},   {"Fits", kGreen},
-    {"holds", kGreen},          {"met", kGreen},
+    {"holds", kGreen},          {"met", kGreen},        {"Throttled", kRed},
 };
 
 bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
@@ -337,8 +337,10 @@ Document fitted(Document document, std::size_t width) {
   if (width == 0) return document;
   width = std::max(width, kNarrowest);
   std::vector<Section> sections;
+  bool indented = false;
   for (Section& section : document.sections) {
-    const std::size_t available = width - (section.heading.empty() ? 0 : 2);
+    indented = indented || !section.heading.empty();
+    const std::size_t available = width - (indented ? 2 : 0);
     Section fitting{.heading = section.heading, .lines = {}, .table = {}};
     for (const std::string& line : section.lines) {
       std::ranges::move(lines_within(line, available), std::back_inserter(fitting.lines));

@@ -20,8 +20,8 @@ sigset_t ending_signals() {
 
 /// Waits for Ctrl-C, SIGTERM or the end of the server.
 void wait_for_end(const sigset_t& signals, const std::atomic<bool>& ended) {
-  constexpr timespec kLook{.tv_sec = 0, .tv_nsec = 200'000'000};
-  while (sigtimedwait(&signals, nullptr, &kLook) < 0 && !ended) {
+  constexpr timespec kPollInterval{.tv_sec = 0, .tv_nsec = 200'000'000};
+  while (sigtimedwait(&signals, nullptr, &kPollInterval) < 0 && !ended) {
   }
 }
 

@@ -61,7 +61,8 @@ int available_threads() { return std::max(1, oneapi::tbb::info::default_concurre
 
 bool for_each_index(std::int64_t count, int threads, const std::function<void(std::int64_t)>& fn,
                     const Progress& progress) {
-  constexpr std::chrono::milliseconds kLook{20};  // often enough for Ctrl-C and a progress bar
+  constexpr std::chrono::milliseconds kPollInterval{
+      20};  // often enough for Ctrl-C and a progress bar
   if (progress && !progress(0, count)) return false;
   if (count <= 0) return true;
   const int used = static_cast<int>(std::clamp<std::int64_t>(threads, 1, count));
@@ -73,7 +74,7 @@ bool for_each_index(std::int64_t count, int threads, const std::function<void(st
   for (int i = 0; i < used; ++i) arena.enqueue([&work] { work_on(work); });
   std::unique_lock lock(work.mutex);
   const auto ended = [&work] { return work.workers == 0; };
-  while (!work.changed.wait_for(lock, kLook, ended)) {
+  while (!work.changed.wait_for(lock, kPollInterval, ended)) {
     lock.unlock();
     if (progress && !work.stopped && !progress(work.done, count)) work.stopped = true;
     lock.lock();

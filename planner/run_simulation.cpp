@@ -44,8 +44,8 @@ void note_power(std::vector<std::string>& notes, const PoolRun& pool) {
   const Gpu& gpu = pool.deployment.gpu;
   if (!gpu.power.active) {
     notes.emplace_back(
-        "watts: from datasheets and the literature, unchecked on this GPU; on MI355X, where runs "
-        "state theirs, such figures were half of what was drawn");
+        "watts: from datasheets and the literature, not verified on this GPU; on MI355X measured "
+        "power was twice such estimates");
     return;
   }
   const auto source = gpu.sources.find("power.active_w");

@@ -20,7 +20,7 @@ std::optional<Deployment> smallest_tensor_parallel(DeploymentOptions options,
     } catch (const UsageError&) {
       throw;
     } catch (const Error&) {
-      continue;  // no link connects so many GPUs
+      continue;  // no link connects that many GPUs
     }
     const MemoryPlan plan = plan_memory(candidate);
     const std::int64_t tokens = context.value_or(candidate.engine.max_model_len);

@@ -1,5 +1,5 @@
 """PEP 517 build of the wheel: builds the package in build/release, configured first where it is not yet,
-then packs it. Needs nothing that Debian has not (./bootstrap), and no network but for npm's charts, once.
+then packs it. Needs nothing that Debian does not have (./bootstrap), and no network except for npm's charts, once.
 ROOFCAST_PYTHON_BUILD names a folder that is built already."""
 
 import os

@@ -80,7 +80,7 @@ class Shared {
 /// stops the work and is raised once it has ended.
 void run_beside(const std::function<void(Shared&)>& work, const py::object& progress,
                 const py::object& tell) {
-  constexpr std::chrono::milliseconds kLook{50};
+  constexpr std::chrono::milliseconds kPollInterval{50};
   Shared shared;
   std::exception_ptr failure;
   std::optional<py::error_already_set> raised;
@@ -110,7 +110,7 @@ void run_beside(const std::function<void(Shared&)>& work, const py::object& prog
   for (bool ended = false; !ended;) {
     {
       const py::gil_scoped_release released;
-      ended = raised ? (worker.join(), true) : shared.ends_within(kLook);
+      ended = raised ? (worker.join(), true) : shared.ends_within(kPollInterval);
     }
     if (!raised) look();
   }

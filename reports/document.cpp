@@ -83,12 +83,14 @@ void print_text_table(const Table& table, const std::string& indent, std::ostrea
   for (const Row& row : table.rows) print_text_row(table, row, widths, indent, out);
 }
 
+/// A heading indents all that follows it.
 void write_text(const Document& document, std::ostream& out) {
   bool first = true;
+  std::string indent;
   for (const Section& section : document.sections) {
     if (!first) out << "\n";
     first = false;
-    const std::string indent = section.heading.empty() ? "" : "  ";
+    if (!section.heading.empty()) indent = "  ";
     if (!section.heading.empty()) print_line(on_one_line(section.heading), "", out);
     for (const std::string& line : section.lines) print_line(on_one_line(line), indent, out);
     if (section.table.columns.empty()) continue;

@@ -33,7 +33,9 @@ struct EnumNames<FindingState> {
 template <class Visitor>
 void members(Visitor& visit, Finding& finding) {
   visit("subject", finding.subject, "what was looked at");
-  visit("state", finding.state, "missing: only some questions need it; broken: it fails as it is");
+  visit("state", finding.state,
+        "missing: only some questions need it; broken: it fails in "
+        "its current state");
   visit("found", finding.found, "for people");
   visit("advice", finding.advice, "what to do about it; null: nothing");
 }

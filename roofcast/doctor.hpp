@@ -19,7 +19,8 @@ struct DoctorQuestion {
   bool png = false;
 };
 
-/// missing: something that only some questions need. broken: something that fails as it is.
+/// missing: something that only some questions need. broken: something that fails in its current
+/// state.
 enum class FindingState { good, missing, broken };
 
 struct Finding {

@@ -118,13 +118,14 @@ SourceAnswer source_of(const StepEstimate& step, const StepSummary& summary) {
 
 StepAnswer step_of(const StepEstimate& step, const StepSummary& summary) {
   StepAnswer answer{.source = source_of(step, summary),
-                    .least = summary.least,
+                    .lower_bound = summary.lower_bound,
                     .binding = summary.binding,
                     .binding_share = summary.binding_share,
                     .products = part_of(summary.products),
                     .attention = part_of(summary.attention),
                     .whole = part_of(summary.whole)};
-  if (summary.least.value > 0) answer.unused_at_least = 1 - summary.needed_compute / summary.least;
+  if (summary.lower_bound.value > 0)
+    answer.unused_at_bound = 1 - summary.needed_compute / summary.lower_bound;
   return answer;
 }
 

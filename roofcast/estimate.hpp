@@ -96,11 +96,11 @@ std::string source_words(const SourceAnswer& source);
 struct StepAnswer {
   Seconds time{};
   SourceAnswer source{};
-  Seconds least{};
+  Seconds lower_bound{};
   double tokens_per_s = 0;
   double mfu = 0;
   double mbu = 0;
-  double unused_at_least = 0;
+  double unused_at_bound = 0;
   StepLimit binding = StepLimit::memory;
   double binding_share = 0;
   PartAnswer products{};
@@ -256,13 +256,13 @@ template <class Visitor>
 void members(Visitor& visit, StepAnswer& step) {
   visit("time_s", step.time, "as prefill_s or decode_step_s");
   members(visit, step.source);
-  visit("min_s", step.least,
+  visit("min_s", step.lower_bound,
         "no implementation is faster: FLOPs at the dense peak, weights and KV cache read once at "
         "full bandwidth or what is sent over the links, whichever takes longest");
   visit("tokens_per_s", step.tokens_per_s, "prompt tokens; of the decode step, output tokens");
   visit("mfu", step.mfu, "model FLOPs utilisation, 0 to 1");
   visit("mbu", step.mbu, "memory bandwidth utilisation, 0 to 1");
-  visit("unused_flops_share_at_least", step.unused_at_least,
+  visit("unused_flops_share_at_least", step.unused_at_bound,
         "share of the dense peak that is unused even in min_s");
   visit("binds", step.binding, "what takes most of the step's time");
   visit("binds_share", step.binding_share, "share of the step's time");
@@ -326,7 +326,7 @@ void members(Visitor& visit, EstimateAnswer& answer) {
   visit("mbu", answer.mbu, "decode: share of the memory bandwidth, 0 to 1");
   visit("ridge_flops_per_byte", answer.ridge, "intensity above which the GPU is compute-bound");
   visit_compute_bound(visit, answer.compute_bound);
-  visit("summary", answer.summary, "the steps as a whole: what binds, and the least time");
+  visit("summary", answer.summary, "the steps as a whole: what binds, and the minimum time");
   visit("prefill_relative_uncertainty", answer.prefill_relative_uncertainty,
         "one standard deviation of the prefill step, as a share of it");
   visit("decode_relative_uncertainty", answer.decode_relative_uncertainty,

@@ -208,7 +208,7 @@ KernelTableFacts table_facts(const KernelTables& tables) {
                          .left_out = tables.record().left_out};
   for (const TableGroup& group : tables.groups()) {
     const GroupKey& key = group.key;
-    std::string of = key.name + key.format;  // one of the two, but for experts by their kernels
+    std::string of = key.name + key.format;  // one of the two, except for experts by their kernels
     if (!key.name.empty() && !key.format.empty()) of = key.format + " " + key.name;
     if (has_second_axis(key.family)) of = name_of(key.cache);
     if (key.family == OperatorFamily::collective) of = name_of(key.exchange);

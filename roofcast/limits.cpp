@@ -22,12 +22,7 @@ std::optional<std::int64_t> common_value(std::span<const PoolRun> pools,
 
 /// "p95 TTFT", or "mean E2E" without an SLO.
 std::string yardstick_of(const LimitReport& report) {
-  if (!report.target) return "mean E2E";
-  std::string metric(name_of(report.target->target.metric));
-  for (char& letter : metric) {
-    if (letter >= 'a' && letter <= 'z') letter = static_cast<char>(letter - 'a' + 'A');
-  }
-  return fmt::format("p{:g} {}", report.target->target.percentile, metric);
+  return report.target ? name_of(report.target->target) : "mean E2E";
 }
 
 }  // namespace

@@ -34,7 +34,7 @@ struct Delivery {
 /// A request in the engine, or on its way.
 struct LiveState {
   LiveEngine::Id name = 0;
-  LiveEngine::Told told{};
+  LiveEngine::OnTokens on_tokens{};
   Nanoseconds submitted = 0;
   std::int64_t emitted = 0;
   bool cancelled = false;
@@ -167,17 +167,17 @@ struct LiveEngine::Impl {
     LiveState& state = states[static_cast<std::size_t>(id)];
     state.emitted = finished ? record.request.output_tokens : table[id].streamed;
     if (finished) names.erase(state.name);
-    if (state.cancelled || !state.told) return;
-    state.told({.emitted = state.emitted,
-                .finished = finished,
-                .cached_tokens = record.cached_tokens,
-                .queued = record.scheduled - state.submitted,
-                .first_token = record.first_token - state.submitted,
-                .latest = now - state.submitted});
-    if (finished) state.told = nullptr;
+    if (state.cancelled || !state.on_tokens) return;
+    state.on_tokens({.emitted = state.emitted,
+                     .finished = finished,
+                     .cached_tokens = record.cached_tokens,
+                     .queued = record.scheduled - state.submitted,
+                     .first_token = record.first_token - state.submitted,
+                     .latest = now - state.submitted});
+    if (finished) state.on_tokens = nullptr;
   }
 
-  Id submit(const LiveRequest& request, Told told) {
+  Id submit(const LiveRequest& request, OnTokens on_tokens) {
     if (request.input_tokens + request.output_tokens > facts.max_model_len) {
       throw Error(fmt::format("{} tokens given, expected at most {} (`max_model_len`)",
                               request.input_tokens + request.output_tokens, facts.max_model_len));
@@ -201,7 +201,7 @@ struct LiveEngine::Impl {
                       .contents_count = request.shared_tokens > 0 ? 1u : 0u},
           .sent = arrival};
       name = ++last_name;
-      states[place] = {.name = name, .told = std::move(told), .submitted = arrival};
+      states[place] = {.name = name, .on_tokens = std::move(on_tokens), .submitted = arrival};
       names[name] = id;
       deliveries.push_back({arrival + per_request, id});
     }
@@ -273,8 +273,8 @@ LiveEngine::~LiveEngine() = default;
 
 const LiveFacts& LiveEngine::facts() const { return impl_->facts; }
 
-LiveEngine::Id LiveEngine::submit(const LiveRequest& request, Told told) {
-  return impl_->submit(request, std::move(told));
+LiveEngine::Id LiveEngine::submit(const LiveRequest& request, OnTokens on_tokens) {
+  return impl_->submit(request, std::move(on_tokens));
 }
 
 void LiveEngine::cancel(Id id) { impl_->cancel(id); }

@@ -66,11 +66,11 @@ class LiveEngine {
  public:
   using Id = std::int64_t;
   /// Called on the engine's thread, in order; must not call the engine.
-  using Told = std::function<void(const LiveTokens&)>;
+  using OnTokens = std::function<void(const LiveTokens&)>;
 
   /// Throws Error if the scenario cannot run: unreadable, too large, or several replicas or pools.
   explicit LiveEngine(const Scenario& scenario);
-  /// Ends at once; running requests hear nothing more.
+  /// Ends at once; running requests get no more calls.
   ~LiveEngine();
   LiveEngine(const LiveEngine&) = delete;
   LiveEngine& operator=(const LiveEngine&) = delete;
@@ -79,9 +79,9 @@ class LiveEngine {
 
   /// Throws Error if the request is longer than max_model_len, or for more than kMaxLive requests
   /// at once.
-  Id submit(const LiveRequest& request, Told told);
+  Id submit(const LiveRequest& request, OnTokens on_tokens);
 
-  /// The request ends with its next token, and `told` is no longer called.
+  /// The request ends with its next token, and `on_tokens` is no longer called.
   void cancel(Id id);
 
   LiveFigures figures() const;

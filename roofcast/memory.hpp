@@ -39,7 +39,7 @@ struct MemoryQuestion {
   /// when solving for it.
   std::optional<std::int64_t> context{};
   /// Sequences at once, 1 or more. Not given when solving for it. With `Solve::none` either asks
-  /// whether so many sequences of that length fit; unset: 1.
+  /// whether that many sequences of that length fit; unset: 1.
   std::optional<std::int64_t> batch{};
 };
 

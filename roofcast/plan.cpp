@@ -559,21 +559,21 @@ void take_busiest_hour(PreparedPlan& prepared) {
   catalogue.growing = std::make_shared<const GrowingLoad>(catalogue.base, std::move(hour), false);
 }
 
-/// Hours around the busiest, at most a day and kMost requests: first index and count.
+/// Hours around the busiest, at most a day and kMaxAround requests: first index and count.
 std::pair<std::size_t, std::size_t> around_busiest(const PlanHours& day) {
   constexpr std::size_t kDay = 24;
-  constexpr std::int64_t kMost = 300'000;
+  constexpr std::int64_t kMaxAround = 300'000;
   std::size_t first = day.busiest;
   std::size_t end = day.busiest + 1;
   std::int64_t requests = day.hours[day.busiest].requests;
   for (bool grows = true; grows && end - first < kDay;) {
     grows = false;
-    if (first > 0 && requests + day.hours[first - 1].requests <= kMost) {
+    if (first > 0 && requests + day.hours[first - 1].requests <= kMaxAround) {
       requests += day.hours[--first].requests;
       grows = true;
     }
     if (end - first == kDay) break;
-    if (end < day.hours.size() && requests + day.hours[end].requests <= kMost) {
+    if (end < day.hours.size() && requests + day.hours[end].requests <= kMaxAround) {
       requests += day.hours[end++].requests;
       grows = true;
     }
@@ -723,7 +723,7 @@ PlanAnswer plan(const PreparedPlan& prepared, const PlanExecution& execution) {
   auto shapes =
       plan_shapes(prepared.catalogue, prepared.task, threads, progress_of(PlanStage::placements));
   if (!shapes) return answer_of(prepared, {.stopped = true});
-  if (execution.begun) execution.begun();
+  if (execution.on_start) execution.on_start();
   const std::vector<PlannedShape> asked_about = *shapes;
   Evaluations evaluations(plan_evaluator(prepared.catalogue, prepared.task, asked_about),
                           {.threads = threads,

@@ -245,10 +245,10 @@ using PlanProgress = std::function<bool(PlanStage, std::int64_t, std::int64_t)>;
 
 /// How the work is done. Does not affect the answer.
 struct PlanExecution {
-  int threads = 0;                // 0: one per core
-  KeptAnswers kept{};             // stored answers of earlier runs
-  Ranks* ranks = nullptr;         // other processes that take part; null: none
-  std::function<void()> begun{};  // called before the first simulation
+  int threads = 0;                   // 0: one per core
+  KeptAnswers kept{};                // stored answers of earlier runs
+  Ranks* ranks = nullptr;            // other processes that take part; null: none
+  std::function<void()> on_start{};  // called before the first simulation
   PlanProgress progress{};
 };
 

@@ -56,7 +56,7 @@ std::string as_predicted(const RankedPlan& one) {
 std::string shorter_context_text(const PlanAnswer& answer) {
   const RankedPlan& one = *answer.shorter_context;
   std::string text =
-      fmt::format("The model's full context keeps a better one out of memory: {}; {}; {}",
+      fmt::format("A better deployment fits only with a shorter max_model_len: {}; {}; {}",
                   one.title, price_of(one), prospects_of(one));
   if (!answer.ranked.empty() && one.cost.dollars_per_hour &&
       answer.ranked.front().cost.dollars_per_hour) {
@@ -80,8 +80,8 @@ bool scatters_prefixes(const PlanAnswer& answer) {
 }
 
 constexpr const char* kScattered =
-    "Replicas take turns (round_robin), so that a session's turns find its prefix in few caches: "
-    "--router prefix_affinity sends them to one.";
+    "round_robin spreads a session's turns over replicas, so its cached prefix is rarely hit; use "
+    "--router prefix_affinity.";
 
 /// The busiest hour, and what a fleet that follows the load saves.
 std::vector<std::string> hours_text(const PlanAnswer& answer) {
@@ -98,8 +98,8 @@ std::vector<std::string> hours_text(const PlanAnswer& answer) {
   if (answer.ranked.empty()) return lines;
   const RankedPlan& best = answer.ranked.front();
   std::string line = fmt::format(
-      "A fleet that follows the load hour by hour, started an hour ahead, has {:.1f} of {} on "
-      "average",
+      "Scaled hourly, with what an hour needs started one hour early, a fleet uses {:.1f} of {} "
+      "on average",
       day.mean_units, counted(best.units, best.shape.split.apart() ? "copy" : "replica"));
   if (day.fixed_cost && day.following_cost && *day.fixed_cost > 0) {
     const double saved = *day.fixed_cost - *day.following_cost;
@@ -111,7 +111,7 @@ std::vector<std::string> hours_text(const PlanAnswer& answer) {
     lines.push_back(fmt::format(
         "With an autoscaler by waiting requests (1 to {}, cold start {}), simulated over {} around "
         "the busiest ({}): {:.1f} replicas on average, {}.",
-        counted(run->max_units, "replica"), duration(run->cold_start_s),
+        counted(run->max_units, "replica"), as_time(Seconds{run->cold_start_s}),
         counted(run->hours, "hour"), counted(run->requests, "request"), run->mean_units,
         run->holds ? std::string("the SLO is met") : "the SLO is missed: " + run->binding));
   }
@@ -266,8 +266,8 @@ std::string miss_of(const PlanResult& result) {
   if (verdict.holds) return "meets the SLO";
   for (const TargetMargin& margin : verdict.margins) {
     if (margin.what != verdict.binding) continue;
-    return fmt::format("{} {} of {}", margin.what, duration(margin.achieved_s),
-                       duration(margin.limit_s));
+    return fmt::format("{} {} of {}", margin.what, as_time(Seconds{margin.achieved_s}),
+                       as_time(Seconds{margin.limit_s}));
   }
   return verdict.binding;
 }
@@ -288,8 +288,8 @@ Table margin_table(const PlanResult& result) {
   Table table{
       .title = "", .columns = {{"Target", false}, {"Limit"}, {"Achieved"}, {"Margin"}}, .rows = {}};
   for (const TargetMargin& margin : result.verdict.margins) {
-    table.rows.push_back({margin.what, duration(margin.limit_s), duration(margin.achieved_s),
-                          as_margin(margin.margin)});
+    table.rows.push_back({margin.what, as_time(Seconds{margin.limit_s}),
+                          as_time(Seconds{margin.achieved_s}), as_margin(margin.margin)});
   }
   return table;
 }

@@ -23,7 +23,7 @@ Table pool_table(const MixedPlan& mix);
 /// meet.
 std::vector<std::string> missed_by_pools(const MixedPlan& mix);
 
-/// The limit that a simulated candidate misses by most: "p95 ttft 612 ms of 500 ms".
+/// The limit that a simulated candidate misses by most: "p95 TTFT 612.0 ms of 500.0 ms".
 std::string miss_of(const PlanResult& result);
 
 /// One sentence per uncertain input: how far off it would have to be to flip the verdict.

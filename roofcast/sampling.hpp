@@ -24,7 +24,7 @@ inline constexpr double kMaxTemperature = 100;
 /// The knobs under the names that engines give them.
 struct SamplingQuestion {
   double temperature = 1;               // 0 to kMaxTemperature; 0: always the likeliest
-  std::optional<std::int64_t> top_k{};  // 1 or more: so many stay; unset: all
+  std::optional<std::int64_t> top_k{};  // 1 or more: this many stay; unset: all
   double top_p = 1;                     // above 0 to 1
 };
 

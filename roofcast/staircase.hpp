@@ -39,7 +39,7 @@ struct StaircaseQuestion {
   std::string model{};  // if not timed: whose layers and heads to count; empty: of one head
 };
 
-/// Sequences of up to so many positions get a grid.
+/// Sequences of up to this many positions get a grid.
 inline constexpr std::int64_t kMaxGridPositions = 24;
 
 struct StaircaseInputs {

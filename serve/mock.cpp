@@ -75,37 +75,39 @@ class RefusedError : public Error {
 }
 
 /// New tokens of one of an answer's choices.
-struct News {
+struct TokenUpdate {
   std::size_t choice = 0;
   LiveTokens tokens{};
 };
 
-/// What the engine told of an answer's choices, for the thread that gives it.
-class Heard {
+/// Updates from the engine on an answer's choices, for the thread that writes the answer.
+class TokenQueue {
  public:
-  void hear(const News& news) {
+  void push(const TokenUpdate& update) {
     {
       const std::lock_guard lock(mutex_);
-      news_.push_back(news);
+      updates_.push_back(update);
     }
     changed_.notify_one();
   }
-  /// The next news; nullopt if there are none within `patience`.
-  std::optional<News> next(std::chrono::milliseconds patience) {
+  /// The next update; nullopt if none arrives within `timeout`.
+  std::optional<TokenUpdate> pop(std::chrono::milliseconds timeout) {
     std::unique_lock lock(mutex_);
-    if (!changed_.wait_for(lock, patience, [this] { return !news_.empty(); })) return std::nullopt;
-    const News news = news_.front();
-    news_.pop_front();
-    return news;
+    if (!changed_.wait_for(lock, timeout, [this] { return !updates_.empty(); })) {
+      return std::nullopt;
+    }
+    const TokenUpdate update = updates_.front();
+    updates_.pop_front();
+    return update;
   }
 
  private:
   std::mutex mutex_{};
   std::condition_variable changed_{};
-  std::deque<News> news_{};
+  std::deque<TokenUpdate> updates_{};
 };
 
-/// A word a token.
+/// One word per token.
 std::string filler(std::int64_t from, std::int64_t to) {
   static const std::vector<std::string> kWords = {
       " the", " time",      " to", " first", " token",    " and", " then", " gaps",
@@ -183,7 +185,8 @@ struct MockServer::Impl {
     std::string id{};
     std::int64_t created = 0;
     std::vector<Choice> choices{};
-    std::shared_ptr<Heard> heard = std::make_shared<Heard>();  // the engine may outlive the answer
+    std::shared_ptr<TokenQueue> updates =
+        std::make_shared<TokenQueue>();  // the engine may outlive this
   };
 
   std::int64_t tokens_in(std::size_t bytes) const {
@@ -256,14 +259,14 @@ struct MockServer::Impl {
     } else {
       read_prompt(body, asked);
     }
-    constexpr std::int64_t kMost = 1'000'000'000;
+    constexpr std::int64_t kMaxInteger = 1'000'000'000;
     const char* key =
         body.contains("max_completion_tokens") ? "max_completion_tokens" : "max_tokens";
-    const std::int64_t given = whole(body, key, 0, 1, kMost);
+    const std::int64_t given = whole(body, key, 0, 1, kMaxInteger);
     if (given > 0) asked.max_tokens = given;
     if (!asked.max_tokens && !chat) asked.max_tokens = kDefaultCompletion;
     asked.choices = whole(body, "n", 1, 1, kMaxChoices);
-    asked.priority = whole(body, "priority", 0, -kMost, kMost);
+    asked.priority = whole(body, "priority", 0, -kMaxInteger, kMaxInteger);
     check_length(asked);
     return asked;
   }
@@ -307,29 +310,29 @@ struct MockServer::Impl {
                          .priority = asked.priority,
                          .shared_content = asked.shared_content,
                          .shared_tokens = asked.shared_tokens},
-                        [heard = answer->heard, i](const LiveTokens& told) {
-                          heard->hear({.choice = static_cast<std::size_t>(i), .tokens = told});
+                        [updates = answer->updates, i](const LiveTokens& tokens) {
+                          updates->push({.choice = static_cast<std::size_t>(i), .tokens = tokens});
                         });
       answer->choices.push_back(std::move(choice));
     }
     return answer;
   }
 
-  /// Waits for news of any choice and counts them; returns which and how many tokens it had before,
-  /// nullopt if there are none for a moment.
+  /// Waits for an update of any choice and counts its tokens; returns which choice and how many
+  /// tokens it had before, nullopt if none arrives within kPollInterval.
   std::optional<std::pair<std::size_t, std::int64_t>> advance(Answer& answer) {
-    constexpr std::chrono::milliseconds kLook{100};
-    const auto news = answer.heard->next(kLook);
-    if (!news) return std::nullopt;
-    Choice& choice = answer.choices[news->choice];
+    constexpr std::chrono::milliseconds kPollInterval{100};
+    const auto update = answer.updates->pop(kPollInterval);
+    if (!update) return std::nullopt;
+    Choice& choice = answer.choices[update->choice];
     const std::int64_t before = choice.latest.emitted;
     const std::lock_guard lock(mutex);
-    metrics.add_tokens(choice.latest, news->tokens, answer.asked.prompt_tokens);
-    if (news->tokens.finished) {
-      metrics.add_finished(news->tokens, answer.asked.prompt_tokens, choice.reason);
+    metrics.add_tokens(choice.latest, update->tokens, answer.asked.prompt_tokens);
+    if (update->tokens.finished) {
+      metrics.add_finished(update->tokens, answer.asked.prompt_tokens, choice.reason);
     }
-    choice.latest = news->tokens;
-    return std::pair{news->choice, before};
+    choice.latest = update->tokens;
+    return std::pair{update->choice, before};
   }
 
   static bool is_whole(const Answer& answer) {

@@ -55,7 +55,7 @@ Json with_failures(Json success, bool has_body) {
   if (has_body) {
     responses["400"] = failure("a key is unknown, or its value out of range or not allowed here");
     responses["413"] = failure("the body is too large");
-    responses["422"] = failure("the question is right and cannot be answered");
+    responses["422"] = failure("the question is well formed but cannot be answered");
     responses["504"] = failure("took longer than the server allows");
   }
   responses["401"] = failure("no token, or a wrong one");

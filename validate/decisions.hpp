@@ -1,12 +1,12 @@
-// What a choice by predictions is worth: of deployments that were all measured, the one that is
-// predicted to be the best beside the one that was. Pure arithmetic.
+// What a choice by predictions is worth: of deployments that were all measured, the one predicted
+// to be best compared with the one that measured best. Pure arithmetic.
 //
 // A question is one model under one load on one kind of GPU, with a limit on TPOT; or the same on
 // all kinds of GPU, by tokens per dollar; or a saturated load, which has no limit. It counts if two
 // deployments or more were measured for it and one of them at least meets the limit. Deployments
 // differ in engine, number format, parallelism or speculative decoding; each was measured at
 // several numbers of requests in flight, its points. The best of a deployment under a limit is the
-// most output tokens a second and GPU (or dollar) of its points whose TPOT meets the limit.
+// most output tokens per second and GPU (or dollar) of its points whose TPOT meets the limit.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ namespace roofcast {
 /// Limits on TPOT that are asked of every question, in seconds.
 inline constexpr double kTpotLimits[] = {0.010, 0.015, 0.020, 0.030, 0.040, 0.060, 0.100};
 
-/// A measured run beside its prediction.
+/// A measured run and its prediction.
 struct DecisionRun {
   std::string question{};    // model and load
   std::string gpu{};         // hardware profile
@@ -32,7 +32,7 @@ struct DecisionRun {
   std::string date{};
   double measured_tpot = 0;  // seconds; both are 0 for a saturated load
   double predicted_tpot = 0;
-  double measured_rate = 0;  // output tokens a second and GPU
+  double measured_rate = 0;  // output tokens per second and GPU
   double predicted_rate = 0;
 };
 

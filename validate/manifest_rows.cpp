@@ -273,7 +273,7 @@ std::vector<PatternRow> read_pattern_rows(const JsonObject& rows,
   if (where != nullptr) {
     std::erase_if(found, [&](const PatternRow& row) { return !passes(row, *where); });
   }
-  if (found.empty()) throw Error(path + ": has no row that the manifest selects");
+  if (found.empty()) throw Error(path + ": the manifest selects none of its rows");
   return found;
 }
 

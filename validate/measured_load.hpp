@@ -11,7 +11,7 @@
 namespace roofcast {
 
 /// Whether the run states how its requests arrived: at a rate (infinite: all at once), at a fixed
-/// concurrency, or each at its own time. The achieved rate does not tell the requested one.
+/// concurrency, or each at its own time. The achieved rate does not imply the requested one.
 bool says_load(const MeasuredRun& run);
 
 /// Whether the run states the number of requests, if that matters: many that arrive at once wait

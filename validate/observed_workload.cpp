@@ -88,13 +88,14 @@ std::vector<std::string> notes_of(const ObservedLoad& load, double longest_gap) 
           "requests are those that {}:{} counted, at times drawn evenly between samples, at "
           "most {:.0f} s apart",
           load.engine, load.counted_by, longest_gap),
-      fmt::format("input and output lengths are drawn apart from the histograms of each interval; "
-                  "their measured means are {:.1f} and {:.1f} tokens",
-                  load.mean_input, load.mean_output)};
+      fmt::format(
+          "input and output lengths are drawn independently from each interval's histograms; "
+          "their measured means are {:.1f} and {:.1f} tokens",
+          load.mean_input, load.mean_output)};
   if (load.prefix_hit_share && *load.prefix_hit_share > 0) {
     notes.push_back(
         fmt::format("the server found {:.1f} % of the prompts' tokens in its prefix cache; metrics "
-                    "do not tell which, so here all prompts are new",
+                    "do not say which, so here all prompts are new",
                     100 * *load.prefix_hit_share));
   }
   return notes;
@@ -162,8 +163,8 @@ Workload workload_of(const ObservedLoad& load, std::uint64_t seed) {
   workload.notes = notes_of(load, longest_gap);
   if (drawn.below_mean) {
     workload.notes.emplace_back(
-        "lengths beyond a histogram's last bound are not told apart: their drawn mean is below the "
-        "measured one");
+        "lengths beyond a histogram's last bound are lumped together: their drawn mean is below "
+        "the measured one");
   }
   return workload;
 }

@@ -29,7 +29,7 @@ struct VersionDrift {
 };
 
 /// By vendor, engine and half-year, then also by GPU, of cases with a label `date` (2026-01-31) and
-/// a mean or median TPOT. The settings are told apart as by decision_runs.
+/// a mean or median TPOT. Settings are distinguished as by decision_runs.
 std::vector<VersionDrift> version_drift(const std::vector<ComparedCase>& cases);
 
 }  // namespace roofcast

@@ -35,7 +35,7 @@ bool is_eager_product(const TableFile& table) {
 
 void read_gemm(const TableFile& table, ImportedRows& rows) {
   if (is_eager_product(table)) {
-    leave_out(rows, LeftOutAs::refused, "launched outside a graph, and decided by its launches",
+    leave_out(rows, LeftOutAs::refused, "launched outside a graph, so launch time dominates",
               table.place());
     return;
   }

@@ -140,7 +140,7 @@ constexpr const char* kCachedReads = "keys and values read from the L2 cache";
 /// How to say that the point was read from the L2 cache; nullopt if what it reads does not fit the
 /// cache, or its time is impossible even without reading memory.
 std::optional<std::string> cached_read(const TimedPoint& p, const Gpu& gpu) {
-  Work work = work_of(least_shape(p.shape), p.point.x, p.point.y);
+  Work work = work_of(min_work_shape(p.shape), p.point.x, p.point.y);
   const bool streams = work.family == OperatorFamily::memory_bound;
   const Bytes read = streams ? work.bytes : work.stored_bytes;
   if (work.family == OperatorFamily::collective || read >= gpu.l2_cache * kCacheReach) return {};
@@ -157,7 +157,7 @@ bool reads_cache(const TimedPoint& p) {
   return p.shape.family == OperatorFamily::decode_attention && p.shape.projections == 0;
 }
 
-/// The time of so many tokens, linear between those timed; in proportion beyond the last.
+/// The time of this many tokens, linear between those timed; in proportion beyond the last.
 double at_tokens(const std::map<double, double>& seconds, double tokens) {
   const auto after = seconds.lower_bound(tokens);
   if (after == seconds.begin()) return after->second;
@@ -267,7 +267,8 @@ void take_off_scales(ImportedRows& rows) {
     return p.shape.family == OperatorFamily::gemm && p.shape.format == "fp8" &&
            p.shape.query_heads == 0 && is_of_engine(source_of(p.kernel), "trtllm");
   };
-  refuse(rows, rows.points, "finds scales that checkpoints bring, which was not timed alone",
+  refuse(rows, rows.points,
+         "computes scales that checkpoints contain, which was not timed separately",
          [&](const TimedPoint& p) { return is_meant(p) && !scales.contains(source_of(p.kernel)); });
   for (TimedPoint& p : rows.points) {
     if (!is_meant(p)) continue;
@@ -276,7 +277,7 @@ void take_off_scales(ImportedRows& rows) {
     if (length == lengths.end()) --length;
     p.point.time -= Seconds{at_tokens(length->second, p.point.x)};
   }
-  refuse(rows, rows.points, "takes no longer than finding its scales",
+  refuse(rows, rows.points, "takes no longer than computing its scales",
          [&](const TimedPoint& p) { return is_meant(p) && p.point.time.value < kShortestCall; });
 }
 
@@ -333,7 +334,8 @@ void settle_duplicates(ImportedRows& rows) {
     }
     if (max > min * kMaxDisagreement) {
       for (auto i = first; i != last; ++i) {
-        leave_out(rows, LeftOutAs::refused, "contradicting rows of one size", rows.points[*i]);
+        leave_out(rows, LeftOutAs::refused, "contradicts another row of the same size",
+                  rows.points[*i]);
       }
     } else {
       point.point.time = sum / count;
@@ -437,7 +439,7 @@ void refuse_launch_bound(ImportedRows& rows) {
     if (!fresh) place->second = std::min(place->second, p.point.time);
   }
   if (shortest.empty()) return;
-  refuse(rows, rows.points, "launched outside a graph, and decided by its launches",
+  refuse(rows, rows.points, "launched outside a graph, so launch time dominates",
          [&](const TimedPoint& p) {
            const auto found = shortest.find(key_of(p));
            return found != shortest.end() && p.point.time < found->second * kLaunchBound;

@@ -45,9 +45,8 @@ bool is_negation(const std::string& name, const po::options_description& options
   }
   if (option->semantic()->min_tokens() == 0) return true;
   throw UsageError(
-      fmt::format("unknown option '{}': --{} takes a value and is no switch; leave it "
-                  "out",
-                  name, name.substr(5)));
+      fmt::format("unknown option '{}': --{} takes a value, it is not a switch; leave it out", name,
+                  name.substr(5)));
 }
 
 /// Whether an option may appear without a value.
@@ -195,24 +194,24 @@ std::optional<CommonOptions> parse(CommandContext& context, const Usage& usage) 
                         "table, json, jsonl, csv or md (default table)")(
       "help,h", "show this help")("help-all", "show every option");
   ColourChoice colour = ColourChoice::automatic;
-  po::options_description seldom = option_group("Terminal");
-  seldom.add_options()(
-      "color",
-      converted(
-          colour, "--color",
-          [](const std::string& text, const std::string&) { return parse_colour_choice(text); })
-          ->value_name("WHEN"),
-      "auto, always or never (default auto: on a terminal, unless NO_COLOR is set)");
+  po::options_description rare = option_group("Terminal");
+  rare.add_options()("color",
+                     converted(colour, "--color",
+                               [](const std::string& text, const std::string&) {
+                                 return parse_colour_choice(text);
+                               })
+                         ->value_name("WHEN"),
+                     "auto, always or never (default auto: on a terminal, unless NO_COLOR is set)");
   if (context.describe) {
     Usage described = usage;
-    described.options.add(general).add(seldom);
+    described.options.add(general).add(rare);
     context.describe(described);
     return std::nullopt;
   }
   po::options_description listed = option_group("");
   listed.add(usage.options).add(general);
   po::options_description all = option_group("");
-  all.add(usage.options).add(usage.unlisted).add(general).add(seldom);
+  all.add(usage.options).add(usage.unlisted).add(general).add(rare);
 
   const std::vector<std::string> arguments =
       normalise(context.arguments, all, !usage.subcommands.empty());

@@ -24,7 +24,7 @@ po::options_description scheduler_options(DeploymentOptions& target) {
                       knob_flags(KnobGroup::scheduler), target.overrides);
 }
 
-void tell_version(const DeploymentOptions& options, std::ostream& err) {
+void note_version(const DeploymentOptions& options, std::ostream& err) {
   if (options.engine.empty() || options.engine == "all") return;
   const auto note = uncompared_version(engine_choice(options.engine).preset);
   if (note) err << "note: " << *note << "\n";

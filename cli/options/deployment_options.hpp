@@ -17,8 +17,8 @@ po::options_description engine_options(DeploymentOptions& target);
 /// Knobs of the engine's scheduler, which affect when work runs but not what fits.
 po::options_description scheduler_options(DeploymentOptions& target);
 
-/// Tells if the engine asked for is a version that its preset was not compared with.
-void tell_version(const DeploymentOptions& options, std::ostream& err);
+/// Notes on `err` if the engine asked for is a version that its preset was not compared with.
+void note_version(const DeploymentOptions& options, std::ostream& err);
 
 /// Knobs of features beyond plain decoding.
 po::options_description feature_options(EngineOverrides& target);

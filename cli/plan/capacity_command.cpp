@@ -115,7 +115,7 @@ int run_capacity(CommandContext& context) {
   if (!common) return kExitDone;
   const ScenarioOptions given = scenario_options(options.simulate);
   take_from_command(options.simulate.deployment, options.simulate.from_command, context.err);
-  tell_version(options.simulate.deployment, context.err);
+  note_version(options.simulate.deployment, context.err);
   if (asks_for_table(options)) return print_table(options, given, common->output, context);
   const CapacityQuestion question =
       capacity_question(simulate_scenario(options.simulate), given, options.capacity,

@@ -162,7 +162,7 @@ int lead_plan(CommandContext& context, Ranks& ranks) {
   PlanExecution execution{
       .threads = threads_of(options, ranks), .kept = kept_in(kept), .ranks = &ranks};
   if (kept) {  // after the shapes were checked, which finds missing inputs
-    execution.begun = [&] {
+    execution.on_start = [&] {
       kept->id = kept->store.begin_plan(plan_row(prepared, context.command_line));
     };
   }

@@ -52,7 +52,7 @@ class ThreadPool {
   ThreadPool(const ThreadPool&) = delete;
   ThreadPool& operator=(const ThreadPool&) = delete;
 
-  /// That the threads are pinned to, in turn; empty: unknown.
+  /// Cores to which the threads are pinned, round robin; empty: unknown.
   const std::vector<int>& cores() const { return cores_; }
 
   int threads() const { return static_cast<int>(workers_.size()) + 1; }

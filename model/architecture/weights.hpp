@@ -98,7 +98,7 @@ std::vector<PartBytes> weight_bytes_by_part(const Transformer& model, const Para
 
 /// Vision encoder and projector on one of `tensor` ranks, 16-bit. Engines split its matrices as the
 /// language model's (vLLM's mm_encoder_tp_mode "weights", the default; SGLang's VisionAttention),
-/// but for Mistral's own format. Neglects patch embedding and norms, which every rank holds.
+/// except in Mistral's own format. Neglects patch embedding and norms, which every rank holds.
 Bytes vision_bytes(const Transformer& model, int tensor = 1);
 
 /// Sum of weight_bytes_by_part plus the vision tower. If the

@@ -289,7 +289,7 @@ std::string kernel_format_name(const WeightFormat& format) {
   return format.name + " as " + std::string(name_of(format.compute));
 }
 
-OperatorShape least_shape(const OperatorShape& shape) {
+OperatorShape min_work_shape(const OperatorShape& shape) {
   OperatorShape least = shape;
   if (shape.family == OperatorFamily::moe && shape.power_law > 0) {
     least.experts = shape.experts_per_token;

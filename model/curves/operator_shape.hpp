@@ -41,7 +41,7 @@ std::string_view name_of(Exchange exchange);
 ///                      sorted token-expert pairs to the weighted sum of their results; name of
 ///                      the kernels, where an engine has several (model/step/expert_kernels.hpp);
 ///                      power_law; expert_ranks above 1: one rank's part of `experts` spread whole
-///                      over so many ranks
+///                      over this many ranks
 ///   *_attention        cache, query_heads, kv_heads, head_dim, value_dim, latent, window,
 ///                      fp8_arithmetic; decode also beside_prefill, prefill also prompts; a whole
 ///                      block also format, inputs (hidden size), projections, entry, compression,
@@ -156,6 +156,6 @@ ShapeWork shape_work(const OperatorShape& shape, double x, double y, int multipr
 
 /// The shape with the least work that a call of `shape` may have had: uneven routing may pick as
 /// few experts as one token has.
-OperatorShape least_shape(const OperatorShape& shape);
+OperatorShape min_work_shape(const OperatorShape& shape);
 
 }  // namespace roofcast

@@ -81,7 +81,7 @@ struct EngineOverrides {
   std::optional<double>
       batch_wait_max_tokens_ratio{};                  // TensorRT-LLM: of the budget, ends the wait
   std::optional<bool> attention_dp_enable_balance{};  // TensorRT-LLM: prompts wait for all ranks'
-  std::optional<std::int64_t> attention_dp_timeout_iters{};        // for so many steps at most
+  std::optional<std::int64_t> attention_dp_timeout_iters{};        // for at most this many steps
   std::optional<std::int64_t> attention_dp_batching_wait_iters{};  // and then for further prompts
   std::optional<MoeBackend> moe_backend{};   // TensorRT-LLM: which kernels run the experts
   std::optional<All2All> all2all_backend{};  // unset: the engine's
@@ -126,7 +126,7 @@ struct HostOverhead {
 enum class AbsorbedCopies {
   none,
   dequantised,      // in the activations' format, if kv_b_proj is narrower (a view of it otherwise)
-  of_whole_scales,  // fp8 with a scale a tensor or channel stays; all else in the activations'
+  of_whole_scales,  // fp8 with per-tensor or per-channel scales stays; all else in the activations'
                     // format
 };
 
@@ -159,7 +159,7 @@ struct MemoryConstants {
   bool prints_page_shares = false;  // the log weighs groups' blocks by CacheGroup::page_share
   bool counts_steps_ahead = false;  // windows reserve for a step that is scheduled ahead, too
   bool prints_by_length = false;    // the log's KV tokens are its concurrency x max_model_len
-  /// What is kept of latent attention's W_UK and W_UV beside the matrix that they are of.
+  /// Which copies of latent attention's W_UK and W_UV are kept in addition to kv_b_proj.
   AbsorbedCopies absorbed = AbsorbedCopies::none;
   Bytes residual{};              // root mean square of logged minus planned KV bytes, if fitted
   double relative_residual = 0;  // instead of it: a share of the KV budget
@@ -202,7 +202,7 @@ struct Engine {
   double schedule_conservativeness = 1.0;   // SGLang
   bool mixed_chunk = false;                 // SGLang
   std::int64_t recv_interval = 1;           // SGLang: decode steps between polls for new requests
-  std::int64_t stream_interval = 1;         // tokens in one chunk of the stream, but for the first
+  std::int64_t stream_interval = 1;         // tokens in one chunk of the stream, except the first
   double swa_full_tokens_ratio = 0.8;       // SGLang: tokens of layers with windows, of the others'
   double mamba_full_memory_ratio = 0.9;     // SGLang: memory of recurrent states, of the KV cache's
   /// SGLang: share of the tokens for which layers with windows have room; unset: vLLM's layout.

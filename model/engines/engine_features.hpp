@@ -31,8 +31,8 @@ struct Speculation {
   /// By position: the share of decodes in which all drafts up to it are accepted (vLLM's
   /// "Per-position acceptance rate"). Never increases.
   std::vector<double> acceptance{};
-  Seconds draft_pass{};    // the draft's time per token, for the whole batch, but for its experts:
-  Seconds draft_expert{};  // the time to read one of them,
+  Seconds draft_pass{};      // the draft's time per token, for the whole batch, except its experts:
+  Seconds draft_expert{};    // the time to read one of them,
   double draft_experts = 0;  // their number on a rank
   double draft_routed = 0;   // and the share of them that a token reads
   Bytes draft_weights{};     // of a draft model, whole, and K and V of one of its tokens

@@ -57,7 +57,7 @@ bool fits_however_it_schedules(const S& s) {
   return only_fits(s) && !(fits_by(s, MemoryRule::sglang) && has_states(s));
 }
 
-/// A ratio below 1 that the engine did not take over is of a model without such a pool.
+/// If the engine ignored a ratio below 1, the model has no pool for windows.
 bool no_window_pool(const S& s) {
   return !has_windows(s) ||
          (s.engine.window_share.value_or(1.0) >= 1.0 && s.engine.swa_full_tokens_ratio < 1.0);
@@ -71,12 +71,12 @@ bool one_expert_rank(const S& s) {
   return s.parallel && (!s.parallel->expert_parallel || s.parallel->expert_ranks() == 1);
 }
 
-/// On one rank only curves that were timed with it know of an uneven choice.
+/// On one rank only curves that were timed with skewed routing depend on it.
 bool no_uneven_experts(const S& s) {
   return one_expert_rank(s) && !s.gpu.measured && !s.gpu.tables;
 }
 
-/// Kernels of several backends are in built-in tables alone.
+/// Only built-in tables hold kernels of several backends.
 bool one_kernel_of_experts(const S& s) { return !s.gpu.tables; }
 
 bool shares_no_experts(const S& s) { return no_experts(s) || no_exchange(s); }

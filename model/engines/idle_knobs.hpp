@@ -18,8 +18,8 @@ namespace roofcast {
 enum class KnobUse {
   memory,  // what fits
   steps,   // what one step takes, of sequences that are all at the same point
-  /// What requests see on average and at percentiles, that are all alike, without priorities,
-  /// shared prefixes or adapters, and but for the gaps between chunks.
+  /// What requests see that are all alike, without priorities, shared prefixes or adapters: means
+  /// and percentiles, except of the gaps between chunks.
   even_load,
   load,  // what requests see that arrive over time
 };

@@ -141,8 +141,8 @@ constexpr KnobRange kAnyCount{.min = 1, .max = static_cast<double>(kMaxEngineCou
 constexpr KnobRange kGraphBatch{.min = 1, .max = 65536};  // the sizes up to it are listed
 constexpr KnobRange kAnyShare{.min = 0, .max = 1};
 constexpr KnobRange kSomeBytes{.min = 1};
-/// A step with prompts counts as so many decode steps, so that up to this a look follows it
-/// (SGLang 0.5.15, SGLANG_SCHEDULER_RECV_SKIPPER_WEIGHT_DEFAULT).
+/// A step with prompts weighs as much as this many decode steps, so up to this interval a poll
+/// always follows it (SGLang 0.5.15, SGLANG_SCHEDULER_RECV_SKIPPER_WEIGHT_DEFAULT).
 constexpr std::int64_t kMaxRecvInterval = 1000;
 /// Far beyond any pass or transfer; more is an input error.
 constexpr KnobRange kUpToAnHour{.min = 0, .max = 3600};
@@ -723,16 +723,17 @@ std::vector<EngineKnob> feature_knobs() {
            .help = "tokens per verified draft tree",
            .effect = "Tokens of a tree of drafts that one decode verifies, its first included.",
            .examples = {std::int64_t{8}}}),
-      knob<&O::draft_weight_bytes>({.flag = "draft-weight-bytes",
-                                    .key = "draft_weight_bytes",
-                                    .group = features,
-                                    .kind = bytes,
-                                    .range = kSomeBytes,
-                                    .owner = prefix_cache,
-                                    .partner = "num-speculative-tokens",
-                                    .help = "weights of a draft model, all ranks together",
-                                    .effect = "Weights of a draft model, whole.",
-                                    .examples = {2.5e9}}),
+      knob<&O::draft_weight_bytes>(
+          {.flag = "draft-weight-bytes",
+           .key = "draft_weight_bytes",
+           .group = features,
+           .kind = bytes,
+           .range = kSomeBytes,
+           .owner = prefix_cache,
+           .partner = "num-speculative-tokens",
+           .help = "weights of a draft model, all ranks together",
+           .effect = "Total bytes of a draft model's weights, over all ranks.",
+           .examples = {2.5e9}}),
       knob<&O::draft_kv_bytes>({.flag = "draft-kv-bytes",
                                 .key = "draft_kv_bytes",
                                 .group = features,
@@ -741,7 +742,8 @@ std::vector<EngineKnob> feature_knobs() {
                                 .owner = prefix_cache,
                                 .partner = "num-speculative-tokens",
                                 .help = "K and V that a draft model keeps of each token, all ranks",
-                                .effect = "Bytes of K and V of one token of a draft model, whole.",
+                                .effect = "Bytes of K and V that a draft model keeps per token, "
+                                          "over all ranks.",
                                 .examples = {32768.0}}),
       knob<&O::max_loras>({.flag = "max-loras",
                            .key = "max_loras",
@@ -756,9 +758,9 @@ std::vector<EngineKnob> feature_knobs() {
                                .group = features,
                                .kind = count,
                                .range = {.min = 1, .max = kMaxLoraRank},
-                               .help = "rank for which adapters get memory (default: none do)",
-                               .effect = "Largest rank of LoRA adapters, for max_loras of which "
-                                         "memory is kept. Default: no adapters.",
+                               .help = "maximum LoRA rank (default: no memory for adapters)",
+                               .effect = "Maximum LoRA rank; memory is reserved for max_loras "
+                                         "adapters of it. Default: no adapters.",
                                .examples = {std::int64_t{16}}}),
       knob<&O::lora_step_time>({.flag = "lora-step-time",
                                 .key = "lora_step_time_s",
@@ -766,8 +768,9 @@ std::vector<EngineKnob> feature_knobs() {
                                 .kind = time,
                                 .range = kUpToAnHour,
                                 .help = "added to steps with adapters (default by max-lora-rank)",
-                                .effect = "Time added to a step with adapters. Default: the least "
-                                          "time of their kernels, if max_lora_rank is given.",
+                                .effect =
+                                    "Time added to a step with adapters. Default: the minimum "
+                                    "time of their kernels, if max_lora_rank is given.",
                                 .examples = {0.0005}}),
       knob<&O::lora_adapter_time>({.flag = "lora-adapter-time",
                                    .key = "lora_adapter_time_s",

@@ -40,7 +40,7 @@ constexpr int kFirstV1Minor = 8;
 constexpr std::int64_t kNullBlocks = 1;
 
 /// Tokens that the fused experts take at once (vllm/envs.py, VLLM_FUSED_MOE_CHUNK_SIZE): 32,768 up
-/// to 0.11; 16,384 from 0.12 on, of which the profile run then holds exactly so many with experts
+/// to 0.11; 16,384 from 0.12 on, of which the profile run then holds exactly that many with experts
 /// on data-parallel ranks (vllm-project/vllm pull 27426 of 2025-11-21, modular_kernel.py,
 /// _allocate_buffers); gone with 0.18 (pull 34086 of 2026-03-12).
 constexpr std::int64_t kFirstExpertChunk = 32768;

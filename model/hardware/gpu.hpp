@@ -85,7 +85,7 @@ struct Floors {
 /// What a GPU draws, and for what. Unset terms take the defaults of model/step/power.hpp.
 struct PowerTerms {
   std::optional<Watts> idle{};    // with a model loaded, while no step is in progress
-  std::optional<Watts> active{};  // besides, while one is: clocks, caches and schedulers at work
+  std::optional<Watts> active{};  // additional during a step: clocks, caches and schedulers
   std::optional<double> joules_per_byte{};  // read from or written to memory
   std::optional<double> joules_per_flop{};  // of bf16, else of fp16
 

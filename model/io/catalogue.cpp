@@ -155,8 +155,8 @@ Transformer named(Transformer model, std::string_view asked) {
 [[noreturn]] void fail_unknown(const std::string& name, const std::vector<std::string>& known) {
   const std::string hint = did_you_mean(without_organisation(name), known);
   throw UsageError(
-      fmt::format("'{}' is neither a file or folder nor a model of the catalogue (give a "
-                  "config.json, its folder or a .gguf file, or a name from `roofcast models`){}",
+      fmt::format("'{}' is not a file, a folder or a catalogue model (give a config.json, its "
+                  "folder or a .gguf file, or a name from `roofcast models`){}",
                   name, hint));
 }
 

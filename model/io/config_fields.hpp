@@ -64,7 +64,7 @@ class Fields : private JsonReader {
   /// Counts keys as asked for that bear on no shape of this model.
   void pass_over(Names names) const;
 
-  /// Throws Error naming a key that nobody asked for, under any of its names, and that states a
+  /// Throws Error naming a key that no family code read, under any of its names, and that states a
   /// size: heads, ranks, widths, dimensions, layers or experts, as a whole number above 1 or a list
   /// with one. `family` names the model in the error. Keys that bear on no shape are passed over.
   void check_sizes_understood(std::string_view family) const;

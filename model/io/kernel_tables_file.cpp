@@ -480,7 +480,7 @@ TableGroup group_of(const Json& json, const std::string& where) {
   group.key.name = json.value("name", "");
   group.key.format = json.value("format", "");
   const std::optional<DType> cache = parse_dtype(json.at("cache").get<std::string>());
-  if (!cache) throw Error(where + ": its header names a number format that is none");
+  if (!cache) throw Error(where + ": its header names an unknown number format");
   group.key.cache = *cache;
   group.key.exchange = named(kExchanges, json.at("exchange"), where);
   group.curves = json.at("curves");
@@ -532,7 +532,7 @@ KernelTables::Contents open_tables(std::string_view bytes, const std::string& wh
     }
     if (at != bytes.size()) throw Error(where + ": is longer than its header says");
   } catch (const Json::exception&) {
-    throw Error(where + ": its header is not of this version");
+    throw Error(where + ": its header belongs to another version");
   }
   contents.unpack = [stored, where](std::size_t group) {
     const StoredGroup& one = stored.at(group);

@@ -81,10 +81,10 @@ double vllm_expert_elements(const MoeFfn& experts, const WeightFormat& format,
 double up_projected_elements(const LatentAttention& latent, const Engine& engine, int tensor) {
   const bool sparse = latent.span.kind == AttentionSpan::Kind::sparse;
   if (sparse && !engine.memory.sparse_rebuilds_context) return 0;
-  constexpr std::int64_t kMost = 65536;
+  constexpr std::int64_t kMaxTokens = 65536;
   const std::int64_t blocks = engine.max_num_seqs * engine.block_size;
   const std::int64_t tokens =
-      std::max(std::min(std::max(8 * engine.max_model_len, 4 * blocks), kMost), blocks);
+      std::max(std::min(std::max(8 * engine.max_model_len, 4 * blocks), kMaxTokens), blocks);
   const std::int64_t heads = heads_per_rank(latent.query_heads, tensor);
   return static_cast<double>(tokens * heads) *
          static_cast<double>(latent.nope_dim + latent.value_head_dim);

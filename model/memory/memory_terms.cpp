@@ -44,7 +44,7 @@ std::int64_t rotary_width(const Layer& layer) {
 }
 
 /// The cosine and sine table that vLLM builds once for every position the model allows
-/// (RotaryEmbedding.cos_sin_cache) and counts as weights. Neglects partial rotary widths but for
+/// (RotaryEmbedding.cos_sin_cache) and counts as weights. Neglects partial rotary widths except
 /// DeepSeek-V4's, which has two tables, of layers with compressed caches and of others, in fp32
 /// (0.22, rotary_embedding/deepseek_scaling_rope.py, DeepseekV4ScalingRotaryEmbedding).
 MemoryTerm rotary_table(const Transformer& model) {
@@ -74,7 +74,7 @@ void add_if_any(std::vector<MemoryTerm>& terms, MemoryTerm term) {
 /// (0.19, mla_attention.py, process_weights_after_loading: 512 x 32,768 x 2 bytes a layer of
 /// DeepSeek-V3 on one rank). So does SGLang (0.5.15, deepseek_common/deepseek_weight_loader.py,
 /// post_load_weights: w_kc and w_vc) with fp8 in blocks of 128 x 128 (on NVIDIA GPUs; elsewhere it
-/// gives them one scale), AWQ and int8; fp8 with a scale a tensor or channel stays, and 16-bit
+/// gives them one scale), AWQ and int8; fp8 with per-tensor or per-channel scales stays, and 16-bit
 /// weights are copied.
 Bytes absorbed_bytes(const Layer& layer, const Deployment& deployment) {
   const auto* latent = std::get_if<LatentAttention>(&layer.mixer);

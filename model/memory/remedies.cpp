@@ -20,8 +20,8 @@ namespace {
 /// processes need the rest.
 constexpr double kHighestUtilization = 0.95;
 
-/// What it holds, in sequences of the length that was asked for: of any but the engine's
-/// max_model_len whole ones, over all data-parallel ranks.
+/// How many sequences of the requested length fit, over all data-parallel ranks: a whole number,
+/// unless one sequence of the engine's max_model_len was asked for.
 std::string holds(const MemoryPlan& plan, const Deployment& deployment, const BatchSize& wanted) {
   const std::int64_t longest = deployment.engine.max_model_len;
   const std::int64_t context = wanted.context.value_or(longest);

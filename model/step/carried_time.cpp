@@ -13,7 +13,7 @@ bool has_link_like(const std::optional<Link>& theirs, const std::optional<Link>&
   return theirs && own && theirs->name == own->name;
 }
 
-Curve carried_all_reduce(Curve curve, double slower) {
+Curve transferred_all_reduce(Curve curve, double slower) {
   const double first = curve.points.front().y;
   for (Curve::Point& point : curve.points) {
     point.y = first + std::max(0.0, point.y - first) * slower;
@@ -29,7 +29,7 @@ void add_missing(const Curves& theirs, Curves& own) {
 
 }  // namespace
 
-SisterCard sister_of(const Gpu& gpu) {
+SisterCard sibling_of(const Gpu& gpu) {
   return {.name = gpu.name,
           .dense_peak = gpu.dense_peak,
           .memory_bandwidth = gpu.memory_bandwidth,
@@ -38,12 +38,12 @@ SisterCard sister_of(const Gpu& gpu) {
           .peer = gpu.peer};
 }
 
-double carried_fixed(const SisterCard& from, const Gpu& to) {
+double transferred_fixed(const SisterCard& from, const Gpu& to) {
   const double clock = to.boost_clock_hz.value_or(from.clock_hz);
   return clock > 0 ? std::max(1.0, from.clock_hz / clock) : 1.0;
 }
 
-double carried_ratio(const Work& work, const SisterCard& from, const Gpu& to) {
+double transferred_ratio(const Work& work, const SisterCard& from, const Gpu& to) {
   if (work.family == OperatorFamily::collective) {
     return has_link_like(from.peer, to.peer) ? from.peer->bandwidth / to.peer->bandwidth : 1.0;
   }
@@ -59,7 +59,7 @@ bool carries_over(const Gpu& gpu, OperatorFamily family) {
 }
 
 void carry_over(const Gpu& sister, Gpu& gpu) {
-  gpu.sister = sister_of(sister);
+  gpu.sister = sibling_of(sister);
   const Efficiencies& theirs = sister.efficiencies;
   Efficiencies& own = gpu.efficiencies;
   add_missing(theirs.gemm, own.gemm);
@@ -70,11 +70,11 @@ void carry_over(const Gpu& sister, Gpu& gpu) {
   if (own.all_reduce.empty() && has_link_like(sister.peer, gpu.peer)) {
     const double links = sister.peer->bandwidth / gpu.peer->bandwidth;
     for (const auto& [ranks, curve] : theirs.all_reduce) {
-      own.all_reduce.emplace(ranks, carried_all_reduce(curve, links));
+      own.all_reduce.emplace(ranks, transferred_all_reduce(curve, links));
     }
   }
   if (!gpu.tables) gpu.tables = sister.tables;
-  const double slower = carried_fixed(*gpu.sister, gpu);
+  const double slower = transferred_fixed(*gpu.sister, gpu);
   gpu.floors = {.gemm = sister.floors.gemm * slower,
                 .moe = sister.floors.moe * slower,
                 .attention = sister.floors.attention * slower,

@@ -1,5 +1,5 @@
-// Times of a card that nobody timed, from those of another card with the same chip: fixed times by
-// the clock, the rest by what peak and bandwidth allow each of them.
+// Times of a card without measurements, from those of another card with the same chip: fixed times
+// by the ratio of the clocks, the rest by what peak and bandwidth allow on each of the two.
 #pragma once
 
 #include "model/curves/measured_curve.hpp"
@@ -7,22 +7,23 @@
 
 namespace roofcast {
 
-/// One standard deviation that a carried time adds, relative. Of the points that the tables of two
-/// cards of one chip share, two thirds are predicted within 0.064 (GB200 from B200), 0.083 (B200
-/// from GB200), 0.053 (GB300 from B300) and 0.084 (B300 from GB300); of other chips within 0.27.
+/// One standard deviation that transferring a time adds, relative. Of the points that the tables of
+/// two cards of one chip share, two thirds are predicted within 0.064 (GB200 from B200), 0.083
+/// (B200 from GB200), 0.053 (GB300 from B300) and 0.084 (B300 from GB300); of other chips within
+/// 0.27.
 inline constexpr double kCarriedDeviation = 0.10;
 
-/// What of a card scales the times of others.
-SisterCard sister_of(const Gpu& gpu);
+/// Those facts of a card by which its times are scaled for another.
+SisterCard sibling_of(const Gpu& gpu);
 
 /// What a time of the sister's that is spent whatever the size is multiplied by: the ratio of the
 /// clocks, at least 1.
-double carried_fixed(const SisterCard& from, const Gpu& to);
+double transferred_fixed(const SisterCard& from, const Gpu& to);
 
 /// What a time of the sister's beyond the fixed part is multiplied by for this work: the ratio of
 /// the physical limits, so the share of them that kernels reach is kept; of collectives that of the
 /// links. At least 1 where the card is no better than its sister in anything that limits the work.
-double carried_ratio(const Work& work, const SisterCard& from, const Gpu& to);
+double transferred_ratio(const Work& work, const SisterCard& from, const Gpu& to);
 
 /// Whether times of a family in the GPU's kernel tables are its own or carry over: collectives only
 /// between links of one kind ("NVLink 4").

@@ -33,8 +33,8 @@ double activation_bytes(const Deployment& deployment) {
 /// In which steps a layer's shared experts run beside the routed ones; in none on GPUs without
 /// kernel tables, whose experts' shares and host terms were fitted to servers with shared experts
 /// in turn.
-Beside beside_routed(const Deployment& deployment, const Layer& layer) {
-  return deployment.gpu.tables ? shared_experts_beside(deployment, layer) : Beside{};
+SharedExpertOverlap beside_routed(const Deployment& deployment, const Layer& layer) {
+  return deployment.gpu.tables ? shared_expert_overlap(deployment, layer) : SharedExpertOverlap{};
 }
 
 /// Bytes of one activation as a matrix of this format reads it: quantised for narrow arithmetic.
@@ -327,7 +327,7 @@ void add_matrices(const Deployment& deployment, const LayerGroup& group, int blo
                   StepOperators& out) {
   const Transformer& model = deployment.model;
   const std::vector<Weight> weights = layer_weights(group.layer, model.hidden, model.activation);
-  const Beside beside = beside_routed(deployment, group.layer);
+  const SharedExpertOverlap beside = beside_routed(deployment, group.layer);
   for (const Weight& weight : weights) {
     if (!weight.multiplies || weight.split == Split::expert) continue;
     const int own_block = is_of_block(weight) ? block : kNoBlock;
@@ -407,7 +407,8 @@ void add_around(const Deployment& deployment, const LayerGroup& group, StepOpera
     add_operator(out.per_token, memory_bound_operator(deployment, std::move(name),
                                                       calls * group.count, bytes_each));
   };
-  const auto add_activation = [&](std::int64_t intermediate, bool gated, const Beside& beside) {
+  const auto add_activation = [&](std::int64_t intermediate, bool gated,
+                                  const SharedExpertOverlap& beside) {
     const double width = to_double(intermediate) / to_double(deployment.parallel.tensor);
     LinearOperator op = memory_bound_operator(deployment, "activation", group.count,
                                               (gated ? 3.0 : 2.0) * width * element);

@@ -64,7 +64,7 @@ struct LinearOperator {
   double alone_each = 0;
   // Where it runs within the routed experts' kernels or beside them on a second stream, it costs
   // the memory and arithmetic that it takes from them, no time of its own.
-  Beside beside{};
+  SharedExpertOverlap beside{};
   int block = kNoBlock;  // of StepOperators::blocks
   Phase phase = Phase::all;
 };

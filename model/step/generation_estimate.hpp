@@ -48,7 +48,7 @@ constexpr std::int64_t middle_context(std::int64_t input_tokens, std::int64_t ou
 FlopsPerByte main_ridge(const Deployment& deployment);
 
 /// With pipeline stages a step passes through them one after the other; rates are of this batch
-/// alone (but for GenerationEstimate::pipeline), MFU and MBU of the active stage. `batch` sequences
+/// alone (except GenerationEstimate::pipeline), MFU and MBU of the active stage. `batch` sequences
 /// are divided evenly over data-parallel ranks (rounded up); rates are the total over ranks.
 /// Prompts are prefilled in order under the engine's token budget, before any decode step.
 GenerationEstimate estimate_generation(const Deployment& deployment, std::int64_t batch,

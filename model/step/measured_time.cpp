@@ -77,7 +77,7 @@ void MeasuredTimes::tabulate() {
   assert(!blend_.parts.empty());
   for (const CurveBlend::Part& part : blend_.parts) fixed_ += part.curve.terms.floor * part.weight;
   timed_floor_ = fixed_;
-  if (carry_) fixed_ = fixed_ * carried_fixed(carry_->from, carry_->to);
+  if (carry_) fixed_ = fixed_ * transferred_fixed(carry_->from, carry_->to);
   table_.emplace(x_nodes(), y_nodes());
   fixed_ = std::min(fixed_, table_->min(node_time()));
   const MeasuredCurve& first = blend_.parts.front().curve;
@@ -86,7 +86,7 @@ void MeasuredTimes::tabulate() {
   if (carry_) {
     const double bandwidth = carry_->from.memory_bandwidth / carry_->to.memory_bandwidth;
     tail_token_ = tail_token_ * std::max(1.0, bandwidth);
-    empty_tile_ = empty_tile_ * carried_fixed(carry_->from, carry_->to);
+    empty_tile_ = empty_tile_ * transferred_fixed(carry_->from, carry_->to);
   }
   graph_saving_ = first.graph_saving;
   writes_cache_ = first.writes_cache;
@@ -126,17 +126,17 @@ std::vector<double> MeasuredTimes::y_nodes() const {
   return nodes;
 }
 
-Seconds MeasuredTimes::carried(Seconds time, double x, double y) const {
+Seconds MeasuredTimes::transferred(Seconds time, double x, double y) const {
   if (!carry_) return time;
   const Seconds fixed = std::min(timed_floor_, time);
-  return fixed * carried_fixed(carry_->from, carry_->to) +
-         (time - fixed) * carried_ratio(work_of(blend_.shape, x, y), carry_->from, carry_->to);
+  return fixed * transferred_fixed(carry_->from, carry_->to) +
+         (time - fixed) * transferred_ratio(work_of(blend_.shape, x, y), carry_->from, carry_->to);
 }
 
 CurveAnswer MeasuredTimes::blend_answer(double x, double y) const {
   CurveAnswer result = answer(blend_, x, y, multiprocessors_);
   if (!carry_) return result;
-  result.time = carried(result.time, x, y);
+  result.time = transferred(result.time, x, y);
   result.provenance = Provenance::extended;
   result.relative_uncertainty =
       std::min(1.0, std::hypot(result.relative_uncertainty, kCarriedDeviation));
@@ -178,7 +178,7 @@ double MeasuredTimes::batch_ratio(double prompts, double x, double y) const {
   for (const MeasuredCurve& batch : blend_.batches) {
     const double count = batch.shape.prompts;
     const Seconds one_by_one = fixed_ + (at(x, y) - fixed_) * count;
-    const double here = carried(answer(batch, x, y, multiprocessors_).time, x, y) / one_by_one;
+    const double here = transferred(answer(batch, x, y, multiprocessors_).time, x, y) / one_by_one;
     if (prompts <= count) {
       const double share =
           (chord_log2(prompts) - chord_log2(before)) / (chord_log2(count) - chord_log2(before));

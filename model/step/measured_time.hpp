@@ -67,9 +67,9 @@ class MeasuredTimes {
   CurveAnswer curve_answer(double x, double y) const;
   /// The blend's answer, carried over if it is a sister's.
   CurveAnswer blend_answer(double x, double y) const;
-  /// A time of the curves on this card: the fixed part by carried_fixed(), the rest by
-  /// carried_ratio(). The time itself where nothing is carried over.
-  Seconds carried(Seconds time, double x, double y) const;
+  /// A time of the curves on this card: the fixed part by transferred_fixed(), the rest by
+  /// transferred_ratio(). The time itself where nothing is carried over.
+  Seconds transferred(Seconds time, double x, double y) const;
   void tabulate();
   CurveAnswer sliding_answer(double x, double y) const;
   std::vector<double> x_nodes() const;

@@ -63,7 +63,7 @@ std::vector<std::int64_t> bend_counts(const LinearOperator& op, const Gpu& gpu,
   return counts;
 }
 
-/// Expected largest of so many standard normal numbers: the integral of 1 - F(x)^n above 0 less
+/// Expected largest of n standard normal numbers: the integral of 1 - F(x)^n above 0 less
 /// that of F(x)^n below.
 double largest_of_normals(int count) {
   if (count <= 1) return 0;

@@ -16,9 +16,9 @@ namespace roofcast {
 /// A GPU's terms, every one set.
 struct PowerModel {
   Watts idle{};                // with a model loaded, no step in progress
-  Watts active{};              // besides, while one is
+  Watts active{};              // additional during a step
   double joules_per_byte = 0;  // of memory
-  Watts arithmetic{};          // besides, at the dense peak of any number format
+  Watts arithmetic{};          // additional at the dense peak of any number format
   Watts limit{};               // of the board
 };
 

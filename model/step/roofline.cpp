@@ -139,7 +139,7 @@ Bound bound_of(const Work& work, const Gpu& gpu, Seconds time, Seconds fixed) {
 
 bool beats_physics(const OperatorShape& shape, const MeasuredPoint& point, const Gpu& gpu) {
   if (shape.name == "activation_scales") return false;  // a difference of two kernels' times
-  const Work work = work_of(least_shape(shape), point.x, point.y);
+  const Work work = work_of(min_work_shape(shape), point.x, point.y);
   if (work.family == OperatorFamily::collective) {
     // Without a stated link there is no limit; a single rank sends nothing.
     const std::optional<Link>& link = shape.ranks <= gpu.gpus_per_node ? gpu.peer : gpu.network;

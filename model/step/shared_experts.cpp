@@ -27,7 +27,7 @@ bool sglang_fuses(const Deployment& deployment, const MoeFfn& moe) {
 
 }  // namespace
 
-Beside shared_experts_beside(const Deployment& deployment, const Layer& layer) {
+SharedExpertOverlap shared_expert_overlap(const Deployment& deployment, const Layer& layer) {
   const auto* moe = std::get_if<MoeFfn>(&layer.ffn);
   if (moe == nullptr || moe->shared_intermediate == 0) return {};
   const std::string_view engine = deployment.engine.name;

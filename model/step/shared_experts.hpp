@@ -1,4 +1,4 @@
-// Whether a mixture's shared experts run by themselves or beside its routed ones.
+// Whether a mixture's shared experts run by themselves or overlapped with its routed ones.
 #pragma once
 
 #include <cstdint>
@@ -8,8 +8,8 @@
 
 namespace roofcast {
 
-/// In which steps an operator runs within other kernels, or beside them on a second stream.
-struct Beside {
+/// In which steps an operator runs within other kernels, or overlaps them on a second stream.
+struct SharedExpertOverlap {
   std::int64_t up_to = 0;       // tokens of the step; 0: in none
   bool only_in_graphs = false;  // not where kernels are launched one by one
 
@@ -17,7 +17,7 @@ struct Beside {
   bool in_step(std::int64_t tokens, bool captured) const {
     return tokens <= up_to && (captured || !only_in_graphs);
   }
-  bool operator==(const Beside&) const = default;
+  bool operator==(const SharedExpertOverlap&) const = default;
 };
 
 /// The steps in which the engine runs a layer's shared experts as one more routed expert or on a
@@ -31,7 +31,7 @@ struct Beside {
 ///  - TensorRT-LLM 1.x does so in captured graphs (models/modeling_deepseekv3.py and others,
 ///    maybe_execute_in_parallel).
 ///  - vLLM from 0.12 up to 256 tokens, on NVIDIA GPUs (pulls 26440, 28406 and 30085; the first
-///    measured 23.35 -> 22.09 ms a token for DeepSeek-R1 on eight B200 at batch 32).
-Beside shared_experts_beside(const Deployment& deployment, const Layer& layer);
+///    measured 23.35 -> 22.09 ms per token for DeepSeek-R1 on eight B200 at batch 32).
+SharedExpertOverlap shared_expert_overlap(const Deployment& deployment, const Layer& layer);
 
 }  // namespace roofcast

@@ -49,7 +49,7 @@ double error_together(const OperatorEstimate& op) {
   return is_of_engine(op.source, "trtllm") ? kTensorrtExpertsTogether : kExpertsTogether;
 }
 
-/// Operators of one family and provenance have correlated errors; families are independent, but for
+/// Operators of one family and provenance have correlated errors; families are independent, except
 /// what an engine's kernel tables have in common.
 double combined_uncertainty(const std::vector<OperatorEstimate>& operators, Seconds host,
                             Seconds total) {

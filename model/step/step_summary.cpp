@@ -155,7 +155,7 @@ StepSummary summary_of(const StepEstimate& step, const Gpu& gpu) {
   }
   summary.whole.time = step.total;
   summary.needed_memory = stored / gpu.memory_bandwidth;
-  summary.least = std::max({summary.needed_compute, summary.needed_memory, sent});
+  summary.lower_bound = std::max({summary.needed_compute, summary.needed_memory, sent});
   add_limits(summary, step);
   return summary;
 }

@@ -1,5 +1,5 @@
 // A step as a whole: its matrix products, its attention and everything together, each with its
-// arithmetic intensity; the least time that the hardware allows, and what binds.
+// arithmetic intensity; the minimum time that the hardware allows, and what binds.
 #pragma once
 
 #include <cstdint>
@@ -44,7 +44,7 @@ struct StepSummary {
   /// No implementation on this GPU is faster: the larger of the two, or what must be sent over the
   /// links. Assumes that compute, memory and links overlap perfectly and that activations never
   /// leave the chip.
-  Seconds least{};
+  Seconds lower_bound{};
   StepLimit binding = StepLimit::memory;
   double binding_share = 0;                       // of the step's time
   Provenance provenance = Provenance::datasheet;  // source of most of the operators' time

@@ -13,7 +13,7 @@ namespace roofcast {
 namespace {
 
 /// No form of one block takes less.
-Seconds least_time(const OperatorShape& shape, double x, double y, const Gpu& gpu) {
+Seconds min_time(const OperatorShape& shape, double x, double y, const Gpu& gpu) {
   const ShapeWork work = shape_work(shape, x, y, gpu.multiprocessors);
   const DType compute = kernel_format(shape.format)->compute;
   return std::max(work.flops / gpu.peak_for(compute), work.stored_bytes / gpu.memory_bandwidth);
@@ -92,7 +92,7 @@ Seconds TimedBlock::decode_time(const StepBatch& batch, std::int64_t tokens, con
   }
   const Size size = decode_size(batch, tokens);
   Seconds one =
-      std::max(decode_.times->at(size.x, size.y), least_time(decode_.shape, size.x, size.y, gpu));
+      std::max(decode_.times->at(size.x, size.y), min_time(decode_.shape, size.x, size.y, gpu));
   if (batch.decode_new_tokens == 1) return one * layers_;
   // One new token was timed; further ones of a sequence read the cache with it.
   const std::int64_t timed = tokens / batch.decode_new_tokens;
@@ -107,13 +107,14 @@ Seconds TimedBlock::prefill_time(const StepBatch& batch, std::int64_t tokens,
     for (const auto& mixer : mixers_) total += mixer.prefill_time(batch, gpu);
     return total;
   }
-  Seconds least;
+  Seconds lower_bound;
   for (const PrefillChunk& chunk : batch.prefills) {
-    least = std::max(least, least_time(prefill_.shape, static_cast<double>(chunk.new_tokens),
+    lower_bound =
+        std::max(lower_bound, min_time(prefill_.shape, static_cast<double>(chunk.new_tokens),
                                        static_cast<double>(chunk.context_tokens), gpu));
   }
-  return std::max(least, measured_prefill(*prefill_.times, operators_.front(), batch,
-                                          operators_.front().prefill)) *
+  return std::max(lower_bound, measured_prefill(*prefill_.times, operators_.front(), batch,
+                                                operators_.front().prefill)) *
          layers_;
 }
 

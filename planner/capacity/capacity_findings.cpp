@@ -36,7 +36,7 @@ std::optional<double> capacity_deviating(const CapacityFindings& answer, double 
   const Simulation simulation = [&](const SimulationRun& run) {
     return simulate_deviating(run, step_times_of(run), {.step_time = deviations}, {});
   };
-  // Of the fewest requests: three searches, of which only the ratios count.
+  // With the minimum number of requests: only the ratios of the three results matter.
   const LoadStudy study = with_requests_of(answer.study, {});
   return capacity_near(study, *answer.capacity.load, simulation, execution).load;
 }
@@ -45,7 +45,7 @@ void add_interval(CapacityFindings& answer, Execution& execution) {
   // If verdicts alternate with the load there is no single boundary to move.
   if (!answer.capacity.load || !answer.capacity.monotone) return;
   const double load = *answer.capacity.load;
-  // By the same search as those, which is of one length: what counts is the change.
+  // The baseline, from runs of the same fixed length: only the change matters.
   const auto same = capacity_deviating(answer, 0, execution);
   if (!same) return;
   const auto slower = capacity_deviating(answer, kIntervalDeviations, execution);
@@ -134,7 +134,7 @@ void add_limits(CapacityFindings& answer, const CapacityRequest& request, Execut
 /// Adds some loads beyond the capacity and drops points that are close together.
 void add_curve(CapacityFindings& answer, Execution& execution) {
   constexpr std::array kBeyond = {1.1, 1.25, 1.5};
-  constexpr double kApart = 1.08;
+  constexpr double kMinSpacing = 1.08;
   std::vector<LoadPoint> points = answer.capacity.points;
   if (answer.capacity.load && answer.capacity.bounded) {
     std::vector<double> loads;
@@ -155,7 +155,7 @@ void add_curve(CapacityFindings& answer, Execution& execution) {
   };
   double last = 0;
   for (const LoadPoint& point : points) {
-    if (point.load == last || (!matters(point.load) && point.load < kApart * last)) continue;
+    if (point.load == last || (!matters(point.load) && point.load < kMinSpacing * last)) continue;
     last = point.load;
     answer.curve.push_back(point);
   }

@@ -98,7 +98,7 @@ constexpr double kStride = 1.03;
 
 /// The capacity with those of other points that agree with it, for the curve.
 Capacity with_others(Capacity capacity, const std::vector<LoadPoint>& others) {
-  constexpr double kApart = 1.02;
+  constexpr double kMinSpacing = 1.02;
   std::vector<LoadPoint>& points = capacity.points;
   const double holding = capacity.load.value_or(0);
   const auto failing = std::ranges::find_if(
@@ -107,8 +107,8 @@ Capacity with_others(Capacity capacity, const std::vector<LoadPoint>& others) {
   std::vector<LoadPoint> agreeing;
   for (const LoadPoint& point : others) {
     const bool known = std::ranges::find(points, point.load, &LoadPoint::load) != points.end();
-    const bool below = point.load * kApart < holding && point.verdict.holds;
-    const bool above = point.load > kApart * beyond && !point.verdict.holds;
+    const bool below = point.load * kMinSpacing < holding && point.verdict.holds;
+    const bool above = point.load > kMinSpacing * beyond && !point.verdict.holds;
     if (!known && (below || above)) agreeing.push_back(point);
   }
   points.insert(points.end(), agreeing.begin(), agreeing.end());
@@ -185,7 +185,7 @@ void throw_if_stopped(const SimulationRun& run) {
 }
 
 LoadTrial trial_of(const LoadStudy& study, const Simulation& simulation, Execution& execution) {
-  // Of one length, and judged as they are: a longer run is not asked.
+  // Runs of a fixed length, judged without extending them.
   SloRequirement requirement = study.requirement;
   requirement.must_stand = false;
   return [&study, simulation, &execution, requirement](std::span<const double> loads) {

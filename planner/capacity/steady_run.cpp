@@ -13,7 +13,7 @@ namespace roofcast {
 namespace {
 
 // Beyond this a batch of all requests takes seconds, and their own backlog says enough.
-constexpr std::int64_t kMostAtOnce = 200'000;
+constexpr std::int64_t kMaxBurst = 200'000;
 
 /// All requests at once; nullopt if the run was stopped.
 std::optional<double> throughput_at_once(const SimulationRun& run) {
@@ -25,14 +25,14 @@ std::optional<double> throughput_at_once(const SimulationRun& run) {
   return result.request_rate_per_s;
 }
 
-/// By the throughput of all requests at once. Not of sessions: all of them together take each
-/// other's prefixes out of the cache, which says nothing of those that come one by one.
+/// Compares the load with the throughput of a burst of all its requests. Skipped for sessions: a
+/// burst of them would evict each other's prefixes, so it says nothing about sessions in turn.
 void settle(SimulationRun& run, KnownThroughput* known) {
   const auto requests = std::ssize(run.workload.requests);
   const SaturationVerdict& verdict = run.result.saturation;
   const bool waits = verdict.queueing_share >= kQueueingDominates;
   if (!verdict.undecided && (!verdict.saturated || waits)) return;
-  if (requests > kMostAtOnce) return;
+  if (requests > kMaxBurst) return;
   if (run.result.session_rate_per_s > 0) return;
   std::optional<double> throughput;
   if (known != nullptr) throughput = known->of(requests);

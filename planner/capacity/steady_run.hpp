@@ -49,8 +49,8 @@ class GrowingLoad {
   bool grows() const { return grows_; }
   const Scenario& scenario() const { return scenario_; }
   std::int64_t first() const;
-  /// With twice as many arrivals again and again, `arrivals` is of ArrivalLimits' series; of a load
-  /// that does not grow always the first.
+  /// `arrivals` must be in ArrivalLimits' series (first, twice that, and so on); a load that does
+  /// not grow always returns the first.
   std::shared_ptr<const Workload> of(std::int64_t arrivals) const;
 
  private:

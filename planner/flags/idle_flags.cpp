@@ -18,7 +18,7 @@ namespace {
 
 constexpr const char* kAllEngines = "all";
 constexpr const char* kAnyGpu = "any";
-/// Whether a knob changes something does not depend on the GPU, but for CPUs.
+/// Whether a knob changes something does not depend on the GPU, except for CPUs.
 constexpr const char* kSomeGpu = "h100";
 
 std::string first_gpu(const std::string& text) {
@@ -110,8 +110,8 @@ Reason idle_max_tokens(const ScenarioOptions& given, const Scenario& scenario, D
     return make_policy(deployment.engine)->reserves_output(deployment.engine);
   };
   if (std::ranges::any_of(*deployments, reserves)) return std::nullopt;
-  return "`max_tokens`: would change nothing here, the engine reserves nothing for what clients "
-         "declare";
+  return "`max_tokens`: would change nothing here, the engine does not reserve KV cache for "
+         "max_tokens";
 }
 
 /// Whether a request may have two replicas of a role to choose from.
@@ -147,7 +147,7 @@ bool is_drawn(const WorkloadSpec& workload) {
 Reason nothing_drawn(const WorkloadSpec& workload) {
   if (is_drawn(workload)) return std::nullopt;
   return std::holds_alternative<TraceWorkload>(workload)
-             ? "`seed`: would change nothing here, nothing of this trace or its replay is drawn"
+             ? "`seed`: would change nothing here, replaying this trace uses no randomness"
              : "`seed`: would change nothing here, nothing is drawn: all requests are alike and "
                "arrive at once or evenly";
 }

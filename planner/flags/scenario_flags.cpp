@@ -18,12 +18,12 @@ namespace {
                    "; change it in the file");
 }
 
-/// The key of the first knob that is set; null if none is.
-const char* first_knob(const EngineOverrides& overrides) {
+/// The flag of the first knob that is set; empty if none is.
+std::string first_knob(const EngineOverrides& overrides) {
   const auto knobs = engine_knobs();
   const auto given = std::ranges::find_if(
       knobs, [&](const EngineKnob& knob) { return knob.get(overrides).has_value(); });
-  return given == knobs.end() ? nullptr : given->key;
+  return given == knobs.end() ? "" : fmt::format("--{}", given->flag);
 }
 
 /// Flags apply to the scenario as a whole: a pool that sets the key itself would not follow.
@@ -34,7 +34,7 @@ void refuse_idle_flags(const DeploymentOptions& given, const ClusterScenario& cl
                        : degrees.data            ? "--data-parallel-size"
                        : degrees.expert_parallel ? "--enable-expert-parallel"
                                                  : nullptr;
-  const char* knob = first_knob(given.overrides);
+  const std::string knob = first_knob(given.overrides);
   for (const PoolScenario& pool : cluster.pools) {
     if (pool.gpu && !given.gpu.empty()) refuse_for_pool("--gpu", pool, "gpu");
     if (pool.engine && !given.engine.empty()) refuse_for_pool("--engine", pool, "engine");
@@ -42,7 +42,7 @@ void refuse_idle_flags(const DeploymentOptions& given, const ClusterScenario& cl
       refuse_for_pool("--quantization or --dtype", pool, "quantization");
     }
     if (pool.parallel && degree != nullptr) refuse_for_pool(degree, pool, "parallel");
-    if (pool.overrides && knob != nullptr) refuse_for_pool(knob, pool, "engine_options");
+    if (pool.overrides && !knob.empty()) refuse_for_pool(knob, pool, "engine_options");
   }
 }
 

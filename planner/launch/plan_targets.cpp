@@ -597,7 +597,7 @@ std::optional<std::string> target_problem(LaunchTarget target, const PlanCatalog
   if (one_server) return std::nullopt;
   const Vendor vendor = vendor_of(gpu);
   if (target == LaunchTarget::dynamo && vendor != Vendor::nvidia) {
-    return "Dynamo has images for NVIDIA's GPUs alone";
+    return "Dynamo has images for NVIDIA GPUs only";
   }
   if (!image_of(*engine, preset, vendor)) {
     return fmt::format("no container image of {} is known for it", preset);

@@ -1,5 +1,5 @@
-// The best candidate of a plan for what clusters are made of: manifests and values that other
-// projects' controllers and charts read. Keys are theirs; each function of plan_targets.cpp names
+// The best candidate of a plan as a cluster deployment: manifests and values that other projects'
+// controllers and charts read. Keys are theirs; each function of plan_targets.cpp names
 // its source.
 #pragma once
 

@@ -1,4 +1,4 @@
-// How each engine's server is started, one file an engine: its commands and images, and its flags
+// How each engine's server is started, one file per engine: its commands and images, and its flags
 // as a table used for reading and writing. Flags not listed are unknown.
 #pragma once
 
@@ -33,7 +33,7 @@ struct ServeFlag {
   const ServeKnob* knob = nullptr;  // null: not modelled
   std::string says{};               // the knob's text for a flag without a value
   bool inverted = false;            // true means false
-  bool written = true;              // false: read only, as another row writes the knob
+  bool written = true;              // false: only read, since another row writes the knob
   Effect effect = Effect::none;     // without a knob
 };
 

@@ -15,7 +15,8 @@ std::optional<bool> all_experts(const ServeWords& words, int ranks,
   const int asked = *words.expert_ranks;
   if (asked > 1 && asked != ranks) {
     notes.push_back(
-        fmt::format("experts over {} of {} ranks are modelled as over all of them", asked, ranks));
+        fmt::format("experts spread over {} of {} ranks are modelled as spread over all of them",
+                    asked, ranks));
   }
   return asked > 1;
 }

@@ -140,7 +140,7 @@ std::optional<Deadline> whole_deadline(const PlanLoad& load, std::size_t group) 
 double busy_seconds(const StepFloor& floor, const Engine& engine, double tokens,
                     double later_tokens) {
   const double max = static_cast<double>(engine.max_num_seqs * tokens_per_step(engine));
-  return std::max(tokens * floor.per_token().value, later_tokens / max * floor.least_step().value);
+  return std::max(tokens * floor.per_token().value, later_tokens / max * floor.min_step().value);
 }
 
 /// Number of units so that engines that are never idle meet the deadline. No engine starts before

@@ -29,7 +29,7 @@ class StepFloor {
   Seconds per_token() const { return per_token_ / stages_; }
 
   /// From the end of one step to the end of the next, each of at least a token.
-  Seconds least_step() const { return step(1) / stages_; }
+  Seconds min_step() const { return step(1) / stages_; }
 
   /// From the first step of a prompt to its first token: in one step, or in several, the last of
   /// which takes at least a one-token step (without pipeline stages the first, too) and all

@@ -41,17 +41,16 @@ std::int64_t latencies_of(LatencyMetric metric, const RequestLengths& lengths) {
 }
 
 void promise(PlanLoad& load, const std::vector<PercentileTarget>& targets, std::size_t group,
-             const std::string& whose) {
+             std::string_view slo_class) {
   for (const PercentileTarget& target : targets) {
     const std::int64_t count = latencies_of(target.metric, load.groups[group]);
     if (count == 0) continue;
-    load.promises.push_back(
-        {.name = fmt::format("p{:g} {}{}", target.percentile, name_of(target.metric), whose),
-         .metric = target.metric,
-         .limit_s = target.limit.value,
-         // Unserved requests only add larger latencies.
-         .last_within = quantile_rank(target.percentile / 100, count).below,
-         .group = group});
+    load.promises.push_back({.name = name_of(target, slo_class),
+                             .metric = target.metric,
+                             .limit_s = target.limit.value,
+                             // Unserved requests only add larger latencies.
+                             .last_within = quantile_rank(target.percentile / 100, count).below,
+                             .group = group});
   }
 }
 
@@ -95,7 +94,7 @@ PlanLoad plan_load(const Workload& workload, bool client_limited, const Slo& slo
   for (RequestLengths& lengths : load.groups) sort(lengths);
   promise(load, slo.targets, 0, "");
   for (std::size_t i = 0; i < slo.classes.size(); ++i) {
-    promise(load, slo.classes[i].targets, i + 1, " of " + slo.classes[i].name);
+    promise(load, slo.classes[i].targets, i + 1, slo.classes[i].name);
   }
   if (requirement.min_goodput_share) {
     promise_goodput(load, slo, *requirement.min_goodput_share);

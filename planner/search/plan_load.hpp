@@ -14,7 +14,7 @@ namespace roofcast {
 
 /// A latency target and the requests it covers.
 struct PromisedLoad {
-  std::string name{};  // "p95 ttft", "p95 ttft of chat", "goodput: ttft"
+  std::string name{};  // "p95 TTFT", "p95 TTFT of chat", "goodput: ttft"
   LatencyMetric metric = LatencyMetric::ttft;
   double limit_s = 0;
   /// Index, from 0, of the sorted latency that must be within the limit: the target's lower order

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "base/numbers.hpp"
 #include "base/wording.hpp"
 #include "planner/evaluate_all.hpp"
 
@@ -43,7 +44,7 @@ std::optional<Deployment> deployed(const PlanCatalogue& catalogue, PlannedShape&
 
 std::string too_slow_text(const ShapeBound& bound) {
   return fmt::format("{} is at least {}, even unloaded; the limit is {}", bound.what,
-                     duration(bound.at_least_s), duration(bound.limit_s));
+                     as_time(Seconds{bound.at_least_s}), as_time(Seconds{bound.limit_s}));
 }
 
 std::string beyond_limits_text(const PlannedShape& planned) {
@@ -73,7 +74,7 @@ void look_at(const PlanCatalogue& catalogue, const PlanLoad& load, PlannedShape&
   }
   try {
     if (!floor) floor.emplace(*deployment);
-  } catch (const Error& error) {  // no link connects so many GPUs
+  } catch (const Error& error) {  // no link connects that many GPUs
     planned.outcome = ShapeOutcome::cannot_run;
     planned.why = error.what();
     return;

@@ -225,7 +225,8 @@ void Ranks::Impl::tell(Kind kind, const std::string& bytes) {
 }
 
 /// For the leader: waits until the others have finished, including those that have not started to
-/// serve, but for each no longer than kRankSilence as during the work. Returns whether all did.
+/// serve, but waits no longer than kRankSilence for each, as during the work. Returns whether all
+/// did.
 bool Ranks::Impl::release() {
   tell(Kind::release, "");
   for (Peer& peer : peers)

@@ -20,14 +20,13 @@ namespace {
 
 std::string promise_text(const Slo& slo) {
   std::string text;
-  const auto add = [&](const std::vector<PercentileTarget>& targets, const std::string& whose) {
+  const auto add = [&](const std::vector<PercentileTarget>& targets, const std::string& slo_class) {
     for (const PercentileTarget& target : targets) {
-      text += fmt::format("{}p{:g} {}{} ≤ {}", text.empty() ? "" : ", ", target.percentile,
-                          title_of(target.metric), whose, as_time(target.limit));
+      text += (text.empty() ? "" : ", ") + words_of(target, slo_class);
     }
   };
   add(slo.targets, "");
-  for (const SloClass& one : slo.classes) add(one.targets, " of " + one.name);
+  for (const SloClass& one : slo.classes) add(one.targets, one.name);
   return text;
 }
 

@@ -26,7 +26,7 @@ std::string promise(const CapacityAnswer& answer) {
   return has_slo(answer) ? "within the SLO" : "before the backlog grows (no SLO given, see --slo)";
 }
 
-/// "p95 ttft is 530 ms of 500 ms", "saturated: ...".
+/// "p95 TTFT is 530.0 ms of 500.0 ms", "the engine is saturated: ...".
 std::string binding_of(const CapacityAnswer& answer, const LoadPoint& point) {
   const SloVerdict& verdict = point.verdict;
   for (const TargetMargin& margin : verdict.margins) {
@@ -43,7 +43,8 @@ std::string binding_of(const CapacityAnswer& answer, const LoadPoint& point) {
                        as_percent(answer.inputs.min_goodput_share.value_or(0)));
   }
   // Beyond saturation, the rest of `binding` gives latencies, which say little.
-  return verdict.binding.substr(0, verdict.binding.find(';'));
+  const std::string binding = verdict.binding.substr(0, verdict.binding.find(';'));
+  return verdict.saturated ? "the engine is " + binding : binding;
 }
 
 const char* met_text(const CapacityAnswer& answer) {
@@ -58,8 +59,10 @@ std::string verdict_at(const CapacityAnswer& answer, const LoadPoint& point) {
                        has_slo(answer) ? "the SLO" : "keeping up", binding_of(answer, point),
                        point.verdict.undecided_finding);
   }
-  return (has_slo(answer) ? "the SLO is missed: " : "the engine does not keep up: ") +
-         binding_of(answer, point);
+  const char* verdict = !has_slo(answer)          ? "the engine does not keep up: "
+                        : point.verdict.saturated ? "the SLO is missed because "
+                                                  : "the SLO is missed: ";
+  return verdict + binding_of(answer, point);
 }
 
 /// " (3.39 sessions/s of 8 turns)"

@@ -71,9 +71,9 @@ Table answer_table(const EstimateAnswer& answer) {
                     answer.pipeline->stages, answer.pipeline->stages,
                     as_time(answer.pipeline->decode_step)));
   }
-  row("decode step, at least", as_time(decode.least),
-      fmt::format("no implementation is faster; {} of the FLOP/s unused even so",
-                  as_percent(decode.unused_at_least)));
+  row("decode step, at least", as_time(decode.lower_bound),
+      fmt::format("lower bound on this GPU; even then {} of the peak FLOP/s is idle",
+                  as_percent(decode.unused_at_bound)));
   row("MFU of prefill", as_percent(answer.mfu),
       fmt::format("of the dense peak; decode: {}", as_percent(decode.mfu)));
   row("MBU of decode", as_percent(answer.mbu),
@@ -123,8 +123,11 @@ Document estimate_document(const EstimateAnswer& answer, bool list_operators) {
   };
   if (list_operators) {
     const auto& [prefill, decode] = answer.operators;
-    add(operator_table({prefill, answer.host.prefill, answer.step.prefill}, "Prefill"));
-    add(operator_table({decode, answer.host.decode, answer.step.decode}, "Decode step"));
+    add(operator_table(
+        {prefill, answer.host.prefill, answer.step.prefill},
+        fmt::format("Prefill, as one step of all prompts: {}", as_time(answer.step.prefill))));
+    add(operator_table({decode, answer.host.decode, answer.step.decode},
+                       fmt::format("Decode step: {}", as_time(answer.step.decode))));
   }
   add(parts_table(answer));
   add(variant_table(answer.variants));

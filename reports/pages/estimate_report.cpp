@@ -44,7 +44,7 @@ std::string binding_text(const StepAnswer& step) {
 std::vector<std::string> step_cells(const StepAnswer& step) {
   return {milliseconds(step.time),
           fixed(step.source.relative_uncertainty * 100, 0),
-          milliseconds(step.least),
+          milliseconds(step.lower_bound),
           fixed(step.tokens_per_s, 1),
           intensity_text(step.products),
           intensity_text(step.attention),
@@ -169,11 +169,11 @@ Figure time_figure(const BatchesAnswer& answer, StepAnswer PerStep<StepAnswer>::
       answer,
       {.key = key,
        .title = title,
-       .caption = "The estimate, and the least time that the hardware allows: FLOPs at the dense "
+       .caption = "The estimate, and the minimum time that the hardware allows: FLOPs at the dense "
                   "peak, or weights and KV cache read once at full bandwidth.",
        .y = {.title = with_unit(title, unit), .scale = AxisScale::logarithmic}},
       {{"estimate", [=](const auto& steps) { return unit.of((steps.*step).time.value); }},
-       {"least", [=](const auto& steps) { return unit.of((steps.*step).least.value); }}});
+       {"least", [=](const auto& steps) { return unit.of((steps.*step).lower_bound.value); }}});
 }
 
 Figure intensity_figure(const BatchesAnswer& answer, StepAnswer PerStep<StepAnswer>::*step,

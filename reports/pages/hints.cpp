@@ -51,8 +51,8 @@ std::vector<std::string> hints_on(const SimulationRun& run) {
   if (result.completed == 0) return hints;
   if (result.saturation.saturated) {
     hints.emplace_back(
-        "The load is more than the deployment carries, so every wait grows: add replicas, or GPUs "
-        "per replica (roofcast plan finds the cheapest that is enough).");
+        "The load exceeds the capacity, so queues keep growing: add replicas, or GPUs per replica "
+        "(roofcast plan finds the cheapest deployment that suffices).");
   } else if (worst_of(result, true) != nullptr && waits(result)) {
     hints.push_back(fmt::format(
         "{} of the mean TTFT is waiting in the queue: another replica may shorten it; a "

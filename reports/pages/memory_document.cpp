@@ -29,7 +29,7 @@ Table term_table(const MemoryAnswer& answer) {
                           as_percent(term.bytes / answer.memory_visible), term.detail});
   }
   table.rows.push_back({"total", fixed(answer.memory_visible.value / kGiB, 2), as_percent(1.0),
-                        "memory that the rule divides"});
+                        "total memory of one GPU"});
   return table;
 }
 
@@ -38,7 +38,7 @@ std::string verdict(const MemoryAnswer& answer) {
   const std::string printed =
       answer.kv_tokens == answer.kv_tokens_in_blocks
           ? ""
-          : fmt::format(" The engine prints {} tokens: as many sequences times their length.",
+          : fmt::format(" The engine prints {} tokens: sequences times length.",
                         with_separators(answer.kv_tokens));
   return fmt::format(
       "Fits: {} KV blocks hold {} tokens (±{}): {} sequences of {} tokens at once.{}",
@@ -60,7 +60,7 @@ std::string solution_text(const MemoryAnswer& answer) {
   }
   if (solution.max_num_seqs) {
     if (!*solution.max_num_seqs) return "Not even one sequence fits.";
-    return fmt::format("The largest max_num_seqs of which all fit is {}.",
+    return fmt::format("The largest max_num_seqs that fits is {}.",
                        with_separators(**solution.max_num_seqs));
   }
   const std::int64_t batch = solution.batch.value_or(0);

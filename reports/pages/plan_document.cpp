@@ -16,20 +16,17 @@
 namespace roofcast {
 namespace {
 
-/// "p95 ttft 500 ms, p95 tpot 50 ms"
+/// "p95 TTFT ≤ 500.0 ms, p95 TPOT ≤ 50.0 ms"
 std::string promises_of(const PlanInputs& inputs) {
   std::string text;
   const auto add = [&](const std::string& one) { text += (text.empty() ? "" : ", ") + one; };
   const auto add_targets = [&](const std::vector<PercentileTarget>& targets,
-                               const std::string& whose) {
-    for (const PercentileTarget& target : targets) {
-      add(fmt::format("p{:g} {}{} {}", target.percentile, name_of(target.metric), whose,
-                      as_time(target.limit)));
-    }
+                               const std::string& slo_class) {
+    for (const PercentileTarget& target : targets) add(words_of(target, slo_class));
   };
   const Slo& slo = inputs.scenario.slo;
   add_targets(slo.targets, "");
-  for (const SloClass& one : slo.classes) add_targets(one.targets, " of " + one.name);
+  for (const SloClass& one : slo.classes) add_targets(one.targets, one.name);
   if (inputs.min_goodput_share) {
     add(fmt::format("goodput {}", as_percent(*inputs.min_goodput_share)));
   }

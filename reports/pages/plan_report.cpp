@@ -10,7 +10,6 @@
 #include "base/io/bounded_json.hpp"
 #include "base/numbers.hpp"
 #include "base/text.hpp"
-#include "base/wording.hpp"
 #include "reports/pages/cost_cells.hpp"
 #include "reports/pages/figure_units.hpp"
 #include "reports/pages/limits_section.hpp"
@@ -200,7 +199,7 @@ Json stored_answer(const std::string& store_path, std::int64_t id) {
 /// Draws the scenario's p95 limits on a metric.
 void mark_limits(Figure& figure, const RankedPlan& best, const char* name, const TimeUnit& unit) {
   for (const TargetMargin& target : best.result.verdict.margins) {
-    if (target.what != name) continue;
+    if (lower(target.what) != lower(name)) continue;  // once stored as "p95 ttft"
     figure.marked.push_back(
         {.axis = MarkedValue::Across::y,
          .value = unit.of(target.limit_s),
@@ -214,8 +213,7 @@ std::vector<std::pair<std::string, std::string>> plan_facts(const RunRow& row,
   std::vector<std::string> gpus, promises;
   for (const std::string& gpu : inputs.gpus) gpus.push_back(gpu_title(gpu));
   for (const PercentileTarget& target : inputs.scenario.slo.targets) {
-    promises.push_back(fmt::format("p{:g} {} ≤ {}", target.percentile, title_of(target.metric),
-                                   duration(target.limit.value)));
+    promises.push_back(words_of(target));
   }
   std::vector<std::pair<std::string, std::string>> facts = {{"Model", row.model},
                                                             {"GPUs searched", joined(gpus)},
@@ -244,7 +242,7 @@ std::vector<Figure> plan_figures(const PlanAnswer& answer) {
   latency.series = series_of(
       ranked, {[](const RankedPlan& one) { return kMilliseconds.of(one.result.ttft_p95_s); },
                [](double value) { return "TTFT p95 " + fixed(value, 0) + " ms"; }});
-  mark_limits(latency, ranked.front(), "p95 ttft", kMilliseconds);
+  mark_limits(latency, ranked.front(), "p95 TTFT", kMilliseconds);
   Figure capacity{
       .key = "plan_price_capacity",
       .title = "Price against capacity",

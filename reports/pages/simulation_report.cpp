@@ -33,19 +33,15 @@ namespace roofcast {
 namespace {
 
 // The name that results give to targets for all requests.
-constexpr std::string_view kEverybody = "all";
+constexpr std::string_view kAllClasses = "all";
 
 std::string outcome_text(const TargetOutcome& outcome) {
   const PercentileTarget& target = outcome.target;
-  const char* name = title_of(target.metric);
-  const std::string whose = outcome.slo_class.empty() || outcome.slo_class == kEverybody
-                                ? ""
-                                : " of " + outcome.slo_class;
-  if (outcome.achieved <= 0)
-    return fmt::format("p{:g} {}{} has no value", target.percentile, name, whose);
-  return fmt::format("p{:g} {}{} is {} of {}{}", target.percentile, name, whose,
-                     as_time(Seconds{outcome.achieved}), as_time(target.limit),
-                     outcome.met ? "" : " (missed)");
+  const std::string name =
+      name_of(target, outcome.slo_class == kAllClasses ? "" : outcome.slo_class);
+  if (outcome.achieved <= 0) return name + " has no value";
+  return fmt::format("{} is {} of {}{}", name, as_time(Seconds{outcome.achieved}),
+                     as_time(target.limit), outcome.met ? "" : " (missed)");
 }
 
 std::string load_text(const SimulationRun& run) {

@@ -117,10 +117,10 @@ Table plain_load_table(const SimulationAnswer& answer) {
 /// What the intervals hold.
 std::vector<std::string> interval_note(const SimulationAnswer& answer) {
   if (!answer.intervals) return {};
-  std::vector<std::string> lines{fmt::format(
-      "{:.0f} % intervals: step times, host work and KV capacity may be off{}",
-      answer.intervals->level * 100,
-      answer.intervals->chance ? ", and other requests at the same rate come by chance" : "")};
+  std::vector<std::string> lines{
+      fmt::format("{:.0f} % intervals: step times, host work and KV capacity may be off{}",
+                  answer.intervals->level * 100,
+                  answer.intervals->chance ? ", and arrivals vary by chance" : "")};
   if (answer.intervals->saturates) {
     lines.emplace_back(
         "at the slow end of the intervals the engine does not keep up: their upper ends grow with "
@@ -196,7 +196,7 @@ std::string empty_slots(const EngineUse& use) {
 Table load_table(const SimulationAnswer& answer) {
   const LoadResult& result = answer.load;
   const EngineUse& use = answer.engine;
-  Table table{.title = "Load", .columns = {{"", false}, {""}}, .rows = {}};
+  Table table{.title = "Load", .columns = {{"", false}, {"", false}}, .rows = {}};
   auto row = [&](const std::string& name, const std::string& value) {
     table.rows.push_back({name, value});
   };
@@ -316,12 +316,6 @@ Table replica_table(const SimulationAnswer& answer) {
   return table;
 }
 
-/// A limit with its usual unit and digits: "500 ms", "1.5 s".
-std::string as_limit(Seconds limit) {
-  return limit.value < 1 ? fmt::format("{:g} ms", limit.value * 1e3)
-                         : fmt::format("{:g} s", limit.value);
-}
-
 Table slo_table(const SimulationAnswer& answer) {
   Table table{
       .title = "SLO",
@@ -331,9 +325,7 @@ Table slo_table(const SimulationAnswer& answer) {
   for (const SimulatedTarget& outcome : answer.slo.targets) {
     const PercentileTarget& target = outcome.target;
     table.rows.push_back(
-        {outcome.slo_class,
-         fmt::format("p{:g} {} <= {}", target.percentile, title_of(target.metric),
-                     as_limit(target.limit)),
+        {outcome.slo_class, words_of(target),
          grows && target.metric != LatencyMetric::tpot && target.metric != LatencyMetric::itl
              ? "grows without bound"
          : outcome.achieved_s ? as_time(Seconds{*outcome.achieved_s})
@@ -383,7 +375,7 @@ std::vector<std::string> verdict(const SimulationAnswer& answer) {
   }
   // What the backlog leaves undecided is said below.
   if (answer.slo.undecided && !answer.saturation.undecided) {
-    lines.push_back(fmt::format("In a longer run that is {}.", *answer.slo.undecided));
+    lines.push_back(capitalised(*answer.slo.undecided) + ".");
   }
   lines.push_back(capitalised(answer.saturation.reason) + ".");
   return lines;

@@ -156,8 +156,8 @@ Section flattened_section(const StaircaseAnswer& answer) {
       with_separators(answer.inputs.prompt_tokens + answer.inputs.generated_tokens);
   section.lines.push_back(
       times.max_batch == 0
-          ? fmt::format("Does not fit: not even one sequence of {} tokens has room in memory; the "
-                        "times are those of a GPU with more of it.",
+          ? fmt::format("Does not fit: memory does not hold even one sequence of {} tokens; the "
+                        "times assume a GPU with enough of it.",
                         tokens)
           : fmt::format("{} of {} tokens fit in memory at once.",
                         counted(times.max_batch, "sequence"), tokens));
@@ -165,8 +165,8 @@ Section flattened_section(const StaircaseAnswer& answer) {
     section.lines.push_back(
         draft_pass
             ? fmt::format("Each draft takes {}, which is in the step.", as_time(*draft_pass))
-            : "Drafts are free here, as of an n-gram lookup; --draft-pass-time counts a draft "
-              "model's.");
+            : "Drafting is assumed free, as for an n-gram lookup; --draft-pass-time adds the time "
+              "of a draft model.");
   }
   return section;
 }

@@ -214,8 +214,8 @@ std::string method_of(const WhatIfAnswer& answer) {
   const std::uint64_t first = answer.baseline.seed;
   return fmt::format(
       "Means over {} seeds ({} to {}); a seed gives every variant the same arrivals and lengths, "
-      "and differences are taken within a seed. Intervals are Student's t, each at 95 %: of 20 "
-      "comparisons without effect, one looks significant.",
+      "and differences are taken within a seed. Intervals are Student's t, each at 95 %: expect 1 "
+      "false positive in 20 comparisons.",
       answer.seeds, first, first + static_cast<std::uint64_t>(answer.seeds) - 1);
 }
 

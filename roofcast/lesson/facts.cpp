@@ -328,9 +328,9 @@ void add_narrow_example(LessonFacts& facts) {
 /// As many requests as fill the engine some times over, so that beginning and end of the run hardly
 /// count.
 std::int64_t requests_for(const LessonFacts& facts) {
-  constexpr std::int64_t kTimesFull = 4, kFewest = 200, kMost = 2000;
+  constexpr std::int64_t kTimesFull = 4, kFewest = 200, kMaxRequests = 2000;
   const std::int64_t most = std::min(facts.fitting, facts.deployment.engine.max_num_seqs);
-  return std::clamp(kTimesFull * most, kFewest, kMost);
+  return std::clamp(kTimesFull * most, kFewest, kMaxRequests);
 }
 
 /// `rate` requests of the lesson's lengths a second, one by one at random.

@@ -84,7 +84,7 @@ struct LessonFacts {
   bool on_cpu() const { return is_cpu(deployment.gpu); }
   /// Weights that a decode step of one text reads. Not all: of the embedding it looks up one row.
   Bytes read_per_step() const { return decode.product_weights; }
-  /// K, V and state of one sequence of so many tokens: all layers, all GPUs.
+  /// K, V and state of one sequence of this many tokens: all layers, all GPUs.
   Bytes cache_of(std::int64_t tokens) const;
   /// "GPU" or "CPU"
   std::string_view machine() const { return on_cpu() ? "CPU" : "GPU"; }

@@ -361,7 +361,7 @@ std::string size_gain(const LessonFormat& wide, const LessonFormat& narrow) {
 
 std::vector<std::string> format_sizes(const LessonFacts& facts, const LessonFormat& wide,
                                       const LessonFormat& narrow) {
-  const auto least_time = [&](Bytes weights) {
+  const auto min_time = [&](Bytes weights) {
     return as_time(weights / facts.deployment.gpu.memory_bandwidth);
   };
   return {
@@ -369,7 +369,7 @@ std::vector<std::string> format_sizes(const LessonFacts& facts, const LessonForm
       fmt::format(
           "At full bandwidth reading them takes {} instead of {}, and a decode step of one text "
           "does little else.",
-          least_time(narrow.weights), least_time(wide.weights)),
+          min_time(narrow.weights), min_time(wide.weights)),
       fmt::format("The estimates are {} and {}. They rest on figures of different kinds, so their "
                   "ratio would say more about the figures than about the formats: it is not "
                   "compared. A calibration on this {} would make them comparable.",
@@ -391,7 +391,7 @@ std::vector<std::string> formats_alike(const LessonFacts& facts, const LessonFor
   std::vector<std::string> said = {
       size_gain(wide, narrow),
       fmt::format("Does that make a decode step of one text faster? The estimates are {} and {}: "
-                  "they differ by no more than their spread, so here it cannot be told. At full "
+                  "they differ by no more than their spread, so they cannot tell. At full "
                   "bandwidth, reading that much less saves {}, {} of the step. {}",
                   with_source(narrow.decode_step, narrow.decode_source),
                   with_source(wide.decode_step, wide.decode_source), as_time(saved),
@@ -530,12 +530,12 @@ std::string what_narrow_gains(const LessonFacts& facts) {
     return fmt::format("Here a step takes {} with 8 bits instead of {} with 16.",
                        as_time(narrow.decode_step), as_time(wide.decode_step));
   }
-  return fmt::format("Here the weights take {} instead of {}, but {}.", size_words(narrow.weights),
-                     size_words(wide.weights),
-                     narrow.comparable
-                         ? "whether a step gets faster cannot be told: the estimates differ by no "
-                           "more than their spread"
-                         : "the times rest on figures of different kinds and are not compared");
+  return fmt::format(
+      "Here the weights take {} instead of {}, but {}.", size_words(narrow.weights),
+      size_words(wide.weights),
+      narrow.comparable ? "the estimates cannot tell whether a step gets faster: they differ by no "
+                          "more than their spread"
+                        : "the times rest on figures of different kinds and are not compared");
 }
 
 std::string at_full_speed(const LessonWork& work) {

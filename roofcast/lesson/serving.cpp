@@ -238,7 +238,7 @@ LessonStep slo(const LessonFacts& facts) {
                        "Requests with the same promise are an SLO class. Let the promise to "
                        "chat be: of 100 requests, 95 have their first token within {} and "
                        "further tokens within {} on average over the answer.",
-                       duration(kChatFirstToken.value), duration(kChatFurtherToken.value)),
+                       as_time(kChatFirstToken), as_time(kChatFurtherToken)),
            fmt::format(
                "If all requests wait from the start, this deployment, that is model, machine and "
                "engine with its settings ({}), serves {} a second, each of {} and {}. Call that "

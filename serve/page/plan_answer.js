@@ -47,7 +47,7 @@ const percentilesOf = (run) => Object.keys(run.ttft_s).filter((one) => /^p[0-9.]
 function intervalWords(run) {
   const level = percent(run.intervals.level, 0);
   const chance = run.intervals.chance
-    ? ", and other requests at the same rate come by chance"
+    ? ", and arrivals vary by chance"
     : "";
   const grows = run.intervals.saturates
     ? " At their slow end the engine does not keep up: they grow with the length of the run."

@@ -94,7 +94,7 @@ std::optional<bool> decode_alone(EngineState& state, const DecodeLoad& load) {
   if (load.sequences == 0 || !load.others.empty()) return std::nullopt;
   if (load.sequences > state.engine.max_num_batched_tokens) return std::nullopt;
   if (!state.blocks.take_rows(load.rows)) return std::nullopt;
-  state.blocks.take_rows(-load.rows_back);
+  state.blocks.take_rows(-load.returned_blocks);
   return true;
 }
 

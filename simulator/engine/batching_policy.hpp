@@ -76,10 +76,10 @@ struct StepPlan {
 
 /// The decode batch of an engine that keeps it in aggregate, at the time a step is decided.
 struct DecodeLoad {
-  std::int64_t sequences = 0;  // each would gain one token
-  std::int64_t rows = 0;       // pool blocks needed for these tokens
-  std::int64_t rows_back = 0;  // pool blocks that sequences return because they have left
-                               // attention windows
+  std::int64_t sequences = 0;        // each would gain one token
+  std::int64_t rows = 0;             // pool blocks needed for these tokens
+  std::int64_t returned_blocks = 0;  // pool blocks that sequences return because they have left
+                                     // attention windows
   /// Running requests outside the batch, except those that are complete(), in running order.
   std::span<const RequestId> others{};
 };
@@ -112,7 +112,7 @@ class BatchingPolicy {
   virtual void schedule(EngineState& state, Nanoseconds now, StepPlan& plan) = 0;
 
   /// Chooses what may run in the next step, without starting it: schedule() follows at once, with
-  /// the same plan, and computes it, but for prompts if `holds_prompts` is set meanwhile.
+  /// the same plan, and computes it, except prompts if `holds_prompts` is set meanwhile.
   virtual StepOffer offer(EngineState&, StepPlan&) { return {}; }
 
   /// Takes the same decision as schedule() for an engine that keeps its decode batch in aggregate:

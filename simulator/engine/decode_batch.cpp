@@ -160,7 +160,7 @@ DecodeLoad DecodeBatch::load(const KvBlocks& blocks) {
     const RequestState& request = table_[id];
     const std::int64_t tokens = request.computed + tick_ - request.joined + 1;
     const std::int64_t more = blocks.needed(tokens, 1) - request.kv.blocks;
-    (more > 0 ? load.rows : load.rows_back) += std::abs(more);
+    (more > 0 ? load.rows : load.returned_blocks) += std::abs(more);
   }
   return load;
 }

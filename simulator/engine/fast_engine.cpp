@@ -86,12 +86,12 @@ std::optional<Nanoseconds> FastEngine::start_steps(Nanoseconds now, Nanoseconds 
 
 /// The batch's load at the next tick; nullopt if anything else can happen in that step.
 std::optional<DecodeLoad> FastEngine::quiet_load() {
-  const bool alone =
-      state_.waiting.empty() && state_.arrived.empty() && others_.empty() && fresh_.empty();
+  const bool alone = state_.waiting.empty() && state_.arrived.empty() && unbatched_.empty() &&
+                     newly_joined_.empty();
   if (!alone || decoding_.size() == 0 || decoding_.ends_next()) return std::nullopt;
   const DecodeLoad load = decoding_.load(state_.blocks);
   if (load.rows > state_.blocks.free()) return std::nullopt;
-  if (load.rows_back > 0 && state_.blocks.has_names()) return std::nullopt;
+  if (load.returned_blocks > 0 && state_.blocks.has_names()) return std::nullopt;
   return load;
 }
 
@@ -114,7 +114,7 @@ bool FastEngine::run_quiet_step(Nanoseconds& now, Nanoseconds horizon) {
   if (now + duration >= horizon) return false;
   if (ahead) account_step(state_, duration);
   state_.blocks.take_rows(load->rows);
-  state_.blocks.take_rows(-load->rows_back);
+  state_.blocks.take_rows(-load->returned_blocks);
   state_.counters.decode_tokens += decoding_.size();
   if (ahead) {
     clear(batch, step_time_->spans().size());
@@ -155,13 +155,13 @@ void FastEngine::decide(Nanoseconds now, FastStep& step) {
 bool FastEngine::decide_around(Nanoseconds now, FastStep& step) {
   DecodeLoad load = decoding_.load(state_.blocks);
   // The order in which named blocks are taken and returned determines which are evicted.
-  if (load.rows_back > 0 && state_.blocks.has_names()) return false;
-  load.others = others_;
+  if (load.returned_blocks > 0 && state_.blocks.has_names()) return false;
+  load.others = unbatched_;
   const std::optional<bool> decodes = policy_->schedule_around(state_, now, load, step.plan);
   if (!decodes) return false;
   assert(step.plan.preempted.empty());
   account_moves(state_, step.plan, now);
-  others_.insert(others_.end(), step.plan.admitted.begin(), step.plan.admitted.end());
+  unbatched_.insert(unbatched_.end(), step.plan.admitted.begin(), step.plan.admitted.end());
   step.decodes = *decodes;
   return true;
 }
@@ -173,7 +173,7 @@ void FastEngine::decide_one_by_one(Nanoseconds now, FastStep& step) {
     policy_->schedule(state_, now, step.plan);
     account_moves(state_, step.plan, now);
   } while (step.plan.scheduled.empty() && !step.plan.preempted.empty());
-  others_ = state_.running;
+  unbatched_ = state_.running;
 }
 
 /// Every request of the batch gains a token: adds that to the step and advances the batch.
@@ -181,7 +181,7 @@ void FastEngine::advance_batch(FastStep& step) {
   decoding_.describe(step.batch);
   state_.counters.decode_tokens += decoding_.size();
   step.members = members_;
-  step.fresh.swap(fresh_);
+  step.fresh.swap(newly_joined_);
   decoding_.advance(state_.blocks, step.completed);
   step.tick = decoding_.tick();
   for (RequestId id : step.completed) {
@@ -191,12 +191,12 @@ void FastEngine::advance_batch(FastStep& step) {
 
 /// Requests that decode from now on join the batch.
 void FastEngine::gather() {
-  std::erase_if(others_, [&](RequestId id) {
+  std::erase_if(unbatched_, [&](RequestId id) {
     const RequestState& request = state_[id];
     if (request.complete()) return true;
     if (!request.decoding() || !decoding_.counts(request, state_.blocks)) return false;
     decoding_.join(id);
-    fresh_.push_back(id);
+    newly_joined_.push_back(id);
     ++members_[gaps_.index_of(state_.requests.record(id).request)];
     return true;
   });
@@ -224,7 +224,7 @@ void FastEngine::dissolve() {
     request.joined = -1;
   }
   std::fill(members_.begin(), members_.end(), 0);
-  fresh_.clear();
+  newly_joined_.clear();
   ends_.clear();
   if (!in_flight) return;
   step_.decodes = false;
@@ -335,7 +335,7 @@ std::vector<RequestId> FastEngine::evacuate() {
   dissolve();
   step_.clear();
   next_.clear();
-  others_.clear();
+  unbatched_.clear();
   in_progress_ = false;
   return roofcast::evacuate(state_, *policy_);
 }

@@ -94,12 +94,12 @@ class FastEngine final : public ReplicaEngine {
   EngineState state_;
   std::unique_ptr<BatchingPolicy> policy_;
   DecodeBatch decoding_;
-  std::vector<RequestId> others_;      // running, outside the batch, not complete; in running
-                                       // order
-  std::vector<RequestId> fresh_;       // joined since the last tick
-  std::vector<std::int64_t> members_;  // number of batch members, by the log of their gaps
-  FastStep step_;                      // in progress
-  FastStep next_;                      // decided while step_ runs, with asynchronous scheduling
+  std::vector<RequestId> unbatched_;     // running, outside the batch, not complete; in running
+                                         // order
+  std::vector<RequestId> newly_joined_;  // joined since the last tick
+  std::vector<std::int64_t> members_;    // number of batch members, by the log of their gaps
+  FastStep step_;                        // in progress
+  FastStep next_;                        // decided while step_ runs, with asynchronous scheduling
   bool in_progress_ = false;
   Nanoseconds step_end_ = 0;
   Nanoseconds last_batch_end_ = 0;  // end of the last step in which the batch decoded

@@ -105,7 +105,7 @@ std::optional<bool> SglangPolicy::schedule_around(EngineState& state, Nanosecond
   if (looks_at_queue || load.sequences == 0 || !load.others.empty()) return std::nullopt;
   if (load.rows > state.blocks.free()) return std::nullopt;
   state.blocks.take_rows(load.rows);
-  state.blocks.take_rows(-load.rows_back);
+  state.blocks.take_rows(-load.returned_blocks);
   prefix_->forget_taken(state);
   return true;
 }

@@ -203,7 +203,7 @@ std::optional<bool> VllmV1Policy::schedule_around(EngineState& state, Nanosecond
   const std::int64_t rows = load.rows + rows_of_chunks(state, load.others, budget);
   if (rows > state.blocks.free()) return std::nullopt;
   state.blocks.take_rows(load.rows);
-  state.blocks.take_rows(-load.rows_back);
+  state.blocks.take_rows(-load.returned_blocks);
   for (RequestId id : load.others) {
     const std::int64_t tokens = chunk_of(state, id, budget);
     if (tokens == 0) continue;

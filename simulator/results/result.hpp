@@ -88,7 +88,7 @@ struct SaturationVerdict {
   double growth_low = 0;   // 99 % interval of the backlog's growth, as a share of the arrivals
   double growth_high = 0;
   std::string
-      finding{};         // in words: "keeps up, the backlog grows by at most 0.3 % of what arrives"
+      finding{};         // in words: "keeps up: the backlog grows by at most 0.3 % of what arrives"
   std::string counts{};  // what it was found from: "the last 900 requests arrived within ..."
   std::string ttft{};    // where TTFT goes, if that is of interest
   double queueing_share = 0;  // share of mean TTFT spent in the engine's queue

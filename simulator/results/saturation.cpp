@@ -6,6 +6,7 @@
 #include <cmath>
 #include <vector>
 
+#include "base/numbers.hpp"
 #include "base/wording.hpp"
 #include "simulator/results/steady_state.hpp"
 
@@ -154,11 +155,11 @@ std::string where_ttft_goes(const SimulationResult& result, double queueing_shar
   const bool queueing = queueing_share >= kQueueingDominates;
   std::string text = fmt::format(
       "{:.0f} % of the mean TTFT of {} is {}",
-      100 * (queueing ? queueing_share : 1 - queueing_share), duration(result.ttft.mean),
+      100 * (queueing ? queueing_share : 1 - queueing_share), as_time(Seconds{result.ttft.mean}),
       queueing ? "waiting in the queue" : "prefill and host time, not queueing");
   if (result.client_queue.mean > result.queue.mean) {
     text += fmt::format("; the client's concurrency limit delays requests by {} on average",
-                        duration(result.client_queue.mean));
+                        as_time(Seconds{result.client_queue.mean}));
   }
   return text;
 }
@@ -172,20 +173,18 @@ std::string verdict_in_words(const SimulationResult& result, const SaturationVer
   const ConfidenceInterval growth{verdict.growth_low, verdict.growth_high};
   if (verdict.saturated) {
     const bool at_client = result.client_queue.mean > result.queue.mean;
-    return fmt::format(
-        "beyond {}, the backlog grows for as long as the load lasts, by {} of what "
-        "arrives",
-        at_client ? "the client's concurrency limit" : "saturation", percent_range(growth));
+    return fmt::format("{}: the backlog grows for as long as the load lasts, by {} of what arrives",
+                       at_client ? "throttled by the client's concurrency limit" : "saturated",
+                       percent_range(growth));
   }
   if (!verdict.undecided) {
-    return fmt::format("keeps up, the backlog grows by at most {:.1f} % of what arrives",
+    return fmt::format("keeps up: the backlog grows by at most {:.1f} % of what arrives",
                        100 * std::max(0.0, growth.high));
   }
   if (!long_enough) {
-    return fmt::format(
-        "undecided, too short to tell: arrivals end before the engine has filled ({})", service);
+    return fmt::format("undecided: {}, so the arrivals end before the engine has filled", service);
   }
-  return fmt::format("undecided, the backlog grows by {} of what arrives", percent_range(growth));
+  return fmt::format("undecided: the backlog grows by {} of what arrives", percent_range(growth));
 }
 
 }  // namespace
@@ -236,10 +235,11 @@ SaturationVerdict judge_saturation(const SimulationResult& result,
   verdict.undecided =
       !verdict.saturated && !(enough && filled && growth.interval.high < kSustainableGrowth);
   const std::string what = has_sessions(result.requests) ? "session" : "request";
-  verdict.finding = verdict_in_words(result, verdict, filled || queues,
-                                     fmt::format("a {} takes {}", what, duration(service_s)));
+  verdict.finding =
+      verdict_in_words(result, verdict, filled || queues,
+                       fmt::format("a {} takes {}", what, as_time(Seconds{service_s})));
   verdict.counts = fmt::format("the last {} arrived within {}, in which {} finished",
-                               counted(window.arrived, what), duration(length_s),
+                               counted(window.arrived, what), as_time(Seconds{length_s}),
                                counted(window.finished, what));
   // Beyond saturation TTFT is waiting, or will be.
   if (!verdict.saturated || verdict.queueing_share >= kQueueingDominates ||
@@ -254,13 +254,14 @@ void settle_by_throughput(SaturationVerdict& verdict, double offered, double thr
   if (!(throughput > offered * (1 + kSustainableGrowth))) return;
   verdict.undecided = false;
   verdict.saturated = false;
-  verdict.finding =
-      fmt::format("keeps up, {:.2f} requests/s are offered and all at once are served at {:.2f}",
-                  offered, throughput);
+  verdict.finding = fmt::format(
+      "keeps up: {:.2f} requests/s are offered; sent all at once they are served at {:.2f} "
+      "requests/s",
+      offered, throughput);
 }
 
 std::string SaturationVerdict::reason() const {
-  return finding + (counts.empty() ? "" : ": " + counts) + (ttft.empty() ? "" : "; " + ttft);
+  return finding + (counts.empty() ? "" : " (" + counts + ")") + (ttft.empty() ? "" : "; " + ttft);
 }
 
 }  // namespace roofcast

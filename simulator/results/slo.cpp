@@ -6,8 +6,10 @@
 #include <array>
 
 #include "base/error.hpp"
+#include "base/numbers.hpp"
 #include "base/quantity.hpp"
 #include "base/text.hpp"
+#include "simulator/results/figures.hpp"
 
 namespace roofcast {
 namespace {
@@ -76,6 +78,15 @@ GoodputLimit parse_goodput_limit(const std::string& text) {
       "goodput limit '{}': expected METRIC:LIMIT with METRIC one of ttft, tpot, itl, e2el and a "
       "positive LIMIT such as 500, 500ms or 0.5s (bare numbers are milliseconds, from 1 on)",
       text));
+}
+
+std::string name_of(const PercentileTarget& target, std::string_view slo_class) {
+  return fmt::format("p{:g} {}{}{}", target.percentile, title_of(target.metric),
+                     slo_class.empty() ? "" : " of ", slo_class);
+}
+
+std::string words_of(const PercentileTarget& target, std::string_view slo_class) {
+  return name_of(target, slo_class) + " ≤ " + as_time(target.limit);
 }
 
 PercentileTarget parse_percentile_target(const std::string& text) {

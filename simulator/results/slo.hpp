@@ -41,6 +41,12 @@ struct PercentileTarget {
 /// Parses "p95:ttft:500ms"; the limit must have a unit. Throws Error naming the text.
 PercentileTarget parse_percentile_target(const std::string& text);
 
+/// "p95 TTFT", "p95 TTFT of chat"; an empty class is all requests.
+std::string name_of(const PercentileTarget& target, std::string_view slo_class = {});
+
+/// "p95 TTFT ≤ 500.0 ms", "p95 TTFT of chat ≤ 500.0 ms".
+std::string words_of(const PercentileTarget& target, std::string_view slo_class = {});
+
 struct SloClass {
   std::string name{};
   double share = 1.0;  // of requests, if the trace does not assign classes; shares sum to 1

@@ -13,15 +13,17 @@
 namespace roofcast {
 namespace {
 
+/// Results use "all" for targets that apply to every class.
+std::string_view of_class(const TargetOutcome& outcome) {
+  return outcome.slo_class == "all" ? std::string_view{} : outcome.slo_class;
+}
+
 TargetMargin margin_of(const TargetOutcome& outcome) {
   const PercentileTarget& target = outcome.target;
-  TargetMargin margin{.what = fmt::format("p{:g} {}", target.percentile, name_of(target.metric)),
+  TargetMargin margin{.what = name_of(target, of_class(outcome)),
                       .limit_s = target.limit.value,
                       .achieved_s = outcome.achieved,
                       .margin = (target.limit.value - outcome.achieved) / target.limit.value};
-  // Results use "all" for targets that apply to every class.
-  const bool of_class = !outcome.slo_class.empty() && outcome.slo_class != "all";
-  if (of_class) margin.what += " of " + outcome.slo_class;
   // `achieved` covers completed requests only; the percentile fell on an unserved one.
   if (!outcome.met && margin.margin >= 0) margin.margin = kMarginWithoutService;
   return margin;
@@ -52,13 +54,13 @@ std::string no_service(const SimulationResult& result, const SloRequirement& req
   if (result.stopped) return "stopped early";
   if (result.completed == 0) return "nothing is served";
   if (result.saturation.saturated && has_to_keep_up(result, requirement)) {
-    return "saturated: " + result.saturation.reason();
+    return result.saturation.reason();
   }
   return {};
 }
 
 std::string undecided_share(const std::string& what, const ConfidenceInterval& share) {
-  return fmt::format("undecided, {:.1f} to {:.1f} % of the requests are within {}", 100 * share.low,
+  return fmt::format("undecided: {:.1f} to {:.1f} % of the requests are within {}", 100 * share.low,
                      100 * share.high, what);
 }
 
@@ -76,14 +78,14 @@ std::optional<std::string> undecided_targets(const SimulationResult& result,
     if (outcome.decided && result.saturation.filled && !outcome.met) return std::nullopt;
     if (outcome.decided && result.saturation.filled) continue;
     if (outcome.decided) {
-      doubt(fmt::format("undecided, {} are too short for a steady state",
+      doubt(fmt::format("undecided: {} are too few to reach a steady state",
                         counted(outcome.requests, "request")));
     } else if (outcome.share) {
       doubt(
           undecided_share(fmt::format("the limit of {}", verdict.margins[i].what), *outcome.share));
     } else {
-      doubt(fmt::format("undecided, {} for {}", counted(outcome.requests, "request"),
-                        verdict.margins[i].what));
+      doubt(fmt::format("undecided: {} are too few for {} of a longer run",
+                        counted(outcome.requests, "request"), verdict.margins[i].what));
     }
   }
   if (requirement.sample && requirement.min_goodput_share) {

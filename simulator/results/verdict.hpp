@@ -12,7 +12,7 @@ namespace roofcast {
 
 /// One percentile target of the SLO with the value achieved.
 struct TargetMargin {
-  std::string what{};  // "p95 ttft", "p95 ttft of chat"
+  std::string what{};  // "p95 TTFT", "p95 TTFT of chat"
   double limit_s = 0;
   double achieved_s = 0;  // 0 if nothing was measured
   double margin = 0;      // (limit - achieved) / limit; negative exactly if the target is missed
@@ -21,7 +21,7 @@ struct TargetMargin {
 struct SloVerdict {
   bool holds = false;      // all requirements are met and at least one request is served
   bool saturated = false;  // then no requirement counts as met
-  /// Why a longer run might give another verdict: "undecided, ..."; empty if it stands.
+  /// Why a longer run might give another verdict: "undecided: ..."; empty if it stands.
   std::string undecided{};
   std::string undecided_finding{};  // the same without the counts behind it
   std::int64_t unserved = 0;        // rejected, lost or unfinished; targets count them as late
@@ -54,8 +54,8 @@ SloVerdict judge(const SimulationResult& result);
 /// otherwise.
 bool is_undecided(const SloVerdict& verdict);
 
-/// Says in words why it does not hold: "1 of 2 targets missed", "saturated, its latencies grow as
-/// long as the load lasts". Empty if it holds.
+/// Says in words why it does not hold: "1 of 2 targets missed", "saturated, so latencies grow for
+/// as long as the load lasts". Empty if it holds.
 std::string why_not(const SloVerdict& verdict);
 
 }  // namespace roofcast

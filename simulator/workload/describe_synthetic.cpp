@@ -1,3 +1,4 @@
+#include "base/numbers.hpp"
 #include "simulator/workload/generate_parts.hpp"
 
 #include <fmt/format.h>
@@ -49,7 +50,7 @@ struct RateInWords {
   }
   std::string operator()(const DiurnalRate& rate) const {
     return fmt::format("at {} to {} /s, a cosine of period {}", rate.low, rate.high,
-                       duration(rate.period.value));
+                       as_time(rate.period));
   }
 };
 

@@ -7,18 +7,18 @@ namespace roofcast {
 namespace {
 
 /// Beyond any prompt's pictures, and any picture's tokens.
-constexpr std::int64_t kMostPictures = 10'000;
-constexpr std::int64_t kMostPictureTokens = 100'000;
+constexpr std::int64_t kMaxPictures = 10'000;
+constexpr std::int64_t kMaxPictureTokens = 100'000;
 
 void check_pictures(const SyntheticWorkload& spec) {
   const Pictures& pictures = spec.pictures;
-  if (pictures.count < 0 || pictures.count > kMostPictures) {
-    throw Error(fmt::format("`pictures` is {}, expected 0 to {}", pictures.count, kMostPictures));
+  if (pictures.count < 0 || pictures.count > kMaxPictures) {
+    throw Error(fmt::format("`pictures` is {}, expected 0 to {}", pictures.count, kMaxPictures));
   }
   if (pictures.count == 0) return;
-  if (pictures.tokens < 1 || pictures.tokens > kMostPictureTokens) {
+  if (pictures.tokens < 1 || pictures.tokens > kMaxPictureTokens) {
     throw Error(fmt::format("`picture_tokens` is {}, expected 1 to {} tokens of the prompt",
-                            pictures.tokens, kMostPictureTokens));
+                            pictures.tokens, kMaxPictureTokens));
   }
   if (spec.sessions || (spec.shared_prefix && spec.shared_prefix->prompts_per_group > 0)) {
     throw Error("`pictures`: not with sessions or repeated questions");

@@ -5,7 +5,6 @@
 #include "base/error.hpp"
 #include "base/quantity.hpp"
 #include "base/text.hpp"
-#include "base/wording.hpp"
 
 namespace roofcast {
 
@@ -41,7 +40,7 @@ DiurnalRate parse_diurnal(const std::string& text) {
 }
 
 std::string name_of(const RateStage& stage) {
-  return fmt::format("{} /s for {}", stage.rate, duration(stage.duration.value));
+  return fmt::format("{} /s for {} s", stage.rate, stage.duration.value);
 }
 
 }  // namespace roofcast

@@ -76,7 +76,7 @@ struct Pictures {
   bool operator==(const Pictures&) const = default;
 };
 
-/// Lengths where nothing is said: those of vLLM's `bench serve` (--random-input-len,
+/// Default lengths: those of vLLM's `bench serve` (--random-input-len,
 /// --random-output-len).
 inline constexpr std::int64_t kDefaultInputTokens = 1024;
 inline constexpr std::int64_t kDefaultOutputTokens = 128;

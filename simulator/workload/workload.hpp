@@ -31,7 +31,7 @@ struct ContentSpan {
 };
 
 /// Values of Request::max_tokens that are not a limit.
-inline constexpr std::int64_t kNoMaxTokens = 0;      // the client declares none
+inline constexpr std::int64_t kNoMaxTokens = 0;      // the client declares no limit
 inline constexpr std::int64_t kExactMaxTokens = -1;  // it declares exactly what is generated
 
 struct Request {

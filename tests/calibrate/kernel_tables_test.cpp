@@ -330,7 +330,7 @@ TEST(ImportedRowsTest, RowsOfOneSizeAreAveragedOrRefusedTogether) {
   ASSERT_EQ(rows.points.size(), 1u);
   EXPECT_DOUBLE_EQ(rows.points[0].point.time.value, 11e-6);
   EXPECT_EQ(rows.points[0].point.samples, 2);
-  EXPECT_EQ(rows.refused.at("contradicting rows of one size").rows, 2);
+  EXPECT_EQ(rows.refused.at("contradicts another row of the same size").rows, 2);
 }
 
 TEST(ImportedRowsTest, ReadsThatTheCacheServedAreRefused) {

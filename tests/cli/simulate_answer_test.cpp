@@ -122,7 +122,7 @@ TEST(SimulateAnswer, ASaturatedRunHoldsNoSlo) {
   // Without a promise there is none to break.
   const CommandResult plain = run_command(load);
   EXPECT_EQ(plain.exit_code, 0);
-  EXPECT_THAT(plain.out, HasSubstr("Beyond saturation"));
+  EXPECT_THAT(plain.out, HasSubstr("Saturated: the backlog grows"));
 }
 
 TEST(SimulateAnswer, SaysWhatTheWarmUpTook) {

@@ -135,8 +135,8 @@ TEST(Estimate, SummaryAgreesWithTheRest) {
   EXPECT_EQ(decode.time, answer.decode_step);
   EXPECT_EQ(prefill.mfu, answer.mfu);
   EXPECT_EQ(decode.mbu, answer.mbu);
-  EXPECT_LE(decode.least, decode.time);
-  EXPECT_LE(prefill.least, prefill.time);
+  EXPECT_LE(decode.lower_bound, decode.time);
+  EXPECT_LE(prefill.lower_bound, prefill.time);
   EXPECT_DOUBLE_EQ(decode.tokens_per_s, answer.decode_tokens_per_s);
   EXPECT_DOUBLE_EQ(prefill.tokens_per_s, 16 * 1024 / answer.prefill.value);
   double flops = 0, bytes = 0;

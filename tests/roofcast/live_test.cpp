@@ -22,26 +22,26 @@ Scenario scenario_with(const char* engine = "vllm-0.19") {
   return scenario;
 }
 
-/// Collects what a request is told until it has finished.
+/// Collects a request's tokens until it has finished.
 class Listener {
  public:
-  LiveEngine::Told told() {
+  LiveEngine::OnTokens on_tokens() {
     return [this](const LiveTokens& tokens) {
       const std::lock_guard lock(mutex_);
-      heard_.push_back(tokens);
+      tokens_.push_back(tokens);
       changed_.notify_all();
     };
   }
   std::vector<LiveTokens> wait_for_end() {
     std::unique_lock lock(mutex_);
-    changed_.wait(lock, [this] { return !heard_.empty() && heard_.back().finished; });
-    return heard_;
+    changed_.wait(lock, [this] { return !tokens_.empty() && tokens_.back().finished; });
+    return tokens_;
   }
 
  private:
   std::mutex mutex_{};
   std::condition_variable changed_{};
-  std::vector<LiveTokens> heard_{};
+  std::vector<LiveTokens> tokens_{};
 };
 
 class LiveSchedule : public testing::TestWithParam<const char*> {};
@@ -51,7 +51,7 @@ TEST_P(LiveSchedule, OfOneRequestIsTheSimulatorsToTheNanosecond) {
   const Scenario scenario = scenario_with(GetParam());
   LiveEngine engine(scenario);
   Listener listener;
-  engine.submit({.input_tokens = kInput, .output_tokens = kOutput}, listener.told());
+  engine.submit({.input_tokens = kInput, .output_tokens = kOutput}, listener.on_tokens());
   const std::vector<LiveTokens> heard = listener.wait_for_end();
   ASSERT_EQ(heard.size(), static_cast<std::size_t>(kOutput));
   EXPECT_EQ(heard.back().emitted, kOutput);
@@ -73,7 +73,8 @@ TEST(Live, ManyRequestsAllEndAndLeaveTheEngineEmpty) {
   std::vector<std::unique_ptr<Listener>> listeners;
   for (int i = 0; i < 50; ++i) {
     listeners.push_back(std::make_unique<Listener>());
-    engine.submit({.input_tokens = 100 + i, .output_tokens = 1 + i % 7}, listeners.back()->told());
+    engine.submit({.input_tokens = 100 + i, .output_tokens = 1 + i % 7},
+                  listeners.back()->on_tokens());
   }
   for (int i = 0; i < 50; ++i) {
     EXPECT_EQ(listeners[static_cast<std::size_t>(i)]->wait_for_end().back().emitted, 1 + i % 7);
@@ -87,9 +88,9 @@ TEST(Live, PromptsThatShareTheirBeginningFindItInTheCache) {
   const LiveRequest request{
       .input_tokens = 200, .output_tokens = 2, .shared_content = 7, .shared_tokens = 160};
   Listener first, second;
-  engine.submit(request, first.told());
+  engine.submit(request, first.on_tokens());
   EXPECT_EQ(first.wait_for_end().back().cached_tokens, 0);
-  engine.submit(request, second.told());
+  engine.submit(request, second.on_tokens());
   EXPECT_EQ(second.wait_for_end().back().cached_tokens, 160);  // 10 blocks of 16 tokens
 }
 
@@ -97,9 +98,9 @@ TEST(Live, ACancelledRequestIsToldNothingAndMakesRoom) {
   LiveEngine engine(scenario_with());
   Listener other;
   const auto id = engine.submit({.input_tokens = 10, .output_tokens = 900},
-                                [](const LiveTokens& told) { EXPECT_FALSE(told.finished); });
+                                [](const LiveTokens& tokens) { EXPECT_FALSE(tokens.finished); });
   engine.cancel(id);
-  engine.submit({.input_tokens = 10, .output_tokens = 20}, other.told());
+  engine.submit({.input_tokens = 10, .output_tokens = 20}, other.on_tokens());
   EXPECT_EQ(other.wait_for_end().back().emitted, 20);
   EXPECT_EQ(engine.figures().running, 0);
 }

@@ -193,7 +193,7 @@ TEST(SimulationAnswer, SaysWhatPromptsAndDecodesUse) {
   const PoolUtilisation decode = used(1, 500);
   EXPECT_GT(decode.mbu, 0.3);
   EXPECT_LT(decode.mbu, 1);
-  EXPECT_GT(decode.mbu, 200 * decode.mfu);  // 295, but for the first step
+  EXPECT_GT(decode.mbu, 200 * decode.mfu);  // 295, except in the first step
 }
 
 TEST(SimulationAnswer, OfARunThatWasStoppedIsNoYes) {

@@ -58,7 +58,7 @@ TEST(CapacityCommand, AnSloThatNothingHoldsNamesTheTargetAndTheFigure) {
   const CommandResult result = run_command(kDeployment + "--slo p95:ttft:1ms");
   EXPECT_EQ(result.exit_code, 3);
   EXPECT_THAT(result.out, HasSubstr("No load meets the SLO: at "));
-  EXPECT_THAT(result.out, HasSubstr("p95 ttft is "));
+  EXPECT_THAT(result.out, HasSubstr("p95 TTFT is "));
   EXPECT_THAT(result.out, HasSubstr("of 1.0 ms"));
 }
 

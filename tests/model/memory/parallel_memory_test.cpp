@@ -73,7 +73,7 @@ TEST(DataParallelExperts, AreComputedInChunksUpTo0_17) {
   EXPECT_EQ(tokens("vllm-0.18", 1024), 8192);
 }
 
-// Marlin's kernels of four-bit experts are called without chunks, but for an exchange of ranks.
+// Marlin's kernels of four-bit experts are called without chunks, except in an exchange of ranks.
 TEST(DataParallelExperts, OfFourBitsAreNotChunkedOnOneRank) {
   Transformer model = test::deepseek_v3();
   requantise(model, "awq");

@@ -107,7 +107,7 @@ MeasuredCurve flat(const OperatorShape& shape, double microseconds) {
   return curve;
 }
 
-/// DeepSeek-V3 on eight ranks whose blocks take so many microseconds.
+/// DeepSeek-V3 on eight ranks whose blocks take this many microseconds.
 RooflineStepTime step_with(double decode, double prefill, const std::string& engine = "vllm-0.24") {
   Deployment deployment = deployment_of(deepseek_v3(), round_gpu(), {.tensor = 8});
   deployment.engine.kv_cache_dtype = DType::bf16;

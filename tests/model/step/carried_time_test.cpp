@@ -38,19 +38,19 @@ Gpu slower_card() {
 }
 
 TEST(CarriedTime, FollowsThePhysicalLimits) {
-  const SisterCard from = sister_of(timed_card());
+  const SisterCard from = sibling_of(timed_card());
   const Gpu to = slower_card();
   // Bound by memory on both: 1 / 0.8.
-  EXPECT_DOUBLE_EQ(carried_ratio({.flops = Flops{1e9}, .bytes = Bytes{1e9}}, from, to), 1.25);
+  EXPECT_DOUBLE_EQ(transferred_ratio({.flops = Flops{1e9}, .bytes = Bytes{1e9}}, from, to), 1.25);
   // Bound by arithmetic on both: 100 / 50.
-  EXPECT_DOUBLE_EQ(carried_ratio({.flops = Flops{1e14}, .bytes = Bytes{1e9}}, from, to), 2);
+  EXPECT_DOUBLE_EQ(transferred_ratio({.flops = Flops{1e14}, .bytes = Bytes{1e9}}, from, to), 2);
   // 0.8 s of arithmetic beside 1 s of memory there; 1.6 s beside 1.25 s here.
-  EXPECT_DOUBLE_EQ(carried_ratio({.flops = Flops{8e13}, .bytes = Bytes{1e12}}, from, to), 1.6);
+  EXPECT_DOUBLE_EQ(transferred_ratio({.flops = Flops{8e13}, .bytes = Bytes{1e12}}, from, to), 1.6);
 }
 
 TEST(CarriedTime, FixedTimesFollowTheClockAndNeverFall) {
-  EXPECT_DOUBLE_EQ(carried_fixed(sister_of(timed_card()), slower_card()), 2);
-  EXPECT_DOUBLE_EQ(carried_fixed(sister_of(slower_card()), timed_card()), 1);
+  EXPECT_DOUBLE_EQ(transferred_fixed(sibling_of(timed_card()), slower_card()), 2);
+  EXPECT_DOUBLE_EQ(transferred_fixed(sibling_of(slower_card()), timed_card()), 1);
 }
 
 TEST(CarriedTime, APointIsItsFixedTimeAndTheRestEachScaledAndNoLongerMeasured) {
@@ -206,7 +206,7 @@ TEST(SisterCards, AreOrderedAsTheirDatasheetsAre) {
 /// have of one source and shape.
 std::vector<double> errors_between(const Gpu& from, const Gpu& to) {
   std::vector<double> errors;
-  const SisterCard sister = sister_of(from);
+  const SisterCard sister = sibling_of(from);
   for (std::size_t i = 0; i < to.tables->groups().size(); ++i) {
     const TableGroup& group = to.tables->groups()[i];
     if (group.key.family == OperatorFamily::collective) continue;
@@ -222,8 +222,8 @@ std::vector<double> errors_between(const Gpu& from, const Gpu& to) {
       for (const MeasuredPoint& point : own.points) {
         const Seconds timed = answer(*other, point.x, point.y, from.multiprocessors).time;
         const Seconds fixed = std::min(other->terms.floor, timed);
-        const double ratio = carried_ratio(work_of(own.shape, point.x, point.y), sister, to);
-        const Seconds carried = fixed * carried_fixed(sister, to) + (timed - fixed) * ratio;
+        const double ratio = transferred_ratio(work_of(own.shape, point.x, point.y), sister, to);
+        const Seconds carried = fixed * transferred_fixed(sister, to) + (timed - fixed) * ratio;
         errors.push_back(carried / point.time - 1);
       }
     }

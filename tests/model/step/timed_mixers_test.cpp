@@ -156,34 +156,34 @@ TEST(TimedMixers, SharedExpertsRunBesideRoutedOnesAsTheEngineDoes) {
     d.engine.name = name;
     d.engine.version = version;
     d.parallel.expert_parallel = over_ranks;
-    return shared_experts_beside(d, layer);
+    return shared_expert_overlap(d, layer);
   };
-  const Beside always{.up_to = std::numeric_limits<std::int64_t>::max()};
-  const Beside in_graphs{.up_to = always.up_to, .only_in_graphs = true};
-  const Beside in_sglangs_graphs{.up_to = 1024, .only_in_graphs = true};
-  EXPECT_EQ(beside("vllm-0.11", "vllm-0.11", false), Beside{});
-  EXPECT_EQ(beside("vllm-0.19", "vllm-0.19", false), Beside{.up_to = 256});
+  const SharedExpertOverlap always{.up_to = std::numeric_limits<std::int64_t>::max()};
+  const SharedExpertOverlap in_graphs{.up_to = always.up_to, .only_in_graphs = true};
+  const SharedExpertOverlap in_sglangs_graphs{.up_to = 1024, .only_in_graphs = true};
+  EXPECT_EQ(beside("vllm-0.11", "vllm-0.11", false), SharedExpertOverlap{});
+  EXPECT_EQ(beside("vllm-0.19", "vllm-0.19", false), SharedExpertOverlap{.up_to = 256});
   EXPECT_EQ(beside("sglang", "sglang-0.5.9", false), always);  // the 257th routed expert
   EXPECT_EQ(beside("sglang", "sglang-0.5.9", true), in_sglangs_graphs);
   EXPECT_EQ(beside("trtllm", "trtllm-1.3", true), in_graphs);
   EXPECT_FALSE(beside("trtllm-0.18", "trtllm-0.18", false).in_step(1, true));
-  EXPECT_EQ(beside("textbook", "textbook", false), Beside{});
-  EXPECT_EQ(shared_experts_beside(d, d.model.layers.front()), Beside{});  // dense
+  EXPECT_EQ(beside("textbook", "textbook", false), SharedExpertOverlap{});
+  EXPECT_EQ(shared_expert_overlap(d, d.model.layers.front()), SharedExpertOverlap{});  // dense
   d.gpu.compute_capability = "10.0";  // flashinfer_trtllm experts
   EXPECT_EQ(beside("sglang", "sglang-0.5.9", false), in_sglangs_graphs);
   d.gpu.vendor = "AMD";
   d.gpu.compute_capability = "gfx942";
-  EXPECT_EQ(beside("vllm-0.19", "vllm-0.19", false), Beside{});
+  EXPECT_EQ(beside("vllm-0.19", "vllm-0.19", false), SharedExpertOverlap{});
   EXPECT_EQ(beside("sglang", "sglang-0.5.9", false), always);
   EXPECT_EQ(beside("sglang", "sglang-0.5.9", true), always);
 }
 
 TEST(TimedMixers, WhatRunsBesideInGraphsRunsInTurnWhereKernelsAreLaunched) {
-  const Beside streams{.up_to = 1024, .only_in_graphs = true};
+  const SharedExpertOverlap streams{.up_to = 1024, .only_in_graphs = true};
   EXPECT_TRUE(streams.in_step(1024, true));
   EXPECT_FALSE(streams.in_step(1025, true));
   EXPECT_FALSE(streams.in_step(8, false));
-  EXPECT_FALSE(Beside{}.in_step(1, true));
+  EXPECT_FALSE(SharedExpertOverlap{}.in_step(1, true));
 
   // The same 40 tokens of DeepSeek-V3 on eight ranks as decodes in a graph and as prompts outside:
   // only there the shared expert's matrices take what they were timed at, 50 us in each layer.

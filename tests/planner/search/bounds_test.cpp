@@ -210,7 +210,7 @@ TEST(ShapeBound, RulesOutWhatNoNumberOfReplicasReaches) {
   const PlanLoad load = plan_load(catalogue.workload, false, scenario.slo, {});
   const ShapeBound bound = bound_shape(shape, deployment.engine, StepFloor(deployment), load);
   EXPECT_EQ(bound.verdict, ShapeBound::Verdict::too_slow);
-  EXPECT_EQ(bound.what, "p95 tpot");
+  EXPECT_EQ(bound.what, "p95 TPOT");
   EXPECT_GT(bound.at_least_s, 0.0047);
 }
 

@@ -200,7 +200,7 @@ TEST(Plan, ABudgetThatBuysNothingNamesItself) {
 
 TEST(CandidateFigures, ReadBackFromTheirText) {
   CandidateFigures figures;
-  figures.verdict = {.holds = true, .margins = {{"p95 ttft", 0.5, 0.1 + 0.2, 0.4}}};
+  figures.verdict = {.holds = true, .margins = {{"p95 TTFT", 0.5, 0.1 + 0.2, 0.4}}};
   figures.verdict.goodput_share = 1.0 / 3;
   figures.ttft_p95_s = 1e-9 / 3;
   EXPECT_EQ(to_text(parse_figures(FigureKind::trial, to_text(figures))), to_text(figures));

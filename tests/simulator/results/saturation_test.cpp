@@ -45,7 +45,7 @@ TEST(Saturation, OneAndAHalfTimesTheCapacityIsNot) {
   for (std::uint64_t seed = 0; seed < trials(50U); ++seed) {
     const auto verdict = verdict_at(1.5, 1000, seed);
     EXPECT_TRUE(verdict.saturated);
-    EXPECT_THAT(verdict.reason(), HasSubstr("beyond saturation"));
+    EXPECT_THAT(verdict.reason(), HasSubstr("saturated: the backlog grows"));
     EXPECT_THAT(verdict.reason(), HasSubstr("waiting in the queue"));
     EXPECT_GT(verdict.queueing_share, 0.9);
   }
@@ -94,7 +94,7 @@ TEST(Saturation, ArrivalsThatEndBeforeTheEngineHasFilledTellNothing) {
   spec.output = {LengthDistribution::Kind::fixed, 200, 0};
   const auto result = simulate(roomy_replica(plain_engine(), step_time), generate(spec, 1), {});
   EXPECT_FALSE(result.saturation.saturated);
-  EXPECT_THAT(result.saturation.reason(), HasSubstr("too short to tell"));
+  EXPECT_THAT(result.saturation.reason(), HasSubstr("so the arrivals end before"));
 }
 
 TEST(Saturation, AShortFloodThatQueuesIsSaturation) {

@@ -25,7 +25,7 @@ TEST(SloVerdict, TheTargetNearestToFailingBinds) {
   const SloVerdict verdict = judge(
       served({outcome(LatencyMetric::ttft, 0.5, 0.2), outcome(LatencyMetric::tpot, 0.05, 0.045)}));
   EXPECT_TRUE(verdict.holds);
-  EXPECT_EQ(verdict.binding, "p95 tpot");
+  EXPECT_EQ(verdict.binding, "p95 TPOT");
   EXPECT_DOUBLE_EQ(verdict.margins[0].margin, 0.6);  // (0.5 - 0.2) / 0.5
   EXPECT_NEAR(verdict.worst_margin, 0.1, 1e-12);     // (0.05 - 0.045) / 0.05
 }
@@ -34,7 +34,7 @@ TEST(SloVerdict, OneMissedTargetIsEnoughAndItsMarginIsNegative) {
   const SloVerdict verdict = judge(
       served({outcome(LatencyMetric::ttft, 0.5, 0.75), outcome(LatencyMetric::tpot, 0.05, 0.01)}));
   EXPECT_FALSE(verdict.holds);
-  EXPECT_EQ(verdict.binding, "p95 ttft");
+  EXPECT_EQ(verdict.binding, "p95 TTFT");
   EXPECT_DOUBLE_EQ(verdict.worst_margin, -0.5);
 }
 
@@ -59,7 +59,7 @@ TEST(SloVerdict, BeyondSaturationNothingHolds) {
   const SloVerdict verdict = judge(result);
   EXPECT_FALSE(verdict.holds);
   EXPECT_TRUE(verdict.saturated);
-  EXPECT_EQ(verdict.binding, "saturated: the backlog grows");
+  EXPECT_EQ(verdict.binding, "the backlog grows");
   EXPECT_EQ(verdict.worst_margin, kMarginWithoutService);
 }
 
@@ -80,7 +80,7 @@ TEST(SloVerdict, WithoutPromisesSaturationCountsWhereKeepingUpIsRequired) {
   EXPECT_EQ(unasked.worst_margin, 1);
   const SloVerdict asked = judge(result, {.must_keep_up = true});
   EXPECT_FALSE(asked.holds);
-  EXPECT_EQ(asked.binding, "saturated: the backlog grows");
+  EXPECT_EQ(asked.binding, "the backlog grows");
   // A goodput share is a promise too.
   result.goodput_share = 1;
   EXPECT_FALSE(judge(result, {.min_goodput_share = 0.9}).holds);
