@@ -227,7 +227,7 @@ std::vector<std::string> missed_by_pools(const MixedPlan& mix) {
       lines.push_back(fmt::format(
           "{} alone has p95 {} {}, over the limit of {}, which is one over all requests: a class "
           "with targets of its own would hold for these too.",
-          pool.name, name_of(target.metric), duration(achieved), as_time(target.limit)));
+          pool.name, name_of(target.metric), as_time(Seconds{achieved}), as_time(target.limit)));
     }
   }
   return lines;

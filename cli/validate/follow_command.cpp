@@ -115,9 +115,9 @@ int run_follow(const ShadowQuestion& question, OutputFormat output, CommandConte
   const bool objects = output == OutputFormat::jsonl;
   const ProgressBar bar(context.err, "windows");  // for its Ctrl-C
   const auto wait = [&] {
-    constexpr std::chrono::milliseconds kLook{100};
+    constexpr std::chrono::milliseconds kPollInterval{100};
     constexpr int kLooks = 10;  // a second between two looks at the file
-    for (int i = 0; i < kLooks && !bar.interrupted(); ++i) std::this_thread::sleep_for(kLook);
+    for (int i = 0; i < kLooks && !bar.interrupted(); ++i) std::this_thread::sleep_for(kPollInterval);
     return !bar.interrupted();
   };
   const ShadowAnswer answer =
