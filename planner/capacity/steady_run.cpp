@@ -26,7 +26,7 @@ std::optional<double> throughput_at_once(const SimulationRun& run) {
 }
 
 /// Compares the load with the throughput of a burst of all its requests. Skipped for sessions: a
-/// burst of them would evict each other's prefixes, so it says nothing about sessions in turn.
+/// burst of them would evict each other's prefixes, unlike sessions that arrive one by one.
 void settle(SimulationRun& run, KnownThroughput* known) {
   const auto requests = std::ssize(run.workload.requests);
   const SaturationVerdict& verdict = run.result.saturation;

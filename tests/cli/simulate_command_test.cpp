@@ -249,7 +249,7 @@ TEST(Pools, AFlagThatAPoolWouldNotFollowIsMisuse) {
   const TemporaryFolder folder;
   std::ofstream("s.json") << scenario_of(kMixed);
   const std::string base = "simulate s.json --no-store ";
-  expect_misuse(base + "--max-num-seqs 4", "max_num_seqs: pool 'emit'");
+  expect_misuse(base + "--max-num-seqs 4", "--max-num-seqs: pool 'emit'");
   expect_misuse(base + "--gpu h200", "--gpu: pool 'emit'");
   expect_misuse(base + "--tp 2", "--tensor-parallel-size: pool 'emit'");
   expect_misuse(base + "--engine sglang", "--engine: pool 'emit'");

@@ -42,8 +42,8 @@ TEST(DocumentText, AlignsColumnsUnderTheirHeading) {
             "  weights     65.71\n"
             "  KV cache  1,234.5\n"
             "\n"
-            "A note.\n"
-            "Another.\n");
+            "  A note.\n"
+            "  Another.\n");
 }
 
 TEST(DocumentText, AListOfNamesAndValuesHasNoTitles) {

@@ -71,6 +71,16 @@ TEST(PercentileTarget, WhatItCannotReadIsShownWithTheForm) {
   }
 }
 
+TEST(PercentileTarget, HasOneNameAndOneWording) {
+  const PercentileTarget target{.metric = LatencyMetric::ttft, .limit = Seconds{0.5}};
+  EXPECT_EQ(name_of(target), "p95 TTFT");
+  EXPECT_EQ(name_of(target, "chat"), "p95 TTFT of chat");
+  EXPECT_EQ(words_of(target), "p95 TTFT ≤ 500.0 ms");
+  EXPECT_EQ(
+      words_of({.metric = LatencyMetric::e2e, .percentile = 99.9, .limit = Seconds{90}}, "chat"),
+      "p99.9 E2E of chat ≤ 90.00 s");
+}
+
 TEST(LatencyMetric, ReadsBackItsOwnName) {
   for (LatencyMetric metric :
        {LatencyMetric::ttft, LatencyMetric::tpot, LatencyMetric::itl, LatencyMetric::e2e}) {
