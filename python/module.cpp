@@ -177,19 +177,19 @@ Json sections_json(const NamedAnswer& answer) {
   return sections;
 }
 
-const char* form_name(FlagForm form) {
-  switch (form) {
+const char* form_name(const Argument& argument) {
+  if (takes_list(argument)) return "list";
+  switch (argument.form) {
     case FlagForm::value:
-      return "value";
     case FlagForm::on_off:
       return "on_off";
     case FlagForm::toggle:
       return "toggle";
     case FlagForm::list:
     case FlagForm::repeated:
-      return "list";
+      break;
   }
-  return "";
+  return "value";
 }
 
 /// The tables of all questions, for signatures, documentation and stubs.
@@ -203,7 +203,7 @@ Json questions_json() {
         if (alias.starts_with("--")) aliases.push_back(key_of(alias.substr(2)));
       }
       arguments.push_back({{"name", key_of(argument.name)},
-                           {"form", form_name(argument.form)},
+                           {"form", form_name(argument)},
                            {"placeholder", std::string(argument.placeholder)},
                            {"help", with_json_keys(std::string(argument.help))},
                            {"aliases", std::move(aliases)},

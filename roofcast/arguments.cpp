@@ -146,6 +146,7 @@ const Flags<PlanArguments>& plan_arguments() {
     // The search decides on pools and replicas.
     std::erase_if(
         all, [](const auto& flag) { return find_flag(cluster_flags(), flag.name) != nullptr; });
+    std::ranges::find(all, "gpu", &Flag<A>::name)->placeholder = "NAME|FILE,...";
     return all;
   }();
   return flags;

@@ -156,10 +156,15 @@ struct LiveEngine::Impl {
       std::erase(inside, id);
       vacant.push_back(id);
     }
-    for (const RequestId id : inside) {
-      const RequestRecord& record = records[static_cast<std::size_t>(id)];
-      if (table[id].streamed > states[static_cast<std::size_t>(id)].emitted)
-        tell(id, record, false);
+    // Of hundreds of listeners the last ones woken hear some milliseconds late, which a first token
+    // shows and a gap between tokens does not: first tokens go first.
+    for (const bool first : {true, false}) {
+      for (const RequestId id : inside) {
+        const std::int64_t emitted = states[static_cast<std::size_t>(id)].emitted;
+        if (table[id].streamed > emitted && (emitted == 0) == first) {
+          tell(id, records[static_cast<std::size_t>(id)], false);
+        }
+      }
     }
   }
 

@@ -116,11 +116,11 @@ const Flags<BatchesQuestion>& estimate_flags() {
   static const std::string output =
       fmt::format("generated tokens per sequence, also --osl (default {})", kDefaultOutputTokens);
   static const Flags<Q> flags = {{.name = "batch",
-                                  .placeholder = "N",
+                                  .placeholder = "N,...",
                                   .help = "sequences at once, or several: 1-256*2 (default 1)",
                                   .read = into(&Q::batches, list_of(parse_batch))},
                                  {.name = "input-len",
-                                  .placeholder = "TOKENS",
+                                  .placeholder = "TOKENS,...",
                                   .help = prompt,
                                   .read = into(&Q::input_tokens, list_of(parse_positive)),
                                   .aliases = {"--isl"}},

@@ -33,6 +33,7 @@ std::string text_of(const std::string& key, const Json& value, const ValueRules&
   throw UsageError(fmt::format("{}: the value is longer than {} characters", key, rules.max_size));
 }
 
+/// Given value by value, not as one text with commas.
 bool is_list(const Argument& argument) {
   return argument.form == FlagForm::list || argument.form == FlagForm::repeated;
 }
@@ -44,7 +45,7 @@ Json value_schema(const Argument& argument) {
   if (argument.form == FlagForm::toggle || argument.form == FlagForm::on_off) {
     return {{"type", "boolean"}};
   }
-  if (!is_list(argument)) return one_value();
+  if (!takes_list(argument)) return one_value();
   return {{"type", Json::array({"array", "string", "number"})}, {"items", one_value()}};
 }
 
@@ -63,6 +64,10 @@ std::string description_of(const Argument& argument) {
 }
 
 }  // namespace
+
+bool takes_list(const Argument& argument) {
+  return is_list(argument) || argument.placeholder.ends_with(",...");
+}
 
 std::string key_of(std::string_view flag) {
   std::string key(flag);

@@ -140,6 +140,10 @@ std::vector<Argument> arguments_of(const Flags<Target>& flags) {
   return arguments;
 }
 
+/// Whether several values may be given, as a list: of a flag that is repeated or takes several
+/// words, and of one whose value has commas between ("N,...").
+bool takes_list(const Argument& argument);
+
 /// JSON Schema (draft 2020-12) of the objects that read_question() takes with those flags, under
 /// the flags' own names; aliases are named in the descriptions.
 Json arguments_schema(const std::vector<Argument>& arguments);

@@ -235,6 +235,37 @@ class Work(unittest.TestCase):
             roofcast.simulate(**self.LONG)
         timer.join()
 
+    def test_of_every_long_question_ends_with_ctrl_c(self):
+        small = {key: LOAD[key] for key in LOAD if key not in ("num_prompts", "request_rate")}
+        manifest = {"schema_version": 1, "cases": [
+            {"name": f"{rate} a second",
+             "scenario": {"model": "llama-3.1-8b", "gpu": "h100",
+                          "workload": {"type": "synthetic", "request_rate": rate, "num_prompts": 300_000,
+                                       "input_len": 500, "output_len": 100}},
+             "measured": {"ttft_s": {"mean": 0.1}}} for rate in range(5, 20)]}
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "manifest.json"
+            path.write_text(json.dumps(manifest), encoding="utf-8")
+            questions = {
+                "capacity": lambda: roofcast.capacity(**small, request_rate=20, num_prompts=500_000),
+                "plan": lambda: roofcast.plan(**{**small, "gpu": "any"}, request_rate=200,
+                                              num_prompts=200_000, search=["tp=1,2,4", "max_num_seqs=64,256"]),
+                "what_if": lambda: roofcast.what_if(**small, request_rate=20, num_prompts=300_000,
+                                                    vary={"max_num_seqs": [32, 64, 128, 256]}),
+                "validate": lambda: roofcast.validate(path),
+                "intervals": lambda: roofcast.simulate(**small, request_rate=20, num_prompts=200_000,
+                                                       intervals=True),
+                "calibrate": lambda: roofcast.calibrate("cpu", full=True, out=str(Path(folder) / "p.json"),
+                                                        store=str(Path(folder) / "c.db")),
+            }
+            for name, ask in questions.items():
+                with self.subTest(name):
+                    timer = threading.Timer(1, lambda: os.kill(os.getpid(), signal.SIGINT))
+                    timer.start()
+                    with self.assertRaises(KeyboardInterrupt):
+                        ask()
+                    timer.join()
+
     def test_leaves_other_threads_running(self):
         counted = []
         going = threading.Event()

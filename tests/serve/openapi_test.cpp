@@ -60,6 +60,26 @@ TEST(OpenApi, KeysOfAQuestionAreThoseThatItTakes) {
   EXPECT_FALSE(keys.contains("scenario"));
 }
 
+// A list where the command line has commas between values; one value where it has one.
+TEST(OpenApi, SaysWhereListsAreTaken) {
+  const Json schemas = openapi({}, false)["components"]["schemas"];
+  const auto types = [&](const char* question, const char* key) {
+    return schemas[question]["properties"][key]["type"].get<std::vector<std::string>>();
+  };
+  for (const auto& [question, key] : {std::pair{"PlanQuestion", "gpu"},
+                                      {"PlanQuestion", "price"},
+                                      {"EstimateQuestion", "batch"},
+                                      {"EstimateQuestion", "input_len"},
+                                      {"SimulateQuestion", "slo"}}) {
+    EXPECT_THAT(types(question, key), testing::Contains("array")) << question << " " << key;
+  }
+  for (const auto& [question, key] :
+       {std::pair{"SimulateQuestion", "gpu"}, {"SimulateQuestion", "max_num_seqs"}}) {
+    EXPECT_THAT(types(question, key), testing::Not(testing::Contains("array")))
+        << question << " " << key;
+  }
+}
+
 TEST(OpenApi, StatesTheLimitsAndWhetherATokenIsNeeded) {
   ApiLimits limits;
   limits.max_requests = 123;

@@ -40,7 +40,7 @@ function ask(input, output) {
   });
 }
 
-await ask(10, 2);  // the server has started its threads, and the client has compiled its code
+const warm = await ask(10, 2);  // the server has started its threads, and the client has compiled its code
 await sleep(200);
 const began = performance.now();
 const asked = [];
@@ -49,7 +49,20 @@ for (let i = 0; i < streams; ++i) {
   await sleep(10);  // about 100 a second: all of them run at once for most of the time
 }
 const measured = await Promise.all(asked);
+const metrics = await (await fetch(new URL('/metrics', url))).text();
 server.kill();
+
+const mean = (values) => values.reduce((sum, value) => sum + value, 0) / values.length;
+const say = (name, real, model) => console.log(`${name}: ${real.toFixed(2)} ms, simulated ${model.toFixed(2)} ms: ` +
+  `${(real - model >= 0 ? '+' : '')}${(real - model).toFixed(2)} ms, ${(100 * (real / model - 1)).toFixed(1)} %`);
+
+// What the server's engine simulated for these very requests, and the first one above.
+for (const [name, key, metric] of [['TTFT', 'ttft', 'time_to_first_token_seconds'],
+  ['TPOT', 'tpot', 'request_time_per_output_token_seconds']]) {
+  const of = (part) => Number(new RegExp(`^vllm:${metric}_${part}\\S* (\\S+)`, 'm').exec(metrics)[1]);
+  const simulated = of('sum') / of('count') * 1e3;
+  say(`${name} mean, this engine's`, mean([warm, ...measured].map((one) => one[key])), simulated);
+}
 
 // The same arrivals and lengths through the simulator.
 const folder = mkdtempSync(join(tmpdir(), 'roofcast-'));
@@ -70,7 +83,6 @@ const quantile = (values, p) => values.toSorted((a, b) => a - b)[Math.min(values
 for (const [name, key] of [['TTFT', 'ttft'], ['TPOT', 'tpot']]) {
   for (const p of [0.5, 0.95]) {
     const real = quantile(measured.map((one) => one[key]), p), model = simulated[`${key}_s`][`p${p * 100}`] * 1e3;
-    console.log(`${name} p${p * 100}: ${real.toFixed(2)} ms, simulated ${model.toFixed(2)} ms: ` +
-      `${(real - model >= 0 ? '+' : '')}${(real - model).toFixed(2)} ms, ${(100 * (real / model - 1)).toFixed(1)} %`);
+    say(`${name} p${p * 100}, simulated again`, real, model);
   }
 }
