@@ -308,15 +308,17 @@ void check_served(const Measurement& m) {
       with_separators(result.rejected), with_separators(m.deployment.engine.max_model_len)));
 }
 
-/// The file whose weights run, if the model was read from one whose tensors all have kernels here
-/// and no other format is asked for. The file decides: m.model has the formats of
-/// set_weight_formats(), which are plain where the device multiplies no quantised ones.
-std::optional<GgufFile> weights_file(const kernels::Backend& backend, const Measurement& m) {
+/// The file whose weights run, if the model was read from one that the device can run as it is
+/// stored and no other format is asked for; why not, if it cannot. The file decides: m.model has
+/// the formats of set_weight_formats(), which are plain where the device multiplies no quantised
+/// ones.
+std::optional<GgufFile> weights_file(const kernels::Backend& backend, Measurement& m) {
   const std::string& source = m.deployment.model.source;
   if (m.task.scenario.weight_format || !source.ends_with(".gguf")) return std::nullopt;
   GgufFile file = read_gguf(source);
-  if (!runtime::why_not_as_stored(file, m.model).empty()) return std::nullopt;
-  if (!backend.multiplies_quantized() && runtime::has_quantised(file, m.model)) {
+  const std::string why = runtime::why_not_as_stored(backend, file, m.model);
+  if (!why.empty()) {
+    m.why_random_weights = fmt::format("random weights instead of those of {}: {}", source, why);
     return std::nullopt;
   }
   return file;

@@ -50,7 +50,8 @@ struct Measurement {
   std::int64_t loops = 0;  // over the workload, warm-ups and those without a cache included
   MeasuredLoop cached{};
   std::optional<MeasuredLoop> naive{};
-  std::string weights_file{};  // that the weights are read from; empty: random ones
+  std::string weights_file{};        // that the weights are read from; empty: random ones
+  std::string why_random_weights{};  // if the model has a file that cannot be run as stored
   BytesPerSecond bandwidth{};  // of this device's memory, copied or, if faster, read, just before
   std::optional<runtime::TextbookProfile> textbook{};  // if `batch` is set
 };

@@ -194,6 +194,7 @@ std::vector<std::string> notes_of(const Measurement& m) {
     notes.push_back("not run, because small compared with the rest: " + joined(m.model.left_out));
   }
   if (!m.weights_file.empty()) notes.push_back("weights of " + m.weights_file + ", as stored");
+  if (!m.why_random_weights.empty()) notes.push_back(m.why_random_weights);
   notes.push_back(
       fmt::format("memory bandwidth of {} just before: {}", m.device.name, as_rate(m.bandwidth)));
   notes.emplace_back(

@@ -201,9 +201,8 @@ class Loader {
 constexpr const char* kMatrices[] = {"attn_q",      "attn_k", "attn_v",
                                      "attn_output", "ffn_up", "ffn_down"};
 
-}  // namespace
-
-std::string why_not_as_stored(const GgufFile& file, const RunnableModel& model) {
+/// As why_not_as_stored(), on a device that multiplies all formats.
+std::string why_unreadable(const GgufFile& file, const RunnableModel& model) {
   const auto unknown = [&](const std::string& name) -> std::string {
     const GgufTensor* tensor = find(file, name);
     if (tensor == nullptr) return "no tensor '" + name + "'";
@@ -223,6 +222,8 @@ std::string why_not_as_stored(const GgufFile& file, const RunnableModel& model) 
   return unknown(lm_head(file).name);
 }
 
+}  // namespace
+
 void take_formats(const GgufFile& file, RunnableModel& model) {
   for (std::size_t i = 0; i < model.layers.size(); ++i) {
     RunnableLayer& layer = model.layers[i];
@@ -241,10 +242,14 @@ void take_formats(const GgufFile& file, RunnableModel& model) {
   model.rope_base = gguf_number(file, "rope.freq_base").value_or(model.rope_base);
 }
 
-bool has_quantised(const GgufFile& file, const RunnableModel& model) {
+std::string why_not_as_stored(const kernels::Backend& backend, const GgufFile& file,
+                              const RunnableModel& model) {
+  std::string why = why_unreadable(file, model);
+  if (!why.empty() || backend.multiplies_quantized()) return why;
   RunnableModel stored = model;
   take_formats(file, stored);
-  return is_quantized(stored);
+  if (!is_quantized(stored)) return {};
+  return backend.facts().name + " multiplies no quantised weights";
 }
 
 DeviceWeights file_weights(kernels::Backend& backend, const RunnableModel& model,

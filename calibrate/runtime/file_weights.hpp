@@ -11,13 +11,11 @@
 
 namespace roofcast::runtime {
 
-/// Why the file's weights cannot be run as they are stored: a format without a kernel ("q5_k"),
-/// routed experts, tensors that are split or fused in another way; empty if they can.
-std::string why_not_as_stored(const GgufFile& file, const RunnableModel& model);
-
-/// Whether the file has any matrix that the model runs quantised: such a file needs a device that
-/// multiplies quantised weights. Precondition: why_not_as_stored() is empty.
-bool has_quantised(const GgufFile& file, const RunnableModel& model);
+/// Why the device cannot run the file's weights as they are stored: a format without a kernel
+/// ("q5_k"), routed experts, tensors that are split or fused in another way, or a quantised matrix
+/// on a device that multiplies none; empty if it can.
+std::string why_not_as_stored(const kernels::Backend& backend, const GgufFile& file,
+                              const RunnableModel& model);
 
 /// Sets each matrix's format from its tensor, and the norms' epsilon and RoPE's base from the file.
 /// Precondition: why_not_as_stored() is empty.

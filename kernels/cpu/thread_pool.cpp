@@ -1,6 +1,7 @@
 #include "kernels/cpu/thread_pool.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <cstddef>
 
 #include "kernels/cpu/cores.hpp"
@@ -37,15 +38,21 @@ int thread_count(int wanted, const std::vector<CoreFacts>& cores) {
   return static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
 }
 
-/// Looks a few times whether the state is still `value`: several microseconds, less than a futex
-/// takes to put a thread to sleep and wake it up.
+/// Looks whether the state is still `value` for about as long as a futex takes to put a thread to
+/// sleep and wake it up, on a virtual machine. Between two products of a decode step one thread
+/// computes for some microseconds: shorter looks would let the others sleep at each.
 void spin_while(const std::atomic<std::uint32_t>& state, std::uint32_t value) {
-  constexpr int kLooks = 200;
-  for (int i = 0; i < kLooks && state.load(std::memory_order_relaxed) == value; ++i) {
+  constexpr std::chrono::microseconds kLongest{30};
+  constexpr int kLooks = 16;  // between two looks at the clock
+  const auto begin = std::chrono::steady_clock::now();
+  do {
+    for (int i = 0; i < kLooks; ++i) {
+      if (state.load(std::memory_order_relaxed) != value) return;
 #if defined(__x86_64__)
-    __builtin_ia32_pause();
+      __builtin_ia32_pause();
 #endif
-  }
+    }
+  } while (std::chrono::steady_clock::now() - begin < kLongest);
 }
 
 void set_and_wake(std::atomic<std::uint32_t>& state, std::uint32_t value) {

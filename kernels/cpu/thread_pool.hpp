@@ -1,6 +1,6 @@
 // Threads that share the work of one kernel at a time. The thread that creates the pool is its
 // first and also works; each is pinned to one of the cores that the process may use. Between
-// kernels they look for work for some microseconds, as long as waking up takes, and then sleep
+// kernels they look for work for 30 microseconds, about as long as waking up takes, and then sleep
 // (futex): a thread that spins on takes the core from a working neighbour, and on cores shared with
 // other programs the whole pool then waits for the displaced one.
 #pragma once

@@ -21,6 +21,7 @@
 #include "calibrate/runtime/page_book.hpp"
 #include "calibrate/runtime/step_rows.hpp"
 #include "model/io/gguf.hpp"
+#include "tests/calibrate/runtime/gguf_writer.hpp"
 #include "tests/kernels/tensors.hpp"
 #include "tests/support/temporary_folder.hpp"
 
@@ -37,53 +38,6 @@ constexpr int kHeadDim = 64;
 constexpr int kFfn = 512;
 constexpr int kVocabulary = 512;
 constexpr int kTokens = 64;
-
-template <class Number>
-std::string raw(Number value) {
-  std::string bytes(sizeof(value), '\0');
-  std::memcpy(bytes.data(), &value, sizeof(value));
-  return bytes;
-}
-
-std::string text(const std::string& value) { return raw(std::uint64_t{value.size()}) + value; }
-
-/// A GGUF file with data, and the vocabulary that llama.cpp insists on (docs/gguf.md).
-class GgufWriter {
- public:
-  void string(const std::string& key, const std::string& value) { put(key, 8, text(value)); }
-  void number(const std::string& key, std::uint32_t value) { put(key, 4, raw(value)); }
-  void real(const std::string& key, float value) { put(key, 6, raw(value)); }
-  void list(const std::string& key, std::uint32_t type, std::uint64_t count,
-            const std::string& items) {
-    put(key, 9, raw(type) + raw(count) + items);
-  }
-
-  void tensor(const std::string& name, const std::vector<std::int64_t>& shape, std::uint32_t type,
-              const std::string& bytes) {
-    tensors_ += text(name) + raw(static_cast<std::uint32_t>(shape.size()));
-    for (const std::int64_t size : shape) tensors_ += raw(size);
-    tensors_ += raw(type) + raw(std::uint64_t{data_.size()});
-    data_ += bytes;
-    data_.resize((data_.size() + 31) / 32 * 32, '\0');
-    ++tensor_count_;
-  }
-
-  std::string bytes() const {
-    std::string file = "GGUF" + raw(std::uint32_t{3}) + raw(tensor_count_) + raw(value_count_);
-    file += values_ + tensors_;
-    file.resize((file.size() + 31) / 32 * 32, '\0');
-    return file + data_;
-  }
-
- private:
-  void put(const std::string& key, std::uint32_t type, const std::string& bytes) {
-    values_ += text(key) + raw(type) + bytes;
-    ++value_count_;
-  }
-  std::string values_{}, tensors_{}, data_{};
-  std::uint64_t value_count_ = 0;
-  std::uint64_t tensor_count_ = 0;
-};
 
 /// f16, or q8_0: scale max|w| / 127 of 32 values.
 std::string stored(const std::vector<float>& values, bool q8_0) {
@@ -142,7 +96,8 @@ std::string llama_file(bool q8_0, std::uint32_t seed) {
   const auto matrix = [&](const std::string& name, int inputs, int outputs, float deviation) {
     std::vector<float> values(static_cast<std::size_t>(inputs) * static_cast<std::size_t>(outputs));
     for (float& value : values) value = normal(random) * deviation;
-    w.tensor(name, {inputs, outputs}, q8_0 ? 8 : 1, stored(values, q8_0));
+    w.tensor(name, {inputs, outputs}, q8_0 ? GgufWriter::kQ8_0 : GgufWriter::kF16,
+             stored(values, q8_0));
   };
   const auto weights = [&](const std::string& name, int inputs, int outputs) {
     matrix(name, inputs, outputs, 1 / std::sqrt(static_cast<float>(inputs)));
@@ -150,7 +105,7 @@ std::string llama_file(bool q8_0, std::uint32_t seed) {
   const auto gains = [&](const std::string& name) {
     std::string bytes;
     for (int i = 0; i < kHidden; ++i) bytes += raw(1 + normal(random) / 8);
-    w.tensor(name, {kHidden}, 0, bytes);
+    w.tensor(name, {kHidden}, GgufWriter::kF32, bytes);
   };
   matrix("token_embd.weight", kHidden, kVocabulary, 1);
   for (const std::string layer : {"blk.0.", "blk.1."}) {
@@ -179,7 +134,7 @@ std::vector<std::vector<double>> logits_of(const std::string& path,
   const GgufFile file = read_gguf(path);
   runtime::RunnableModel model =
       runtime::runnable_model(to_transformer(file), k::Element::fp32, std::nullopt);
-  EXPECT_EQ(runtime::why_not_as_stored(file, model), "");
+  EXPECT_EQ(runtime::why_not_as_stored(*backend, file, model), "");
   runtime::take_formats(file, model);
   const runtime::ExecutorLimits limits{
       .rows = kTokens, .sequences = 1, .context = kTokens, .pages = kPages, .page_size = kPage};
