@@ -70,7 +70,7 @@ set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_RELEASE 1)
 set(CPACK_DEBIAN_PACKAGE_SECTION science)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
-set(CPACK_DEBIAN_PACKAGE_RECOMMENDS "librsvg2-2, libcairo2") # opened for the first PNG
+set(CPACK_DEBIAN_PACKAGE_RECOMMENDS "librsvg2-2, libcairo2, libdnnl2, libopenmpi3") # opened when needed
 set(CPACK_DEBIAN_PACKAGE_SUGGESTS "sqlite3, libglpk40") # GLPK is opened by plan --mix
 set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
 include(CPack)

@@ -12,14 +12,11 @@
 #include <memory>
 #include <new>
 #include <optional>
-#include <sstream>
 #include <string_view>
 #include <utility>
 
-#include "base/dates.hpp"
 #include "base/error.hpp"
 #include "base/io/bounded_json.hpp"
-#include "base/io/byte_source.hpp"
 #include "reports/pages/answer_documents.hpp"
 #include "reports/pages/compare_figures.hpp"
 #include "reports/pages/lesson_figures.hpp"
@@ -37,6 +34,7 @@
 #include "roofcast/simulate.hpp"
 #include "roofcast/staircase.hpp"
 #include "roofcast/stored_runs.hpp"
+#include "roofcast/stored_traces.hpp"
 #include "roofcast/what_if.hpp"
 #include "serve/figures_json.hpp"
 #include "serve/http_status.hpp"
@@ -45,7 +43,6 @@
 #include "serve/questions.hpp"
 #include "serve/report_page.hpp"
 #include "serve/without_paths.hpp"
-#include "simulator/io/trace_reader.hpp"
 
 namespace roofcast {
 namespace {
@@ -176,41 +173,6 @@ std::string plain_name(std::string name) {
     if (!plain) letter = '_';
   }
   return name.find_first_not_of("._") == std::string::npos ? "" : name;
-}
-
-/// Unpacks the file once, so that no question has to unpack more than is allowed.
-void check_unpacked(const std::string& name, const std::string& file, std::size_t largest) {
-  std::istringstream held(file);
-  ByteSource bytes(held, name);
-  std::string piece(kChunkBytes, '\0');
-  std::size_t size = 0;
-  while (const std::size_t read = bytes.read(piece.data(), piece.size())) {
-    size += read;
-    if (size > largest) {
-      throw UsageError(fmt::format("{}: more than {} MiB unpacked", name, largest >> 20));
-    }
-  }
-}
-
-StoredTrace read_for_store(const std::string& name, const std::string& file,
-                           const ApiLimits& limits) {
-  check_unpacked(name, file, limits.largest_unpacked);
-  const Workload workload = read_trace({.path = name,
-                                        .bytes = std::make_shared<const std::string>(file),
-                                        .max_requests = limits.max_trace_requests + 1});
-  const std::int64_t requests = std::ssize(workload.requests);
-  if (requests > limits.max_trace_requests) {
-    throw UsageError(fmt::format("{}: more than {} requests", name, limits.max_trace_requests));
-  }
-  Nanoseconds last = 0;
-  for (const Request& request : workload.requests) {
-    if (request.follows == kNoRequest) last = std::max(last, request.arrival);
-  }
-  return {.name = name,
-          .created_at = utc_now(),
-          .requests = requests,
-          .duration_s = to_seconds(last).value,
-          .content = file};
 }
 
 Json trace_json(const StoredTrace& trace) {
@@ -503,7 +465,7 @@ ApiAnswer Api::add_trace(const std::string& name, const std::string& file,
     const std::string plain = plain_name(name);
     if (plain.empty()) throw UsageError("name: expected the name of the trace's file");
     return [this, plain, &file](const GivenUp&) {
-      const StoredTrace trace = read_for_store(plain, file, limits_);
+      const StoredTrace trace = trace_for_store(plain, file, limits_.traces);
       Store store(store_, Store::Mode::write);
       if (!store.trace(plain) && store.traces().size() >= limits_.max_traces) {
         throw UsageError(

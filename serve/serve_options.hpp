@@ -10,6 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "roofcast/stored_traces.hpp"
+
 namespace roofcast {
 
 /// A hardware profile that questions may name in addition to the built-in ones.
@@ -41,11 +43,9 @@ struct ApiLimits {
   /// The trace of that name; set by Api, which has the store.
   std::function<std::optional<OfferedTrace>(const std::string& name)> trace{};
   std::int64_t max_turns = 100;  // of a session
-  // Of a trace that is given to the store.
-  std::size_t largest_unpacked = std::size_t{32} << 20;
-  std::int64_t max_trace_requests = 500'000;
-  std::size_t max_traces = 50;
-  int runs_waiting = 64;  // more are turned away
+  TraceLimits traces{};          // of one that is given to the store
+  std::size_t max_traces = 50;   // in the store
+  int runs_waiting = 64;         // more are turned away
   /// How long one of them waits: longer than `longest_run`, so that a page that saves a run while
   /// its own figures are drawn is not turned away.
   std::chrono::milliseconds patience{12'000};

@@ -6,9 +6,10 @@
 
 namespace roofcast {
 
-SharedLibrary::SharedLibrary(const std::string& file) : file_(file) {
+SharedLibrary::SharedLibrary(const std::string& file, Scope scope) : file_(file) {
   // Never unloaded: GObject's types, for one, stay registered.
-  void* handle = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+  const int visible = scope == Scope::global ? RTLD_GLOBAL : RTLD_LOCAL;
+  void* handle = dlopen(file.c_str(), RTLD_NOW | RTLD_NODELETE | visible);
   if (handle == nullptr) {
     const char* why = dlerror();
     throw Error(file + " cannot be opened: " + (why == nullptr ? "unknown reason" : why));
@@ -18,7 +19,7 @@ SharedLibrary::SharedLibrary(const std::string& file) : file_(file) {
 
 void* SharedLibrary::symbol(const char* name) const {
   void* address = dlsym(handle_.get(), name);
-  if (address == nullptr) throw Error(file_ + " has no function " + name);
+  if (address == nullptr) throw Error(file_ + " has no " + name);
   return address;
 }
 

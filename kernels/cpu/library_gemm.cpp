@@ -5,13 +5,13 @@
 #include <algorithm>
 #include <atomic>
 #include <map>
-#include <oneapi/dnnl/dnnl.hpp>
 #include <stdexcept>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "kernels/check.hpp"
+#include "kernels/cpu/late_onednn.hpp"
 
 namespace roofcast::kernels::cpu {
 namespace {
@@ -186,18 +186,27 @@ void LibraryGemm::State::compute(const Gemm& gemm, const Parts& parts, std::int6
   kernel.primitive.execute(slot.stream, arguments);
 }
 
-LibraryGemm::LibraryGemm(ThreadPool& pool) : pool_(pool), state_(std::make_unique<State>()) {}
+LibraryGemm::LibraryGemm(ThreadPool& pool) : pool_(pool) {
+  try {
+    onednn();
+  } catch (const std::runtime_error&) {
+    return;  // not installed: as if the program were built without it
+  }
+  state_ = std::make_unique<State>();
+}
 LibraryGemm::~LibraryGemm() = default;
 
-std::string LibraryGemm::name() const { return "oneDNN " + version(); }
+std::string LibraryGemm::name() const { return state_ ? "oneDNN " + version() : ""; }
 
 std::string LibraryGemm::version() const {
+  if (!state_) return "";
   const dnnl_version_t* version = dnnl_version();
   return std::to_string(version->major) + "." + std::to_string(version->minor) + "." +
          std::to_string(version->patch);
 }
 
 bool LibraryGemm::supports(const Gemm& gemm) const {
+  if (!state_) return false;
   if (gemm.element == Element::int8 && !sums_int8_exactly()) return false;
   Gemm some = gemm;
   some.m = std::max<std::int64_t>(1, gemm.m);
@@ -211,6 +220,7 @@ bool LibraryGemm::supports(const Gemm& gemm) const {
 
 void LibraryGemm::prepare(const Gemm& gemm) {
   check(gemm);
+  if (!state_) throw std::invalid_argument("GEMM: oneDNN is not installed");
   if (gemm.m == 0) return;
   const Parts parts = parts_of(gemm, pool_.threads());
   const auto pieces = static_cast<std::size_t>(parts.split.pieces);

@@ -27,7 +27,7 @@ class LibraryGemm {
   LibraryGemm(const LibraryGemm&) = delete;
   LibraryGemm& operator=(const LibraryGemm&) = delete;
 
-  /// "oneDNN 2.6.3"; empty if the program was built without it.
+  /// "oneDNN 2.6.3"; empty if the program was built without it or the library is not installed.
   std::string name() const;
   std::string version() const;
 

@@ -1,7 +1,6 @@
 // Ranks over MPI. All messages go between the leader and one other rank, and neither ever blocks
 // until the other receives: sends are started and completed later.
 #include <fmt/format.h>
-#include <mpi.h>
 
 #include <algorithm>
 #include <cstring>
@@ -13,6 +12,7 @@
 #include "base/error.hpp"
 #include "base/quantity.hpp"
 #include "planner/evaluate_all.hpp"
+#include "planner/search/late_mpi.hpp"
 #include "planner/search/local_workers.hpp"
 #include "planner/search/ranks.hpp"
 

@@ -186,8 +186,7 @@ TEST(Api, NoQuestionOpensATraceFile) {
 TEST(Api, ATraceThatIsTooLargeOrBrokenIsRefusedInALine) {
   const TemporaryFolder folder;
   ApiLimits limits = unhurried();
-  limits.max_trace_requests = 10;
-  limits.largest_unpacked = 1000;
+  limits.traces = {.largest_unpacked = 1000, .max_requests = 10};
   limits.max_requests = 8;
   limits.max_traces = 1;
   Api api(limits, (folder.path() / "traces.db").string());
