@@ -18,6 +18,7 @@
 #include "roofcast/arguments.hpp"
 #include "roofcast/calibrate.hpp"
 #include "roofcast/capacity.hpp"
+#include "roofcast/capacity_table.hpp"
 #include "roofcast/estimate.hpp"
 #include "roofcast/gpus.hpp"
 #include "roofcast/memory.hpp"
@@ -104,8 +105,12 @@ NamedAnswer ask_simulate(const Json& arguments, const Asking& asking) {
 }
 
 NamedAnswer ask_capacity(const Json& arguments, const Asking& asking) {
-  const CapacityAnswer answer =
-      capacity(question_of(read(capacity_arguments(), arguments)), asking.progress, asking.stopped);
+  const auto asked = read(capacity_arguments(), arguments);
+  if (const auto several = table_question_of(asked)) {
+    const CapacityTableAnswer answer = capacity_table(*several, asking.progress);
+    return {.code = code_of(is_yes(answer)), .document = capacity_table_document(answer)};
+  }
+  const CapacityAnswer answer = capacity(question_of(asked), asking.progress, asking.stopped);
   return {.code = code_of(is_yes(answer)),
           .document = capacity_document(answer),
           .figures = [answer] { return load_figures(answer.inputs.scenario.slo, answer.curve); }};
@@ -166,6 +171,10 @@ Json models_schema() {
   return {{"anyOf", Json::array({model_answer_schema(), model_list_answer_schema()})}};
 }
 
+Json capacity_schema() {
+  return {{"anyOf", Json::array({capacity_answer_schema(), capacity_table_answer_schema()})}};
+}
+
 Json gpus_schema() {
   return {{"anyOf", Json::array({gpu_answer_schema(), gpu_list_answer_schema()})}};
 }
@@ -188,7 +197,7 @@ std::span<const NamedQuestion> named_questions() {
        "SimulationAnswer", arguments_of(simulation_arguments()), simulation_answer_schema,
        ask_simulate},
       {"capacity", "The highest load within the SLO, its uncertainty, and what limits it.",
-       "CapacityAnswer", arguments_of(capacity_arguments()), capacity_answer_schema, ask_capacity},
+       "CapacityAnswer", arguments_of(capacity_arguments()), capacity_schema, ask_capacity},
       {"plan", "The cheapest deployment that meets the SLO: GPUs, replicas, configuration.",
        "PlanAnswer", arguments_of(plan_arguments()), plan_answer_schema, ask_plan},
       {"what_if", "The effect of changes: knobs varied, with significance of differences.",

@@ -131,6 +131,7 @@ const Flags<CapacityArguments>& capacity_arguments() {
     Flags<A> all;
     append(all, capacity_flags(), &A::capacity);
     append_load(all);
+    take_several_machines(all, &A::sizes);
     return all;
   }();
   return flags;
@@ -206,6 +207,13 @@ SimulationQuestion question_of(const SimulationArguments& arguments) {
 CapacityQuestion question_of(const CapacityArguments& arguments) {
   return capacity_question(scenario_of(arguments.load), arguments.load.options, arguments.capacity,
                            has_free_length(arguments.load));
+}
+
+std::optional<CapacityTableQuestion> table_question_of(const CapacityArguments& arguments) {
+  Scenario scenario = scenario_of(arguments.load);
+  if (!compares_machines(scenario.gpu, arguments.sizes)) return std::nullopt;
+  return capacity_table_question(std::move(scenario), arguments.load.options, arguments.capacity,
+                                 arguments.sizes, has_free_length(arguments.load));
 }
 
 PlanQuestion question_of(const PlanArguments& arguments) {

@@ -52,6 +52,7 @@ struct SimulationArguments {
 struct CapacityArguments {
   LoadArguments load{};
   CapacityOptions capacity{};
+  std::string sizes{};  // several tensor-parallel degrees: "1,2,4", "auto"; empty: the load's one
 };
 
 struct PlanArguments {
@@ -84,6 +85,8 @@ Scenario scenario_of(const LoadArguments& arguments);
 StaircaseQuestion question_of(const StaircaseArguments& arguments);
 SimulationQuestion question_of(const SimulationArguments& arguments);
 CapacityQuestion question_of(const CapacityArguments& arguments);
+/// The comparison, if the arguments name several GPUs or degrees.
+std::optional<CapacityTableQuestion> table_question_of(const CapacityArguments& arguments);
 PlanQuestion question_of(const PlanArguments& arguments);
 WhatIfQuestion question_of(const WhatIfArguments& arguments);
 

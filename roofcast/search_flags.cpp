@@ -311,6 +311,10 @@ PlanQuestion plan_question(Scenario scenario, const ScenarioOptions& given,
   return question;
 }
 
+bool compares_machines(const std::string& gpu, const std::string& sizes) {
+  return !sizes.empty() || gpu == "any" || gpu.find(',') != std::string::npos;
+}
+
 CapacityTableQuestion capacity_table_question(Scenario scenario, const ScenarioOptions& given,
                                               const CapacityOptions& options,
                                               const std::string& sizes, bool free_length) {

@@ -49,6 +49,29 @@ const Flags<PlanOptions>& more_plan_flags();
 PlanQuestion plan_question(Scenario scenario, const ScenarioOptions& given,
                            const PlanOptions& options, bool free_length);
 
+/// Whether GPUs ("h100,l40s", "any") or tensor-parallel degrees ("auto", "1,2"; empty: one) are
+/// compared.
+bool compares_machines(const std::string& gpu, const std::string& sizes);
+
+/// Lets the flags of a machine name several GPUs and tensor-parallel degrees; several degrees are
+/// left in `sizes` as they were given.
+template <class Options>
+void take_several_machines(Flags<Options>& flags, std::string Options::*sizes) {
+  for (Flag<Options>& flag : flags) {
+    if (flag.name == "gpu") flag.help = "GPU, or several to compare: h100,l40s, or any";
+    if (flag.name != "tensor-parallel-size") continue;
+    flag.help = "TP, also --tp (default 1), or several to compare: 1,2,4, or auto (1 to 8)";
+    flag.read = [one = flag.read, sizes](Options& target, const std::string& text,
+                                         const std::string& name) {
+      if (text == "auto" || text.find(',') != std::string::npos) {
+        target.*sizes = text;
+      } else {
+        one(target, text, name);
+      }
+    };
+  }
+}
+
 /// The comparison of the scenario's GPUs ("h100,l40s", "any") and of `sizes` ("auto": those that
 /// fit; "1,2,4"; empty: the scenario's). Throws UsageError as capacity_question() does, for options
 /// that a comparison does not answer, and for sizes that are no degrees.

@@ -25,6 +25,7 @@
 #include "reports/pages/staircase_figures.hpp"
 #include "roofcast/built_in.hpp"
 #include "roofcast/capacity.hpp"
+#include "roofcast/capacity_table.hpp"
 #include "roofcast/compare.hpp"
 #include "roofcast/estimate.hpp"
 #include "roofcast/gpus.hpp"
@@ -331,6 +332,12 @@ Api::Work Api::work_of(const std::string& command, const Json& question) const {
     };
   }
   if (command == "capacity") {
+    if (auto several = asked_capacity_table(question, limits_)) {
+      return [asked = *std::move(several)](const GivenUp& stopped) {
+        const CapacityTableAnswer answer = capacity_table(asked, until(stopped));
+        return verdict(answer.holds, capacity_table_document(answer));
+      };
+    }
     return [asked = asked_capacity(question, limits_)](const GivenUp& stopped) {
       const CapacityAnswer answer = capacity(asked, until(stopped), stopped);
       return verdict(answer.holds, capacity_document(answer));

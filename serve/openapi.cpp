@@ -36,7 +36,8 @@ std::vector<Question> questions() {
           {"sampling", "Temperature, top-k and top-p on a small distribution",
            sampling_answer_schema()},
           {"simulate", "Whether a load meets its SLO; not stored", simulation_answer_schema()},
-          {"capacity", "The highest load within the SLO", capacity_answer_schema()},
+          {"capacity", "The highest load within the SLO, or a table of it over several GPUs",
+           any_of(capacity_answer_schema(), capacity_table_answer_schema())},
           {"plan", "The cheapest deployment that meets the SLO", plan_answer_schema()},
           {"whatif", "The effect of changes", what_if_answer_schema()}};
 }

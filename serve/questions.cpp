@@ -140,6 +140,24 @@ void check_load(ScenarioOptions& options, const ApiLimits& limits) {
   }
 }
 
+/// The same of a deployment that may list several GPUs, by name.
+void check_load_on_several(ScenarioOptions& load, const ApiLimits& limits) {
+  const std::string gpus = std::exchange(load.deployment.gpu, {});
+  check_load(load, limits);
+  for (const std::string_view gpu : split(gpus, ',')) {
+    DeploymentOptions one{.gpu = std::string(gpu)};
+    if (gpu != "any") check_deployment(one, limits);
+    load.deployment.gpu += (load.deployment.gpu.empty() ? "" : ",") + one.gpu;
+  }
+}
+
+CapacityArguments capacity_arguments_of(const Json& body) {
+  static const Flags<CapacityArguments> flags = offered(capacity_arguments());
+  CapacityArguments asked;
+  read_question(asked, flags, body, kRules);
+  return asked;
+}
+
 /// Values of knobs that are varied: none may name a file.
 void check_values(const Knob& knob, const ApiLimits& limits) {
   for (const std::string& value : knob.values) {
@@ -226,11 +244,20 @@ SamplingQuestion asked_sampling(const Json& body) {
 }
 
 CapacityQuestion asked_capacity(const Json& body, const ApiLimits& limits) {
-  static const Flags<CapacityArguments> flags = offered(capacity_arguments());
-  CapacityArguments asked;
-  read_question(asked, flags, body, kRules);
+  CapacityArguments asked = capacity_arguments_of(body);
   check_load(asked.load.options, limits);
   return question_of(asked);
+}
+
+std::optional<CapacityTableQuestion> asked_capacity_table(const Json& body,
+                                                          const ApiLimits& limits) {
+  CapacityArguments asked = capacity_arguments_of(body);
+  if (!compares_machines(asked.load.options.deployment.gpu, asked.sizes)) return std::nullopt;
+  check_load_on_several(asked.load.options, limits);
+  const auto question = table_question_of(asked);
+  const std::int64_t sizes = question->sizes.empty() ? 4 : std::ssize(question->sizes);
+  check_at_most("gpu", std::ssize(question->gpus) * sizes, limits.max_variants, "rows");
+  return question;
 }
 
 AskedSimulation asked_simulation(const Json& body, const ApiLimits& limits) {
@@ -268,13 +295,7 @@ PlanQuestion asked_plan(const Json& body, const ApiLimits& limits) {
   PlanArguments asked;
   read_question(asked, flags, body, kRules);
   ScenarioOptions& load = asked.load.options;
-  const std::string gpus = std::exchange(load.deployment.gpu, {});
-  check_load(load, limits);
-  for (const std::string_view gpu : split(gpus, ',')) {
-    DeploymentOptions one{.gpu = std::string(gpu)};
-    check_deployment(one, limits);
-    load.deployment.gpu += (load.deployment.gpu.empty() ? "" : ",") + one.gpu;
-  }
+  check_load_on_several(load, limits);
   check_at_most("max_replicas", asked.plan.max_replicas, limits.max_replicas, "replicas");
   if (asked.plan.max_replicas.value_or(0) == 0) {
     asked.plan.max_replicas =

@@ -14,6 +14,7 @@
 #include "base/json.hpp"
 #include "roofcast/arguments.hpp"
 #include "roofcast/capacity.hpp"
+#include "roofcast/capacity_table.hpp"
 #include "roofcast/estimate.hpp"
 #include "roofcast/learn.hpp"
 #include "roofcast/memory.hpp"
@@ -31,6 +32,10 @@ StaircaseQuestion asked_staircase(const Json& body, const ApiLimits& limits);
 LessonQuestion asked_lesson(const Json& body, const ApiLimits& limits);
 SamplingQuestion asked_sampling(const Json& body);
 CapacityQuestion asked_capacity(const Json& body, const ApiLimits& limits);
+/// The comparison, if the body names several GPUs or tensor-parallel degrees; at most
+/// limits.max_variants of them.
+std::optional<CapacityTableQuestion> asked_capacity_table(const Json& body,
+                                                          const ApiLimits& limits);
 
 struct AskedSimulation {
   SimulationQuestion question{};

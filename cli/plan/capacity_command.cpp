@@ -30,20 +30,7 @@ Flags<CapacityCommandOptions> flags_of_machines() {
   Flags<CapacityCommandOptions> flags;
   append(flags, machine_flags(),
          [](CapacityCommandOptions& o) -> DeploymentOptions& { return o.simulate.deployment; });
-  for (Flag<CapacityCommandOptions>& flag : flags) {
-    if (flag.name == "gpu") flag.help = "GPU, or several to compare: h100,l40s, or any";
-    if (flag.name != "tensor-parallel-size") continue;
-    flag.help = "TP, also --tp (default 1), or several to compare: 1,2,4, or auto (1 to 8)";
-    flag.read = [one = flag.read](CapacityCommandOptions& target, const std::string& text,
-                                  const std::string& name) {
-      const bool several = text == "auto" || text.find(',') != std::string::npos;
-      if (several) {
-        target.sizes = text;
-      } else {
-        one(target, text, name);
-      }
-    };
-  }
+  take_several_machines(flags, &CapacityCommandOptions::sizes);
   return flags;
 }
 
@@ -87,12 +74,6 @@ Usage capacity_usage(CapacityCommandOptions& target) {
   return usage;
 }
 
-/// Whether GPUs or sizes are compared.
-bool asks_for_table(const CapacityCommandOptions& options) {
-  const std::string& gpu = options.simulate.deployment.gpu;
-  return !options.sizes.empty() || gpu == "any" || gpu.find(',') != std::string::npos;
-}
-
 int print_table(const CapacityCommandOptions& options, const ScenarioOptions& given,
                 OutputFormat format, CommandContext& context) {
   const CapacityTableQuestion question =
@@ -116,7 +97,9 @@ int run_capacity(CommandContext& context) {
   const ScenarioOptions given = scenario_options(options.simulate);
   take_from_command(options.simulate.deployment, options.simulate.from_command, context.err);
   note_version(options.simulate.deployment, context.err);
-  if (asks_for_table(options)) return print_table(options, given, common->output, context);
+  if (compares_machines(options.simulate.deployment.gpu, options.sizes)) {
+    return print_table(options, given, common->output, context);
+  }
   const CapacityQuestion question =
       capacity_question(simulate_scenario(options.simulate), given, options.capacity,
                         has_free_length(options.simulate));

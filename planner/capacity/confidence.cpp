@@ -16,7 +16,7 @@ namespace {
 constexpr double kFarthest = 4;          // standard deviations: 3e-5 of a normal lies beyond
 constexpr double kResolution = 1. / 32;  // of them, and a bracket need not be narrower
 constexpr double kProbability = 0.0125;  // nor if it holds at most this much, as 1/32 at 0 does
-constexpr double kWidest = 0.5;          // but z_i is printed
+constexpr double kWidest = 0.125;        // but z_i is printed, to a tenth
 
 struct DeviationCause {
   const char* name;

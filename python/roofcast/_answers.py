@@ -81,7 +81,7 @@ _ROWS = {
     "EstimateAnswer": ["rows", "operators"],
     "StaircaseAnswer": ["flattened", "grid"],
     "SimulationAnswer": [],  # its latencies, by name
-    "CapacityAnswer": ["points"],
+    "CapacityAnswer": ["rows", "points"],
     "PlanAnswer": ["ranked", "closest", "rejected"],
     "WhatIfAnswer": [],  # a row per variant and metric
     "ValidationAnswer": ["ledger", "cases"],

@@ -73,6 +73,12 @@ class Answers(unittest.TestCase):
         self.assertEqual(roofcast.plan(**{**priced, "gpu": ["h100", "l40s"]}).to_dict(),
                          roofcast.plan(**{**priced, "gpu": "h100,l40s"}).to_dict())
 
+    def test_of_capacity_compare_gpus(self):
+        several = {**LOAD, "gpu": "h100,l40s", "tp": "1,2"}
+        answer = roofcast.capacity(**several)
+        self.assertEqual(answer.to_dict(), program("capacity", **several))
+        self.assertEqual(len(answer.rows), 4)
+
     def test_of_what_if_take_a_dict_of_values(self):
         load = {key: LOAD[key] for key in LOAD if key != "slo"}
         answer = roofcast.what_if(**load, vary={"gpu": ["l40s", "h200"]}, seeds=2)

@@ -295,6 +295,21 @@ TEST(Api, ACapacityIsSearchedOnceForItsCurveAndItsWords) {
   EXPECT_EQ(drawn["code"], said["code"]);
 }
 
+TEST(Api, ACapacityOfSeveralGpusIsATable) {
+  ApiLimits limits = unhurried();
+  Api api(limits, "none.db");
+  const char* question =
+      R"({"model": "llama-3.1-8b", "gpu": "h100,l40s", "tp": "1,2", "slo": ["p95:ttft:500ms"],
+          "num_prompts": 100})";
+  const ApiAnswer answer = api.command("capacity", question);
+  ASSERT_EQ(answer.status, 200) << answer.body.dump();
+  const Json& rows = answer.body["document"]["rows"];
+  ASSERT_EQ(rows.size(), 4U);
+  EXPECT_LE(rows[0]["cost_usd_per_million_tokens"], rows[1]["cost_usd_per_million_tokens"]);
+  limits.max_variants = 3;
+  EXPECT_EQ(Api(limits, "none.db").command("capacity", question).status, 400);
+}
+
 TEST(Api, WhatDoesNotFitHasNoCurve) {
   Api api(unhurried(), "none.db");
   const ApiAnswer answer = api.figures(

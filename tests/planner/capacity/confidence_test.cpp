@@ -11,9 +11,10 @@ namespace {
 double normal_cdf(double z) { return 0.5 * std::erfc(-z / std::numbers::sqrt2); }
 
 /// A bracket that holds 0.0125 of probability contains each z_i; the distance 1 / sqrt(sum 1 /
-/// z_i^2) changes by less than its nearest z_i. Half a standard deviation where that is less than
-/// 0.0125.
+/// z_i^2) changes by less than its nearest z_i. No bracket is wider than an eighth of a standard
+/// deviation.
 constexpr double kBracket = 0.0125;
+constexpr double kWide = 0.125;
 
 /// A world that holds below a plane: one unit of step time costs `step`, and so on.
 struct Plane {
@@ -41,9 +42,9 @@ TEST(Confidence, OfABoundaryThatIsAPlaneIsTheNormalDistributionOfItsDistance) {
   EXPECT_TRUE(confidence.holds);
   EXPECT_NEAR(confidence.probability, normal_cdf(2 / std::sqrt(1 + 0.64 + 0.36)), kBracket);
   ASSERT_EQ(confidence.causes.size(), 3U);
-  EXPECT_NEAR(confidence.causes[0].flips_at.value(), 2, 0.25);
-  EXPECT_NEAR(confidence.causes[1].flips_at.value(), 2.5, 0.5);
-  EXPECT_NEAR(confidence.causes[2].flips_at.value(), -2 / 0.6, 0.5);  // fewer blocks
+  EXPECT_NEAR(confidence.causes[0].flips_at.value(), 2, kWide);
+  EXPECT_NEAR(confidence.causes[1].flips_at.value(), 2.5, kWide);
+  EXPECT_NEAR(confidence.causes[2].flips_at.value(), -2 / 0.6, kWide);  // fewer blocks
 }
 
 TEST(Confidence, OfALoadThatFailsAsPredictedIsTheOtherSideOfThePlane) {
