@@ -265,6 +265,7 @@ struct EngineSetting {
   const Gpu& gpu;
   const Parallelism& parallel;
   int minor = 0;  // the x of the version 0.x that was asked for, or of the preset's name
+  std::optional<int> patch{};  // the y of the version 0.x.y that was asked for
 };
 
 /// One engine in one range of versions.

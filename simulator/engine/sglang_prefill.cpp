@@ -27,7 +27,25 @@ void charge(const EngineState& state, PrefillBudget& budget, std::int64_t tokens
   budget.reserved += static_cast<double>(page + output);
   budget.roundings += page;
   budget.input_left -= charged;
+  budget.window_left -=
+      window_budget(budget.windows, budget.chunk_left.value_or(charged), charged, output);
   if (budget.chunk_left) *budget.chunk_left -= charged;
+}
+
+/// Whether the pool for windows lets the start begin, cut to what that has room for if the whole
+/// pool has too little for it (schedule_policy.py, add_one_req). The first of all may always begin.
+bool fits_windows(const PrefillBudget& budget, std::int64_t input, std::int64_t output, bool first,
+                  std::optional<std::int64_t>& chunk_left) {
+  const WindowPool& pool = budget.windows;
+  if (!pool.apart()) return true;
+  const std::int64_t needed = window_budget(pool, chunk_left.value_or(input), input, output);
+  if (needed < budget.window_left) return true;
+  if (needed < pool.tokens) return false;
+  const std::int64_t cap = budget.window_left - std::min(output, pool.window) - pool.page;
+  if (!chunk_left) return first;
+  if (cap < pool.page) return first;
+  chunk_left = std::min(*chunk_left, cap);
+  return true;
 }
 
 std::int64_t clipped_output(std::int64_t tokens) { return std::min(tokens, kMaxReservedOutput); }
@@ -80,8 +98,9 @@ std::int64_t pool_tokens(const KvBlocks& pool, std::int64_t blocks) {
   return blocks / rows_per_page * pool.layout().block_tokens;
 }
 
-PrefillBudget prefill_budget(const EngineState& state, std::span<const RequestId> decoding,
-                             double ratio, std::int64_t mixed_decodes) {
+PrefillBudget prefill_budget(const EngineState& state, const RadixPrefix& prefix,
+                             std::span<const RequestId> decoding, double ratio,
+                             std::int64_t mixed_decodes) {
   std::int64_t output = 0;
   for (RequestId id : decoding) {
     const RequestState& request = state[id];
@@ -91,6 +110,10 @@ PrefillBudget prefill_budget(const EngineState& state, std::span<const RequestId
                        .input_left = state.engine.max_prefill_tokens - mixed_decodes};
   if (state.engine.chunked_prefill) {
     budget.chunk_left = state.engine.max_num_batched_tokens - mixed_decodes;
+  }
+  budget.windows = window_pool(state);
+  if (budget.windows.apart()) {
+    budget.window_left = window_tokens_left(state, prefix, budget.windows) - mixed_decodes;
   }
   return budget;
 }
@@ -103,7 +126,12 @@ std::optional<bool> continue_prompt(EngineState& state, RequestId id, PrefillBud
   // Reservations for others may leave no tokens: the chunk still proceeds, so that the prompt's
   // pages are released eventually (available_chunk_tokens).
   const auto left = static_cast<std::int64_t>(tokens_left(state, budget));
-  const std::int64_t limit = left > 0 ? std::min(*budget.chunk_left, left) : *budget.chunk_left;
+  std::int64_t limit = left > 0 ? std::min(*budget.chunk_left, left) : *budget.chunk_left;
+  if (budget.windows.apart() &&
+      state.running.size() > 1) {  // it waits for windows (add_chunked_req)
+    limit = std::min(limit, budget.window_left - page);
+    if (left <= 0 || limit <= 0) return std::nullopt;
+  }
   // If too few pages are free SGLang would run out of memory; here the chunk shrinks to fit them.
   const std::int64_t free = pool_tokens(state.blocks, state.blocks.free());
   std::int64_t tokens = std::min({request.uncomputed(), limit, free});
@@ -126,22 +154,27 @@ Admission admit_next(EngineState& state, RadixPrefix& prefix, PrefillBudget& bud
   start.tokens = request.tokens() - start.computed;
   const std::int64_t input = whole_pages(start.tokens, page);
   // Tokens received from another replica need pages but no computing.
-  const std::int64_t total = start.tokens + request.received + page +
-                             clipped_output(request.max_tokens - request.generated);
+  const std::int64_t declared = clipped_output(request.max_tokens - request.generated);
+  const std::int64_t total = start.tokens + request.received + page + declared;
   const double left =
       tokens_left(state, budget) - static_cast<double>(prefix.free_tokens(start.match));
   if (static_cast<double>(total) >= left) return {.pool_full = true, .stop = true};
+  std::optional<std::int64_t> chunk_left = budget.chunk_left;
+  if (!fits_windows(budget, input, declared, state.running.empty(), chunk_left)) {
+    return {.pool_full = true, .stop = true};
+  }
   // Unchunked prompts that exceed the batch's input wait for the next batch, unless they are first.
   const bool crowded = !plan.scheduled.empty() && input >= budget.input_left;
   if (!budget.chunk_left && crowded) return {.stop = true};
-  const bool too_long = budget.chunk_left && input > *budget.chunk_left;
-  if (too_long && !cut_to(start, *budget.chunk_left, page)) return {.stop = true};
+  const bool too_long = chunk_left && input > *chunk_left;
+  if (too_long && !cut_to(start, *chunk_left, page)) return {.stop = true};
   if (!has_blocks(state, prefix, start)) return {.pool_full = true, .stop = true};
   const std::int64_t output = start.cut ? 0 : clipped_output(request.max_tokens);
   begin(state, prefix, start, plan);
   charge(state, budget, start.tokens, output);
   const std::int64_t free = pool_tokens(state.blocks, state.blocks.free());
-  const bool pool_full = tokens_left(state, budget) <= 0 || free <= budget.roundings;
+  const bool pool_full = tokens_left(state, budget) <= 0 || free <= budget.roundings ||
+                         (budget.windows.apart() && budget.window_left <= 0);
   const bool spent = budget.input_left <= 0 || (budget.chunk_left && *budget.chunk_left <= 0);
   return {.cut = start.cut, .pool_full = pool_full, .stop = pool_full || spent};
 }

@@ -127,6 +127,44 @@ TEST(Sglang, APoolSmallerThanTheContextLowersTheLimit) {
   EXPECT_THAT(Schedule(sglang_engine(100), 40, 1, workload).step(), "A4");
 }
 
+// ---- a pool for windows
+
+/// Windows of 4 tokens in a pool that is half as large as the other layers'.
+CacheLayout with_windows() {
+  CacheLayout layout = uniform_layout(1);
+  layout.pooled_window = 4;
+  layout.pooled_share = 0.5;
+  return layout;
+}
+
+TEST(SglangWindows, BoundWhatStarts) {
+  // 40 and 20 tokens. Each of 4 in, 3 out asks for 4 + 3 and a page of 1 of the first pool, which
+  // has 40, 32, 24, 16 left, and for a window of 4 and a page of the second: 20, 15, 10, and the 5
+  // that are left are not more than D asks for.
+  const Workload workload = batch_of({{4, 3}, {4, 3}, {4, 3}, {4, 3}});
+  EXPECT_THAT(Schedule(sglang_engine(100), 40, 1, workload).step(), "A4 B4 C4 D4");
+  EXPECT_THAT(Schedule(sglang_engine(100), 40, with_windows(), workload).steps_to_end(),
+              ElementsAre("A4 B4 C4", "A1 B1 C1", "A1 B1 C1", "D4", "D1", "D1"));
+}
+
+TEST(SglangWindows, RunOutAndRetract) {
+  // What has left a window is released 128 tokens at a time. A, B and C hold 18 of 20 tokens after
+  // two decodes, the third needs 3 more: C starts over with 4 + 3 tokens.
+  const Workload workload = batch_of({{4, 4}, {4, 4}, {4, 4}});
+  EXPECT_THAT(Schedule(sglang_engine(100), 40, with_windows(), workload).steps_to_end(),
+              ElementsAre("A4 B4 C4", "A1 B1 C1", "A1 B1 C1", "A1 B1 -C", "C7"));
+}
+
+TEST(SglangWindows, OfPromptsInTheTreeKeepAWindowOnly) {
+  // B asks for 8 - 4 + 4 + 1 = 9 of 20 tokens at 2 s. A's prompt is in the tree then, a window of
+  // which and a token are held: 15 are left. Without a tree A holds 17 until it ends.
+  const Workload workload = prompts({{{{1, 16}}, 4}, {{{2, 8}}, 1, 3 * kSecond / 2}});
+  EXPECT_THAT(Schedule(with_prefix_cache(100), 40, with_windows(), workload).steps_to_end(),
+              ElementsAre("A16", "A1", "B8", "A1", "A1"));
+  EXPECT_THAT(Schedule(sglang_engine(100), 40, with_windows(), workload).steps_to_end(),
+              ElementsAre("A16", "A1", "A1", "A1", "B8"));
+}
+
 // ---- prefill first
 
 TEST(Sglang, DecodesPauseWhileAPromptIsComputed) {

@@ -13,6 +13,14 @@
 namespace roofcast::test {
 namespace {
 
+/// In a quarter of the cases, a pool of its own for windows.
+void draw_windows(std::uint64_t seed, CacheLayout& layout) {
+  RandomStream random = random_stream(seed, "windows");
+  if (!one_in(random, 4) || layout.groups.size() > 1) return;
+  layout.pooled_window = draw(random, 1, 40);
+  layout.pooled_share = 0.1 * static_cast<double>(draw(random, 3, 9));
+}
+
 EngineCase random_sglang_case(std::uint64_t seed) {
   EngineCase c = random_engine_case(seed);
   c.engine.kv_reservation = KvReservation::paged;
@@ -30,6 +38,7 @@ EngineCase random_sglang_case(std::uint64_t seed) {
   c.usable_blocks = draw(random, 4, 300 / page + 4);
   if (one_in(random, 3)) engine.recv_interval = draw(random, 2, 12);
   if (!engine.mixed_chunk && engine.max_num_batched_tokens >= 4) draw_drafts(random, engine);
+  draw_windows(seed, c.layout);
   return c;
 }
 
