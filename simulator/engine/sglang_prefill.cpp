@@ -50,9 +50,11 @@ bool fits_windows(const PrefillBudget& budget, std::int64_t input, std::int64_t 
 
 std::int64_t clipped_output(std::int64_t tokens) { return std::min(tokens, kMaxReservedOutput); }
 
-/// How a waiting request would start: `computed` tokens are cached, `tokens` are computed.
+/// How a waiting request would start: `computed` tokens are cached, `loaded` of them in host
+/// memory, `tokens` are computed.
 struct Start {
   RadixCache::Match match{};
+  std::int64_t loaded = 0;
   std::int64_t computed = 0;
   std::int64_t tokens = 0;
   bool cut = false;
@@ -75,12 +77,27 @@ bool cut_to(Start& start, std::int64_t chunk_left, std::int64_t page) {
   return start.tokens > 0;
 }
 
+/// Layers are loaded while those before are computed, so that the step takes at least the time of
+/// the loads (0.5.15, managers/cache_controller.py, LayerDoneCounter); the last layer's work behind
+/// its load is neglected.
+Seconds load_time(const EngineState& state, std::int64_t tokens) {
+  const HierarchicalCache& host = state.engine.hierarchical_cache;
+  const std::int64_t pages = tokens / page_of(state);
+  const std::int64_t rows = state.blocks.rows_of({.blocks = pages});
+  return host.latency +
+         state.blocks.layout().row_bytes() * static_cast<double>(rows) / host.bandwidth;
+}
+
 void begin(EngineState& state, RadixPrefix& prefix, const Start& start, StepPlan& plan) {
   const RequestId id = state.waiting.front();
   RequestState& request = state[id];
   state.waiting.pop_front();
   prefix.take(state, id, start.match);
   request.computed = start.computed;
+  if (start.loaded > 0) {
+    plan.loading += load_time(state, start.loaded);
+    state.counters.offload_hits += start.loaded;
+  }
   const bool grown = state.blocks.grow(request.kv, request.computed + start.tokens, start.tokens);
   assert(grown);
   static_cast<void>(grown);
@@ -150,12 +167,13 @@ Admission admit_next(EngineState& state, RadixPrefix& prefix, PrefillBudget& bud
   const RequestState& request = state[id];
   const std::int64_t page = page_of(state);
   Start start{.match = prefix.find(state, id)};
-  start.computed = std::max(start.match.tokens, request.received);
+  start.loaded = prefix.find_in_host(state, id, start.match);
+  start.computed = std::max(start.match.tokens + start.loaded, request.received);
   start.tokens = request.tokens() - start.computed;
   const std::int64_t input = whole_pages(start.tokens, page);
-  // Tokens received from another replica need pages but no computing.
+  // Tokens received from another replica or loaded need pages but no computing.
   const std::int64_t declared = clipped_output(request.max_tokens - request.generated);
-  const std::int64_t total = start.tokens + request.received + page + declared;
+  const std::int64_t total = start.tokens + start.loaded + request.received + page + declared;
   const double left =
       tokens_left(state, budget) - static_cast<double>(prefix.free_tokens(start.match));
   if (static_cast<double>(total) >= left) return {.pool_full = true, .stop = true};

@@ -127,6 +127,60 @@ TEST(Sglang, APoolSmallerThanTheContextLowersTheLimit) {
   EXPECT_THAT(Schedule(sglang_engine(100), 40, 1, workload).step(), "A4");
 }
 
+// ---- prefixes in host memory
+
+/// C repeats A's prompt of 16 tokens, which B has evicted from a pool of 20.
+Workload repeating() {
+  return prompts({{{{1, 16}}, 1}, {{{2, 16}}, 1, 5 * kSecond}, {{{1, 16}}, 1, 10 * kSecond}});
+}
+
+Engine with_host_cache(double ratio, double bytes_per_second) {
+  Engine engine = with_prefix_cache(100);
+  engine.hierarchical_cache = {.ratio = ratio,
+                               .size = {},
+                               .bandwidth = BytesPerSecond{bytes_per_second},
+                               .latency = Seconds{}};
+  return engine;
+}
+
+std::vector<std::string> steps_of(const Engine& engine) {
+  Schedule schedule(engine, 20, 1, repeating());
+  std::vector<std::string> steps;
+  for (int i = 0; i < 11; ++i) {
+    if (std::string step = schedule.step_or_idle(); !step.empty()) steps.push_back(step);
+  }
+  return steps;
+}
+
+TEST(SglangHostCache, LoadsWhatTheGpuHasEvicted) {
+  // All but C's last token is loaded: 15 tokens.
+  EXPECT_THAT(steps_of(with_prefix_cache(100)), ElementsAre("A16", "B16", "C16"));
+  EXPECT_THAT(steps_of(with_host_cache(2.0, 100)), ElementsAre("A16", "B16", "C1"));
+}
+
+TEST(SglangHostCache, HoldsAMultipleOfTheKvCache) {
+  // 0.8 x 20 tokens hold the latest prompt alone, 1.6 x 20 both; 32 bytes both, 31 one.
+  EXPECT_THAT(steps_of(with_host_cache(0.8, 100)), ElementsAre("A16", "B16", "C16"));
+  EXPECT_THAT(steps_of(with_host_cache(1.6, 100)), ElementsAre("A16", "B16", "C1"));
+  Engine engine = with_host_cache(2.0, 100);
+  engine.hierarchical_cache.size = Bytes{32};
+  EXPECT_THAT(steps_of(engine), ElementsAre("A16", "B16", "C1"));
+  engine.hierarchical_cache.size = Bytes{31};
+  EXPECT_THAT(steps_of(engine), ElementsAre("A16", "B16", "C16"));
+}
+
+TEST(SglangHostCache, LoadsBehindTheStepThatWaitsForThem) {
+  // 15 tokens of a byte: 3 s at 5 bytes/s, longer than a step of 1 s, and 0.15 s at 100.
+  const FakeStepTime step_time(Seconds{1});
+  const auto first_token = [&](double bytes_per_second) {
+    const SimulationResult result = simulate(
+        replica_of(with_host_cache(2.0, bytes_per_second), step_time, 20, 1), repeating(), {});
+    return result.requests[2].first_token;
+  };
+  EXPECT_EQ(first_token(5), 13 * kSecond);
+  EXPECT_EQ(first_token(100), 11 * kSecond);
+}
+
 // ---- a pool for windows
 
 /// Windows of 4 tokens in a pool that is half as large as the other layers'.
