@@ -335,12 +335,12 @@ Api::Work Api::work_of(const std::string& command, const Json& question) const {
     if (auto several = asked_capacity_table(question, limits_)) {
       return [asked = *std::move(several)](const GivenUp& stopped) {
         const CapacityTableAnswer answer = capacity_table(asked, until(stopped));
-        return verdict(answer.holds, capacity_table_document(answer));
+        return verdict(is_yes(answer), capacity_table_document(answer));
       };
     }
     return [asked = asked_capacity(question, limits_)](const GivenUp& stopped) {
       const CapacityAnswer answer = capacity(asked, until(stopped), stopped);
-      return verdict(answer.holds, capacity_document(answer));
+      return verdict(is_yes(answer), capacity_document(answer));
     };
   }
   return [this, ids = asked_runs(question)](const GivenUp&) {

@@ -112,10 +112,13 @@ CacheLayout token_pool(const std::vector<CacheType>& types, std::int64_t block_t
   for (const CacheType& type : types) {
     if (type.recurrent()) continue;
     layout.layers_per_row += type.layers;
-    const double share = keeps_window(type.span) && !only_windows ? window_share : 1.0;
+    const bool apart = keeps_window(type.span) && !only_windows && window_share < 1.0;
+    const double share = apart ? window_share : 1.0;
+    if (apart) layout.pooled_window = std::max(layout.pooled_window, type.span.tokens);
     token += type.per_token * (share * static_cast<double>(type.layers));
   }
   if (layout.layers_per_row == 0) return layout;
+  layout.pooled_share = window_share;
   layout.page =
       token * static_cast<double>(block_tokens) / static_cast<double>(layout.layers_per_row);
   layout.groups.push_back({.layers = layout.layers_per_row});
@@ -337,6 +340,8 @@ CacheLayout compressed_pool(const CompressedLayers& layers, std::int64_t block_t
   CacheLayout layout;
   layout.block_tokens = block_tokens;
   layout.layers_per_row = layers.windows;
+  layout.pooled_window = window_share < 1.0 ? layers.window : 0;
+  layout.pooled_share = window_share;
   layout.page = Bytes{(compressed + window_share * windows) * static_cast<double>(block_tokens) /
                       static_cast<double>(layers.windows)};
   layout.groups.push_back({.layers = layout.layers_per_row});

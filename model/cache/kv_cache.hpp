@@ -90,6 +90,10 @@ struct CacheLayout {
   Bytes page{};                     // bytes of one block of one layer
   std::int64_t layers_per_row = 0;  // group size: layers that share one block id
   std::vector<CacheGroup> groups{};
+  /// SGLang: tokens of a sequence that layers with windows keep in a pool of their own, and that
+  /// pool's tokens over those of the other layers' pool. 0: no such pool.
+  std::int64_t pooled_window = 0;
+  double pooled_share = 1.0;
 
   /// Bytes of one block id over all layers that share it.
   Bytes row_bytes() const { return page * static_cast<double>(layers_per_row); }

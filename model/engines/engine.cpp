@@ -123,6 +123,29 @@ std::optional<int> minor_version(const std::string& version) {
   return to_number<int>(split(version, '.')[1]);
 }
 
+std::optional<int> patch_version(const std::string& version) {
+  const std::vector<std::string_view> parts = split(version, '.');
+  return parts.size() < 3 ? std::nullopt : to_number<int>(parts[2]);
+}
+
+void check_weight_formats(const EngineSetting& setting, std::span<const LeastCapability> least) {
+  const std::optional<int> capability = cuda_capability(setting.gpu);
+  if (!capability) return;
+  const auto check = [&](const WeightFormat& format) {
+    const auto rule = std::ranges::find(least, format.name, &LeastCapability::format);
+    if (rule == least.end() || *capability >= rule->capability) return;
+    throw UsageError(
+        fmt::format("weights in {}: {} needs compute capability {:.1f} for them, {} has {}",
+                    format.name, setting.preset.name, rule->capability / 10.0, setting.gpu.name,
+                    setting.gpu.compute_capability));
+  };
+  for (const Layer& layer : setting.model.layers) {
+    check(layer.mixer_format);
+    check(layer.ffn_format);
+    check(layer.shared_format);
+  }
+}
+
 std::vector<std::int64_t> graph_sizes(std::span<const GraphSizes> sizes, std::int64_t largest) {
   std::vector<std::int64_t> all;
   for (const GraphSizes& some : sizes) {
@@ -210,7 +233,8 @@ Engine resolve_engine(std::string_view name, const EngineOverrides& given, const
                            .model = model,
                            .gpu = gpu,
                            .parallel = parallel,
-                           .minor = minor.value_or(minor_of(preset))});
+                           .minor = minor.value_or(minor_of(preset)),
+                           .patch = minor ? patch_version(version) : std::nullopt});
   if (minor) engine.version = preset.name.substr(0, preset.name.find('-')) + "-" + version;
   return engine;
 }
@@ -222,7 +246,8 @@ Engine resolve_engine(const EnginePreset& preset, const EngineOverrides& given,
                   .model = model,
                   .gpu = gpu,
                   .parallel = parallel,
-                  .minor = minor_of(preset)});
+                  .minor = minor_of(preset),
+                  .patch = {}});
 }
 
 CacheRules cache_rules(const Engine& engine) {

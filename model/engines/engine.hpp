@@ -62,6 +62,9 @@ struct EngineOverrides {
   std::optional<bool> enable_mixed_chunk{};               // SGLang: prefill and decode together
   std::optional<double> swa_full_tokens_ratio{};          // SGLang: window pool to full pool
   std::optional<double> mamba_full_memory_ratio{};        // SGLang: states to K and V, in bytes
+  std::optional<bool> enable_hierarchical_cache{};        // SGLang: prefixes in host memory, too
+  std::optional<double> hicache_ratio{};                  // SGLang: its tokens, of the KV cache's
+  std::optional<Bytes> hicache_size{};                    // SGLang: or its bytes on each rank
   std::optional<std::int64_t> scheduler_recv_interval{};  // SGLang: steps between two polls
   std::optional<std::int64_t> stream_interval{};          // tokens between two messages
   std::optional<std::int64_t> num_speculative_tokens{};   // drafts per step and sequence
@@ -70,9 +73,10 @@ struct EngineOverrides {
   std::optional<std::vector<double>> acceptance_by_position{};  // Speculation::acceptance
   std::optional<Seconds> draft_pass_time{};                     // of one draft, whatever the batch
   std::optional<std::int64_t> max_loras{};                      // adapters in one batch
-  std::optional<Seconds> lora_step_time{};     // that a step with adapters takes longer
-  std::optional<Seconds> lora_adapter_time{};  // and for each adapter in it
-  std::optional<Bytes> kv_offloading_size{};   // host memory of all ranks together
+  std::optional<Seconds> lora_step_time{};            // that a step with adapters takes longer
+  std::optional<Seconds> lora_adapter_time{};         // and for each adapter in it
+  std::optional<Bytes> kv_offloading_size{};          // host memory of all ranks together
+  std::optional<std::int64_t> limit_mm_per_prompt{};  // vLLM: most pictures; 0: without encoder
   std::optional<BytesPerSecond> kv_offloading_bandwidth{};    // per GPU, each way
   std::optional<Seconds> kv_offloading_latency{};             // per transfer
   std::optional<CapacityPolicy> capacity_scheduler_policy{};  // TensorRT-LLM
@@ -212,6 +216,9 @@ struct Engine {
   Speculation speculation{};
   LoraServing lora{};
   KvOffloading kv_offloading{};
+  HierarchicalCache hierarchical_cache{};
+  /// Most pictures of a prompt; at 0 a vision encoder is neither loaded nor profiled.
+  std::int64_t pictures_per_prompt = std::numeric_limits<std::int64_t>::max();
   CapacityPolicy capacity_policy = CapacityPolicy::guaranteed_no_evict;      // TRT-LLM
   ChunkingPolicy chunking_policy = ChunkingPolicy::first_come_first_served;  // TRT-LLM
   std::int64_t batch_wait_iterations =
@@ -265,6 +272,7 @@ struct EngineSetting {
   const Gpu& gpu;
   const Parallelism& parallel;
   int minor = 0;  // the x of the version 0.x that was asked for, or of the preset's name
+  std::optional<int> patch{};  // the y of the version 0.x.y that was asked for
 };
 
 /// One engine in one range of versions.

@@ -48,6 +48,19 @@ const EnginePreset* preset_of_minor(const EngineDescription& engine, int minor);
 /// The x of "0.x" or "0.x.y"; nullopt if the text is not a version 0.x.
 std::optional<int> minor_version(const std::string& version);
 
+/// The y of "0.x.y"; nullopt if the text does not state it.
+std::optional<int> patch_version(const std::string& version);
+
+/// The least CUDA compute capability, times ten, with which an engine runs weights in a format.
+struct LeastCapability {
+  std::string_view format{};  // WeightFormat::name
+  int capability = 0;
+};
+
+/// Throws UsageError if the model has weights in one of these formats and the GPU falls short of
+/// its capability. GPUs without a CUDA compute capability pass.
+void check_weight_formats(const EngineSetting& setting, std::span<const LeastCapability> least);
+
 /// Batch sizes for which decode graphs are captured: `first`, first + step, ... up to `last`.
 struct GraphSizes {
   std::int64_t first = 0, last = 0, step = 1;

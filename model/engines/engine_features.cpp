@@ -158,6 +158,40 @@ KvOffloading resolve_kv_offloading(const EngineOverrides& overrides, const Gpu& 
   return offloading;
 }
 
+/// SGLang's host pool holds `hicache_ratio` times the tokens of the GPU's, unless its size is given
+/// (0.5.15, mem_cache/memory_pool_host.py).
+HierarchicalCache resolve_hierarchical_cache(const Engine& engine, const EngineOverrides& given,
+                                             const Transformer& model, const Gpu& gpu,
+                                             const Parallelism& parallel) {
+  constexpr double kDefaultRatio = 2.0;  // server_args.py, hicache_ratio
+  if (!given.enable_hierarchical_cache.value_or(false)) {
+    if (given.hicache_ratio || given.hicache_size) {
+      throw UsageError(
+          "`hicache_ratio` and `hicache_size`: have no effect without `enable_hierarchical_cache`");
+    }
+    return {};
+  }
+  if (given.hicache_ratio && given.hicache_size) {
+    throw UsageError("`hicache_ratio`: excludes `hicache_size`; give one of them");
+  }
+  if (!engine.prefix_caching) {
+    throw UsageError("`enable_hierarchical_cache`: requires prefix caching");
+  }
+  if (engine.window_share.value_or(1.0) < 1.0 || state_bytes_per_sequence(model).value > 0 ||
+      parallel.pipeline > 1) {
+    throw UsageError(
+        "`enable_hierarchical_cache`: not modelled with pools for windows or states, or with "
+        "pipeline stages");
+  }
+  if (!gpu.host) {
+    throw UsageError(fmt::format("`enable_hierarchical_cache`: {} has no host_link", gpu.name));
+  }
+  return {.ratio = given.hicache_ratio.value_or(kDefaultRatio),
+          .size = given.hicache_size.value_or(Bytes{}),
+          .bandwidth = gpu.host->bandwidth,
+          .latency = gpu.host->latency};
+}
+
 }  // namespace
 
 Seconds draft_pass_time(const Speculation& speculation, std::int64_t tokens) {
@@ -171,6 +205,7 @@ void resolve_features(Engine& engine, const EngineOverrides& given, const Transf
   engine.speculation = resolve_speculation(given, model, gpu, parallel);
   engine.lora = resolve_adapters(given, model, gpu, parallel);
   engine.kv_offloading = resolve_kv_offloading(given, gpu, parallel);
+  engine.hierarchical_cache = resolve_hierarchical_cache(engine, given, model, gpu, parallel);
   if (engine.kv_offloading.on() && !engine.prefix_caching) {
     throw UsageError(
         "`kv_offloading_size`: requires prefix caching, which finds the offloaded K and V");

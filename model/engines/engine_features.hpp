@@ -73,9 +73,19 @@ struct KvOffloading {
   bool on() const { return size.value > 0; }
 };
 
-/// Sets speculation, lora and kv_offloading of `engine`. Throws UsageError naming the knob that is
-/// missing or contradicts another. Precondition: each knob is within its range and given with its
-/// partner (check_overrides).
+/// SGLang: a second radix tree in host memory, whose prefixes are loaded when they are hit.
+struct HierarchicalCache {
+  double ratio = 0;  // its tokens, of the KV cache's; 0: off
+  Bytes size{};      // host memory of one rank, if it is given instead
+  BytesPerSecond bandwidth{};
+  Seconds latency{};
+
+  bool on() const { return ratio > 0; }
+};
+
+/// Sets speculation, lora, kv_offloading and hierarchical_cache of `engine`. Throws UsageError
+/// naming the knob that is missing or contradicts another. Precondition: each knob is within its
+/// range and given with its partner (check_overrides).
 void resolve_features(Engine& engine, const EngineOverrides& given, const Transformer& model,
                       const Gpu& gpu, const Parallelism& parallel);
 

@@ -428,6 +428,41 @@ std::vector<EngineKnob> scheduler_knobs() {
            .help = "SGLang: recurrent-state memory as a multiple of the KV cache (0.9)",
            .effect = "SGLang: memory for recurrent states, as a multiple of that for the KV cache.",
            .examples = {0.5}}),
+      knob<&O::enable_hierarchical_cache>(
+          {.flag = "enable-hierarchical-cache",
+           .key = "enable_hierarchical_cache",
+           .group = scheduler,
+           .kind = on_off,
+           .owner = sglang,
+           .only_schedules = true,
+           .help = "SGLang: keep prefixes in host memory, too",
+           .effect = "SGLang: whether cached prefixes are also kept in host memory and loaded from "
+                     "it when the GPU has evicted them (HiCache).",
+           .examples = {true}}),
+      knob<&O::hicache_ratio>(
+          {.flag = "hicache-ratio",
+           .key = "hicache_ratio",
+           .group = scheduler,
+           .kind = number,
+           .range = {.min = 0, .min_open = true},
+           .owner = sglang,
+           .only_schedules = true,
+           .help = "SGLang: tokens in host memory per token of the KV cache (2)",
+           .effect = "SGLang: tokens that the hierarchical cache holds in host memory, as a "
+                     "multiple of the KV cache's. Default: 2.",
+           .examples = {4.0}}),
+      knob<&O::hicache_size>(
+          {.flag = "hicache-size",
+           .key = "hicache_size_bytes",
+           .group = scheduler,
+           .kind = bytes,
+           .range = kSomeBytes,
+           .owner = sglang,
+           .only_schedules = true,
+           .help = "SGLang: host memory of each GPU's hierarchical cache, such as 100GB",
+           .effect = "SGLang: host memory of the hierarchical cache on each rank, instead of "
+                     "hicache_ratio.",
+           .examples = {100e9}}),
       knob<&O::enable_mixed_chunk, &Engine::mixed_chunk>(
           {.flag = "enable-mixed-chunk",
            .key = "enable_mixed_chunk",
@@ -780,6 +815,17 @@ std::vector<EngineKnob> feature_knobs() {
                                    .help = "added per distinct adapter (default by max-lora-rank)",
                                    .effect = "Time added to a step per distinct adapter in it.",
                                    .examples = {0.0001}}),
+      knob<&O::limit_mm_per_prompt, &Engine::pictures_per_prompt>(
+          {.flag = "limit-mm-per-prompt",
+           .key = "limit_mm_per_prompt",
+           .group = features,
+           .kind = count,
+           .range = {.min = 0, .max = 10'000},
+           .owner = vllm_memory,
+           .help = "vLLM: most pictures of a prompt; 0: the encoder is not loaded",
+           .effect = "vLLM: most pictures of a prompt (default: any). At 0 the vision encoder is "
+                     "neither loaded nor profiled.",
+           .examples = {std::int64_t{0}}}),
       knob<&O::kv_offloading_size>(
           {.flag = "kv-offloading-size",
            .key = "kv_offloading_size_bytes",

@@ -60,19 +60,65 @@ int attention_ranks(const Transformer& model, const Parallelism& parallel) {
   return has_experts(model) ? parallel.data : 1;
 }
 
+/// Sizes for which prefills are captured, up to `largest` tokens
+/// (_generate_prefill_cuda_graph_batch_sizes).
+std::int64_t prefill_graph_count(std::int64_t largest) {
+  const GraphSizes sizes[] = {{4, 32, 4},      {48, 256, 16},     {288, 512, 32},
+                              {576, 1024, 64}, {1280, 4096, 256}, {4608, largest, 512}};
+  return std::ssize(graph_sizes(sizes, largest));
+}
+
+/// MiB reserved for captured prefills: 8 for each size up to a chunk, or 1.5 GiB with latent
+/// attention; 1 GiB more with DeepEP (0.5.15, reserve_for_graph_mb). They are captured by default
+/// since sgl-project/sglang pull 16331 (2026-03-02), here from 0.5.10, but not of DeepSeek-V4 and
+/// of most models with encoders (_disable_breakable_cudagraph_if_incompatible).
+double prefill_graphs_mib(const EngineSetting& setting, const Engine& engine) {
+  constexpr int kFirstPatch = 10;
+  constexpr std::string_view kWithEncoders[] = {
+      "Qwen3_5ForConditionalGeneration", "Qwen3_5MoeForConditionalGeneration",
+      "KimiK25ForConditionalGeneration", "KimiK3ForConditionalGeneration"};
+  const Transformer& model = setting.model;
+  if (setting.patch.value_or(kFirstPatch) < kFirstPatch || has_compressed_cache(model) ||
+      !engine.cuda_graphs ||
+      (model.architecture == "DeepseekV3ForCausalLM" &&
+       setting.gpu.compute_capability.starts_with("10.")) ||
+      (model.has_vision &&
+       std::ranges::find(kWithEncoders, model.architecture) == std::end(kWithEncoders))) {
+    return 0.0;
+  }
+  const bool latent = std::ranges::any_of(model.layers, [](const Layer& layer) {
+    return std::holds_alternative<LatentAttention>(layer.mixer);
+  });
+  const double graphs =
+      latent ? 1.5 * 1024
+             : 8.0 * static_cast<double>(prefill_graph_count(engine.max_num_batched_tokens));
+  return engine.all2all == All2All::allgather_reducescatter ? graphs : graphs + 1024;
+}
+
+/// Compute capability that quantised weights need (0.5.15, get_min_capability of the classes in
+/// layers/quantization; int8 and int4 as compressed-tensors has them).
+constexpr LeastCapability kSglangCapabilities[] = {{"fp8", 80},   {"fp8_block", 80}, {"nvfp4", 80},
+                                                   {"mxfp4", 80}, {"awq", 75},       {"int8", 80},
+                                                   {"int4", 80}};
+
 /// SGLang's default mem_fraction_static: (memory - reserved) / memory, to three digits, where
-/// reserved MiB = 512 + 1.5 * max(chunked prefill, 2048) + 2 * largest graph + 1024 * tp * pp / 8,
-/// and at least 10 GiB on GPUs of more than 60 GiB. Data-parallel attention counts the chunks of
-/// all its ranks and adds 3 * largest graph * dp, 1.5 times that for graphs above 300. DeepEP's
-/// buffers take 2 GiB more where decodes are captured (0.5.15, reserve_for_deepep_a2a_mb).
-double memory_fraction(const Gpu& gpu, const Engine& engine, std::int64_t largest_graph,
-                       const Parallelism& parallel, int ranks) {
+/// reserved MiB = 512 + 1.5 * max(chunked prefill, 2048) + 2 * largest graph + 1024 * tp * pp / 8 +
+/// captured prefills, and at least 10 GiB on GPUs of more than 60 GiB. Data-parallel attention
+/// counts the chunks of all its ranks and adds 3 * largest graph * dp, 1.5 times that for graphs
+/// above 300. DeepEP's buffers take 2 GiB more where decodes are captured (0.5.15,
+/// reserve_for_deepep_a2a_mb).
+double memory_fraction(const EngineSetting& setting, const Engine& engine,
+                       std::int64_t largest_graph, int ranks) {
+  const Gpu& gpu = setting.gpu;
+  const Parallelism& parallel = setting.parallel;
   const double mib = gpu.memory_visible.value / kMiB;
   const double graph = static_cast<double>(largest_graph);
   double reserved = 512.0 +
                     1.5 * static_cast<double>(
                               std::max<std::int64_t>(engine.max_num_batched_tokens * ranks, 2048)) +
-                    2.0 * graph + 1024.0 * parallel.tensor * ranks * parallel.pipeline / 8.0;
+                    1024.0 * parallel.tensor * ranks * parallel.pipeline / 8.0;
+  if (engine.cuda_graphs) reserved += 2.0 * graph;
+  reserved += prefill_graphs_mib(setting, engine);
   if (ranks > 1) reserved += (largest_graph > 300 ? 4.5 : 3.0) * graph * ranks;
   if (mib > 60.0 * 1024) reserved = std::max(reserved, 10.0 * 1024);
   if (engine.all2all != All2All::allgather_reducescatter && engine.cuda_graphs) reserved += 2048;
@@ -150,6 +196,7 @@ constexpr std::int64_t kSglangSequencesWithDrafts = 48;
 /// default chunk among them and admit requests more freely; values set by the user are per rank
 /// already.
 void resolve_sglang(Engine& engine, const EngineSetting& setting) {
+  check_weight_formats(setting, kSglangCapabilities);
   const EngineOverrides& given = setting.given;
   const int ranks = attention_ranks(setting.model, setting.parallel);
   const SglangTier& tier = tier_of(setting.gpu);
@@ -184,8 +231,7 @@ void resolve_sglang(Engine& engine, const EngineSetting& setting) {
       setting.parallel.tensor * ranks < 4 ? tier.largest_graph : tier.largest_graph_tp4);
   if (!given.gpu_memory_utilization) {
     engine.gpu_memory_utilization =
-        memory_fraction(setting.gpu, engine, largest_graph, setting.parallel, ranks) *
-        vision_factor(setting.model);
+        memory_fraction(setting, engine, largest_graph, ranks) * vision_factor(setting.model);
   }
   resolve_pools(engine, setting);
   // 0.5.15, _generate_decode_cuda_graph_batch_sizes.

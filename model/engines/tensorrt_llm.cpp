@@ -82,7 +82,13 @@ void resolve_pytorch_graphs(Engine& engine, const EngineSetting& setting) {
   }
 }
 
+/// Compute capability that quantised weights need (support matrix of TensorRT-LLM 0.18.2,
+/// "Precision": FP8 from Ada on; FP4 on Blackwell).
+constexpr LeastCapability kTensorrtCapabilities[] = {
+    {"fp8", 89}, {"fp8_block", 89}, {"nvfp4", 100}};
+
 void resolve_tensorrt_llm(Engine& engine, const EngineSetting& setting) {
+  check_weight_formats(setting, kTensorrtCapabilities);
   if (engine.balances_prompts && setting.parallel.pipeline > 1) {
     throw UsageError(
         "`attention_dp_enable_balance`: is not modelled with pipeline stages, expected one stage");

@@ -292,8 +292,23 @@ void check_drafts(const EngineSetting& setting) {
   }
 }
 
+/// Quantised weights run on GPUs from some compute capability on (0.22, get_min_capability of the
+/// classes in model_executor/layers/quantization, which config/vllm.py compares). Marlin's kernels,
+/// which widen 8-bit and 4-bit floats where the GPU has no such units, run on Turing since
+/// vllm-project/vllm pull 29901 (2025-12-17), those of packed integers since 29732 (2025-11-30),
+/// here both from 0.14.
+void check_weights(const EngineSetting& setting) {
+  constexpr int kFirstOnTuring = 14;
+  const int marlin = setting.minor >= kFirstOnTuring ? 75 : 80;
+  const LeastCapability least[] = {{"fp8", marlin},  {"fp8_block", marlin}, {"nvfp4", marlin},
+                                   {"int4", marlin}, {"mxfp4", 80},         {"awq", 75},
+                                   {"int8", 75}};
+  check_weight_formats(setting, least);
+}
+
 void resolve_vllm_0_29(Engine& engine, const EngineSetting& setting) {
   check_drafts(setting);
+  check_weights(setting);
   check_context_ranks(engine, setting);
   resolve_latent_blocks(engine, setting);
   resolve_profile_run(engine.memory, setting.gpu, setting.minor);

@@ -4,8 +4,11 @@
 #include <array>
 #include <cassert>
 #include <string_view>
+#include <vector>
 
 #include "base/chord_log2.hpp"
+#include "base/quantity.hpp"
+#include "base/text.hpp"
 
 namespace roofcast {
 namespace {
@@ -41,6 +44,14 @@ FlopsPerSecond peak_of(const std::map<DType, FlopsPerSecond>& dense_peak, DType 
 
 int nics_of_node(const Gpu& gpu) {
   return gpu.nics_per_node > 0 ? gpu.nics_per_node : gpu.gpus_per_node;
+}
+
+std::optional<int> cuda_capability(const Gpu& gpu) {
+  const std::vector<std::string_view> parts = split(gpu.compute_capability, '.');
+  if (parts.size() != 2) return std::nullopt;
+  const std::optional<int> tens = to_number<int>(parts[0]), ones = to_number<int>(parts[1]);
+  if (!tens || !ones) return std::nullopt;
+  return *tens * 10 + *ones;
 }
 
 bool is_cpu(const Gpu& gpu) {

@@ -149,6 +149,9 @@ struct Gpu {
 /// NICs of a node: `nics_per_node`, or one for each GPU.
 int nics_of_node(const Gpu& gpu);
 
+/// Ten times the CUDA compute capability, 75 for "7.5"; nullopt for other vendors' GPUs and CPUs.
+std::optional<int> cuda_capability(const Gpu& gpu);
+
 /// Whether a profile describes a CPU: its compute capability is a vector extension or empty.
 bool is_cpu(const Gpu& gpu);
 

@@ -230,9 +230,12 @@ ActivationShape activation_shape(const Transformer& model, const Engine& engine,
     }
   }
   shape.up_projected = Bytes{up_projected * shape.element_bytes};
-  shape.encoder_pass = Bytes{encoder_elements(model, parallel.tensor) * shape.element_bytes};
+  const bool takes_pictures = engine.pictures_per_prompt > 0;
+  if (takes_pictures) {
+    shape.encoder_pass = Bytes{encoder_elements(model, parallel.tensor) * shape.element_bytes};
+  }
   shape.expert_workspace = Bytes{expert_elements * shape.element_bytes};
-  if (model.vision_parameters > 0)
+  if (takes_pictures && model.vision_parameters > 0)
     shape.encoder_outputs = Bytes{shape.hidden * shape.element_bytes};
   return shape;
 }

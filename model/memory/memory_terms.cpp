@@ -361,10 +361,16 @@ std::vector<MemoryTerm> weight_terms(const Deployment& deployment) {
                      .detail = part.format + share,
                      .bytes = part.bytes});
   }
-  add_if_any(terms, {.name = "weights.vision",
-                     .detail = "encoder and projector, 16-bit" + share,
-                     .bytes = vision_bytes(deployment.model, parallel.tensor)});
-  const Bytes difference = weight_bytes(deployment.model, parallel) - sum(terms);
+  // 0.22, models/interfaces.py, _mark_tower_model: without pictures the tower is not loaded.
+  const Bytes vision = vision_bytes(deployment.model, parallel.tensor);
+  const bool loads_encoder = deployment.engine.pictures_per_prompt > 0;
+  if (loads_encoder) {
+    add_if_any(terms, {.name = "weights.vision",
+                       .detail = "encoder and projector, 16-bit" + share,
+                       .bytes = vision});
+  }
+  const Bytes difference =
+      weight_bytes(deployment.model, parallel) - sum(terms) - (loads_encoder ? Bytes{} : vision);
   if (std::abs(difference.value) > kNegligible.value) {
     terms.push_back({.name = "weights.not_itemised",
                      .detail = "difference between checkpoint files and the count above",

@@ -34,6 +34,9 @@ void add_knobs(std::vector<ServeFlag>& rows) {
   add_flag(rows, "--schedule-conservativeness", kConservativeness);
   add_flag(rows, "--swa-full-tokens-ratio", kWindowTokens);
   add_flag(rows, "--mamba-full-memory-ratio", kStateMemory);
+  add_flag(rows, "--enable-hierarchical-cache", kHierarchicalCache, on);
+  add_flag(rows, "--hicache-ratio", kHicacheRatio);
+  add_flag(rows, "--hicache-size", kHicacheSize);
   add_flag(rows, "--enable-mixed-chunk", kMixedChunk, on);
   add_flag(rows, "--scheduler-recv-interval", kRecvInterval);
   add_flag(rows, "--stream-interval", kStreamInterval);
@@ -90,7 +93,7 @@ void add_telling_flags(std::vector<ServeFlag>& rows) {
             "--schedule-low-priority-values-first "
             "--max-queued-requests "
             "--mamba-ssm-dtype --max-mamba-cache-size --radix-eviction-policy --cpu-offload-gb "
-            "--offload-group-size --hicache-ratio --hicache-size --hicache-write-policy "
+            "--offload-group-size --hicache-write-policy "
             "--hicache-io-backend --hicache-storage-backend --hicache-mem-layout "
             "--speculative-token-map "
             "--speculative-attention-mode --disaggregation-mode "
@@ -105,7 +108,7 @@ void add_telling_flags(std::vector<ServeFlag>& rows) {
             "--enable-torch-compile --enable-two-batch-overlap --enable-single-batch-overlap "
             "--enable-dp-lm-head --enable-p2p-check --enable-nccl-nvls "
             "--enable-symm-mem --enable-mscclpp --enable-flashinfer-allreduce-fusion "
-            "--enable-flashinfer-moe --enable-hierarchical-cache --enable-lmcache "
+            "--enable-flashinfer-moe --enable-lmcache "
             "--enable-priority-scheduling --enable-piecewise-cuda-graph "
             "--disable-piecewise-cuda-graph "
             "--disable-custom-all-reduce --disable-chunked-prefix-cache "

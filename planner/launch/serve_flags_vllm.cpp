@@ -9,6 +9,7 @@ using namespace serve_knobs;
 
 void add_knobs(std::vector<ServeFlag>& rows) {
   const ServeFlag on{.takes = Takes::nothing, .says = "true"};
+  const ServeFlag read_only{.takes = Takes::nothing, .says = "true", .written = false};
   add_flag(rows, "--model", kModel, {.written = false});  // positional, comes first
   add_flag(rows, "--tensor-parallel-size|-tp|--tp", kTensor);
   add_flag(rows, "--pipeline-parallel-size|-pp|--pp", kPipeline);
@@ -47,6 +48,8 @@ void add_knobs(std::vector<ServeFlag>& rows) {
   add_flag(rows, "--num-redundant-experts", kRedundantExperts, {.written = false});
   add_flag(rows, "--eplb-config", kEplbConfig);
   add_flag(rows, "--kv-offloading-size", kOffloadingSize);
+  add_flag(rows, "--limit-mm-per-prompt", kPictureLimit);
+  add_flag(rows, "--language-model-only", kLanguageOnly, read_only);
   add_flag(rows, "--stream-interval", kStreamInterval);
 }
 
@@ -102,7 +105,7 @@ void add_telling_flags(std::vector<ServeFlag>& rows) {
             "--max-num-partial-prefills --max-long-partial-prefills --scheduler-cls "
             "--scheduler-delay-factor --num-scheduler-steps "
             "--max-seq-len-to-capture --mamba-cache-dtype "
-            "--mamba-ssm-cache-dtype --mamba-block-size --mamba-cache-mode --limit-mm-per-prompt "
+            "--mamba-ssm-cache-dtype --mamba-block-size --mamba-cache-mode "
             "--mm-processor-kwargs --mm-processor-cache-gb --mm-encoder-tp-mode "
             "--media-io-kwargs --video-pruning-rate --logits-processors --additional-config "
             "--speculative-model --num-speculative-tokens --worker-cls --tokenizer-pool-type "
@@ -114,7 +117,7 @@ void add_telling_flags(std::vector<ServeFlag>& rows) {
             "--disable-chunked-mm-input --disable-frontend-multiprocessing "
             "--data-parallel-hybrid-lb|-dph --data-parallel-external-lb|-dpe "
             "--kv-sharing-fast-prefill --fully-sharded-loras --enable-prompt-embeds "
-            "--language-model-only --skip-mm-profiling --mm-encoder-only "
+            "--skip-mm-profiling --mm-encoder-only "
             "--enable-flashinfer-autotune --disable-async-output-proc --enable-lora-bias");
   add_flags(rows, Effect::possible, Takes::several,
             "--kv-cache-dtype-skip-layers "

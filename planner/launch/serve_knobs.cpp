@@ -168,6 +168,46 @@ Text write_offloading_size(const ServeWords& words) {
   return bytes ? Text(number_text(bytes->value / kGiB)) : Text();
 }
 
+/// {"image": 2, "video": 0}, or a modality's {"count": 2}. The encoder stays unless both are 0.
+void read_picture_limit(ServeWords& words, const std::string& text, const std::string& flag) {
+  const nlohmann::json config = nlohmann::json::parse(text, nullptr, false);
+  const auto limit = [&](const char* modality) -> std::optional<std::int64_t> {
+    if (!config.is_object() || !config.contains(modality)) return std::nullopt;
+    const nlohmann::json& one = config[modality];
+    const nlohmann::json count = one.is_object() ? one.value("count", nlohmann::json()) : one;
+    if (!count.is_number_unsigned()) return std::nullopt;
+    return count.get<std::int64_t>();
+  };
+  const std::optional<std::int64_t> images = limit("image"), videos = limit("video");
+  if (images && (*images > 0 || videos == 0)) {
+    words.overrides.limit_mm_per_prompt = images;
+  } else {
+    words.not_modelled.push_back(flag + " " + text);
+  }
+}
+
+Text write_picture_limit(const ServeWords& words) {
+  const auto& limit = words.overrides.limit_mm_per_prompt;
+  if (!limit) return Text();
+  return *limit == 0 ? Text("{\"image\": 0, \"video\": 0}")
+                     : Text(fmt::format("{{\"image\": {}}}", *limit));
+}
+
+void read_language_only(ServeWords& words, const std::string& text, const std::string& flag) {
+  if (read_serve_switch(text, flag)) words.overrides.limit_mm_per_prompt = 0;
+}
+
+// SGLang's --hicache-size is in 1e9 bytes; 0 leaves it to --hicache-ratio.
+void read_hicache_size(ServeWords& words, const std::string& text, const std::string& flag) {
+  const double size = read_number(text, flag);
+  if (size > 0) words.overrides.hicache_size = Bytes{size * 1e9};
+}
+
+Text write_hicache_size(const ServeWords& words) {
+  const auto& bytes = words.overrides.hicache_size;
+  return bytes ? Text(number_text(bytes->value / 1e9)) : Text();
+}
+
 void read_order(ServeWords& words, const std::string& text, const std::string& flag) {
   if (const auto order = parse_queue_order(text)) {
     words.overrides.scheduling_policy = order;
@@ -477,6 +517,13 @@ const ServeKnob kConservativeness =
     number_knob<&O::schedule_conservativeness>("schedule_conservativeness");
 const ServeKnob kWindowTokens = number_knob<&O::swa_full_tokens_ratio>("swa_full_tokens_ratio");
 const ServeKnob kStateMemory = number_knob<&O::mamba_full_memory_ratio>("mamba_full_memory_ratio");
+const ServeKnob kPictureLimit{"limit_mm_per_prompt", read_picture_limit, write_picture_limit};
+const ServeKnob kLanguageOnly{"limit_mm_per_prompt", read_language_only,
+                              [](const W&) { return Text(); }};
+const ServeKnob kHierarchicalCache =
+    switch_knob<&O::enable_hierarchical_cache>("enable_hierarchical_cache");
+const ServeKnob kHicacheRatio = number_knob<&O::hicache_ratio>("hicache_ratio");
+const ServeKnob kHicacheSize{"hicache_size", read_hicache_size, write_hicache_size};
 const ServeKnob kMixedChunk = switch_knob<&O::enable_mixed_chunk>("enable_mixed_chunk");
 const ServeKnob kDrafts{"num_speculative_tokens", read_drafts, write_drafts};
 // SGLang says in four flags what vLLM says in one.

@@ -35,6 +35,8 @@ extern const ServeKnob kCompilation;
 extern const ServeKnob kVllmOrder, kSglangOrder, kGenerationConfig;
 extern const ServeKnob kPrefillTokens, kConservativeness, kMixedChunk, kDrafts, kMaxLoras;
 extern const ServeKnob kWindowTokens, kStateMemory;
+extern const ServeKnob kPictureLimit, kLanguageOnly;
+extern const ServeKnob kHierarchicalCache, kHicacheRatio, kHicacheSize;
 extern const ServeKnob kOffloadingSize, kCapacityPolicy, kChunkingPolicy;
 extern const ServeKnob kContextRanks, kEplb, kEplbConfig, kRedundantExperts, kLora, kMaxLoraRank;
 extern const ServeKnob kDraftAlgorithm, kDraftModel, kDraftSteps, kDraftBranches, kDraftTree;

@@ -14,12 +14,12 @@ namespace {
 // hashed.
 
 void add(ContentHash& hash, const Request& request) {
-  const auto& [arrival, input_tokens, output_tokens, max_tokens, slo_class, priority, stage,
-               adapter, follows, contents_begin, contents_count, pictures, picture_tokens,
-               pictures_begin, output_continues_prompt] = request;
-  hash.add_all(arrival, input_tokens, output_tokens, max_tokens, slo_class, priority, stage,
-               adapter, follows, contents_begin, contents_count, pictures, picture_tokens,
-               pictures_begin, output_continues_prompt);
+  const auto& [arrival, input_tokens, output_tokens, max_tokens, slo_class, pictures,
+               picture_tokens, priority, stage, output_continues_prompt, adapter, follows,
+               contents_begin, contents_count, pictures_begin] = request;
+  hash.add_all(arrival, input_tokens, output_tokens, max_tokens, slo_class, pictures,
+               picture_tokens, priority, stage, output_continues_prompt, adapter, follows,
+               contents_begin, contents_count, pictures_begin);
 }
 
 void add(ContentHash& hash, const ContentSpan& span) {

@@ -64,13 +64,14 @@ struct StepPlan {
   std::vector<RequestId> preempted;        // moved from running to waiting
   std::vector<RequestId> sampled;  // of the scheduled: those whose sequence is computed to its end
   Seconds added{};                 // to the step's time: adapters and drafts
+  Seconds loading{};               // that the step takes at least: K and V from host memory
 
   void clear() {
     scheduled.clear();
     admitted.clear();
     preempted.clear();
     sampled.clear();
-    added = {};
+    added = loading = {};
   }
 };
 

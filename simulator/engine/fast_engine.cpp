@@ -69,7 +69,8 @@ std::optional<Nanoseconds> FastEngine::start_step(Nanoseconds now) {
   if (next_.empty()) return std::nullopt;
   std::swap(step_, next_);
   next_.clear();
-  const Nanoseconds duration = to_nanoseconds(step_time_->seconds(step_.batch) + step_.plan.added);
+  const Nanoseconds duration = to_nanoseconds(
+      std::max(step_time_->seconds(step_.batch) + step_.plan.added, step_.plan.loading));
   assert(duration >= 0);
   step_end_ = now + duration;
   in_progress_ = true;

@@ -37,6 +37,16 @@ std::int64_t rows_required(const EngineState& state, const std::vector<RequestId
   return rows;
 }
 
+/// Whether free blocks and the pool for windows have room for the slots of a decode each.
+bool has_slots(const EngineState& state, const RadixPrefix& prefix,
+               const std::vector<RequestId>& batch) {
+  if (rows_required(state, batch) > state.blocks.free()) return false;
+  const WindowPool pool = window_pool(state);
+  if (!pool.apart() || batch.size() <= 1) return true;
+  const std::int64_t slots = decode_slots(state.engine);
+  return window_tokens_left(state, prefix, pool) >= slots * std::ssize(batch);
+}
+
 /// Takes these blocks, which must be free.
 void take_slots(EngineState& state, const std::vector<RequestId>& batch) {
   const std::int64_t slots = decode_slots(state.engine);
@@ -104,6 +114,11 @@ std::optional<bool> SglangPolicy::schedule_around(EngineState& state, Nanosecond
   const bool looks_at_queue = chunked_ || (!state.waiting.empty() && !full(state, 0));
   if (looks_at_queue || load.sequences == 0 || !load.others.empty()) return std::nullopt;
   if (load.rows > state.blocks.free()) return std::nullopt;
+  std::int64_t unsettled = 0;
+  for (const Computed& computed : computed_) unsettled += computed.tokens;
+  if (!holds_any_decodes(window_pool(state), std::ssize(state.running), unsettled)) {
+    return std::nullopt;
+  }
   state.blocks.take_rows(load.rows);
   state.blocks.take_rows(-load.returned_blocks);
   prefix_->forget_taken(state);
@@ -150,13 +165,13 @@ void SglangPolicy::prefill(EngineState& state, StepPlan& plan) {
   const std::vector<RequestId> decoding = decode_batch(state);
   const bool mixed = state.engine.mixed_chunk && !decoding.empty();
   if (mixed) {
-    if (rows_required(state, decoding) > state.blocks.free()) return;
+    if (!has_slots(state, *prefix_, decoding)) return;
     take_slots(state, decoding);
     prefix_->forget_taken(state);
   }
   order_waiting(state, *prefix_);
-  PrefillBudget budget =
-      prefill_budget(state, decoding, new_token_ratio(state), mixed ? std::ssize(decoding) : 0);
+  PrefillBudget budget = prefill_budget(state, *prefix_, decoding, new_token_ratio(state),
+                                        mixed ? std::ssize(decoding) : 0);
   if (chunked_) {
     const RequestId id = *chunked_;
     const std::optional<bool> whole = continue_prompt(state, id, budget, plan);
@@ -195,7 +210,7 @@ void SglangPolicy::admit(EngineState& state, PrefillBudget& budget, StepPlan& pl
 
 void SglangPolicy::decode(EngineState& state, StepPlan& plan) {
   std::vector<RequestId> batch = decode_batch(state);
-  if (rows_required(state, batch) > state.blocks.free()) retract(state, batch, plan);
+  if (!has_slots(state, *prefix_, batch)) retract(state, batch, plan);
   take_slots(state, batch);
   prefix_->forget_taken(state);
   schedule_decodes(state, batch, plan);
@@ -218,7 +233,7 @@ void SglangPolicy::retract(EngineState& state, std::vector<RequestId>& batch, St
     retract_one(state, order.back(), plan);
     order.pop_back();
     prefix_->forget_taken(state, std::ssize(order) * kRetractDecodeSteps);
-    fits = rows_required(state, order) <= state.blocks.free();
+    fits = has_slots(state, *prefix_, order);
   }
   std::erase_if(batch, [&](RequestId id) {
     return std::find(order.begin(), order.end(), id) == order.end();

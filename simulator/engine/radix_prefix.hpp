@@ -1,10 +1,13 @@
 // Prefix caching by radix tree, as in SGLang: finding and taking a request's cached prefix, and
 // caching what it computed for others. Pool and tree share the pages: a page held by one running
 // request alone, or locked in the tree for running requests, is used; evictable pages of the tree
-// count as free, and are evicted when the pool hands them out.
+// count as free, and are evicted when the pool hands them out. With a hierarchical cache all that
+// enters the tree is also in one in host memory (write_through, the default policy), which evicts
+// the least recently used; copying it there costs no time.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <unordered_map>
 
 #include "simulator/engine/batching_policy.hpp"
@@ -19,6 +22,10 @@ class RadixPrefix {
   /// The cached part of the sequence, except its last token, which is always computed for its
   /// logits. Counts as a use. Empty if prefix caching is off.
   RadixCache::Match find(const EngineState& state, RequestId id);
+
+  /// Tokens behind a match that can be loaded from host memory: all or, if they are few, none
+  /// (0.5.15, mem_cache/hiradix_cache.py, load_back). Counts as a use.
+  std::int64_t find_in_host(const EngineState& state, RequestId id, const RadixCache::Match& match);
 
   /// Tokens of a match that count as free until it is taken.
   std::int64_t free_tokens(const RadixCache::Match& match) const {
@@ -67,7 +74,11 @@ class RadixPrefix {
     std::int64_t tokens = 0;
   };
 
+  void copy_to_host(std::span<const TokenRun> runs, std::int32_t adapter);
+
   RadixCache tree_;
+  std::optional<RadixCache> host_;
+  std::int64_t host_tokens_ = 0;
   std::int64_t page_ = 1;
   std::int64_t rows_per_page_ = 0;
   bool enabled_ = false;

@@ -9,6 +9,7 @@
 
 #include "simulator/engine/batching_policy.hpp"
 #include "simulator/engine/radix_prefix.hpp"
+#include "simulator/engine/sglang_windows.hpp"
 
 namespace roofcast {
 
@@ -27,12 +28,15 @@ struct PrefillBudget {
   std::int64_t roundings = 0;   // tokens reserved for partly filled pages, included in `reserved`
   std::int64_t input_left = 0;  // max_prefill_tokens
   std::optional<std::int64_t> chunk_left{};  // chunked_prefill_size; unset: prompts are not cut
+  WindowPool windows{};
+  std::int64_t window_left = 0;  // of it, less what admitted requests are expected to need
 };
 
 /// The budget of a batch with `mixed_decodes` decodes, while `decoding` requests have a share
 /// `ratio` of their remaining output reserved.
-PrefillBudget prefill_budget(const EngineState& state, std::span<const RequestId> decoding,
-                             double ratio, std::int64_t mixed_decodes);
+PrefillBudget prefill_budget(const EngineState& state, const RadixPrefix& prefix,
+                             std::span<const RequestId> decoding, double ratio,
+                             std::int64_t mixed_decodes);
 
 /// Continues the chunked prompt. Returns whether it is now complete; nullopt if no part of it can
 /// run in this step.

@@ -75,7 +75,7 @@ void add_stages(Workload& workload, const SyntheticWorkload& spec, const Arrival
     }
     while (plan.arrivals[stage] == 0) ++stage;
     --plan.arrivals[stage];
-    request.stage = static_cast<std::int32_t>(stage);
+    request.stage = static_cast<std::int16_t>(stage);
   }
   workload.stages = std::move(plan.stages);
 }

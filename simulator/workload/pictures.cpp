@@ -8,7 +8,7 @@ namespace {
 
 /// Beyond any prompt's pictures, and any picture's tokens.
 constexpr std::int64_t kMaxPictures = 10'000;
-constexpr std::int64_t kMaxPictureTokens = 100'000;
+constexpr std::int64_t kMaxPictureTokens = 65'535;
 
 void check_pictures(const SyntheticWorkload& spec) {
   const Pictures& pictures = spec.pictures;
@@ -41,8 +41,8 @@ void add_pictures(Workload& workload, const SyntheticWorkload& spec) {
       throw Error(fmt::format("`pictures`: a prompt of {} tokens with them, expected at most {}",
                               request.input_tokens, kMaxTokens));
     }
-    request.pictures = static_cast<std::int32_t>(pictures.count);
-    request.picture_tokens = static_cast<std::int32_t>(pictures.tokens);
+    request.pictures = static_cast<std::uint16_t>(pictures.count);
+    request.picture_tokens = static_cast<std::uint16_t>(pictures.tokens);
     request.pictures_begin = static_cast<std::int32_t>(shared);
   }
 }

@@ -43,9 +43,15 @@ struct Request {
   /// The limit on its output that the client declares, at least `output_tokens`, or one of the
   /// constants above. Engines that reserve K and V ahead reserve for it, not for the output.
   std::int64_t max_tokens = kExactMaxTokens;
-  std::int32_t slo_class = 0;      // index into Workload::class_names; 0 if there are none
-  std::int64_t priority = 0;       // smaller first, for QueueOrder::priority
-  std::int32_t stage = 0;          // index into Workload::stages; 0 if there are none
+  std::int32_t slo_class = 0;  // index into Workload::class_names; 0 if there are none
+  /// Pictures among its tokens, one after the other from `pictures_begin` on, `picture_tokens`
+  /// each.
+  std::uint16_t pictures = 0;
+  std::uint16_t picture_tokens = 0;
+  std::int64_t priority = 0;  // smaller first, for QueueOrder::priority
+  std::int16_t stage = 0;     // index into Workload::stages; 0 if there are none
+  /// The generated tokens continue the prompt's last span (the next turn repeats them).
+  bool output_continues_prompt = false;
   std::int32_t adapter = -1;       // LoRA adapter; -1: the base model
   RequestId follows = kNoRequest;  // the previous turn of its session
   /// Its prompt in Workload::contents: `contents_count` spans from `contents_begin`, whose tokens
@@ -53,14 +59,9 @@ struct Request {
   /// is.
   std::uint32_t contents_begin = 0;
   std::uint32_t contents_count = 0;
-  /// Pictures among its tokens, one after the other from `pictures_begin` on, `picture_tokens`
-  /// each.
-  std::int32_t pictures = 0;
-  std::int32_t picture_tokens = 0;
   std::int32_t pictures_begin = 0;
-  /// The generated tokens continue the prompt's last span (the next turn repeats them).
-  bool output_continues_prompt = false;
 };
+static_assert(sizeof(Request) == 72, "a run keeps every request twice");
 
 using WorkloadSpec = std::variant<SyntheticWorkload, TraceWorkload>;
 

@@ -187,6 +187,30 @@ TEST(Speculation, WhatDescribesDraftsNeedsDrafts) {
             "`draft_pass_time`: requires `num_speculative_tokens`");
 }
 
+// 0.5.15 server_args.py: hicache_ratio 2.0 unless hicache_size is given.
+TEST(HierarchicalCache, HoldsTwiceTheKvCacheUnlessToldOtherwise) {
+  const auto cache = [](EngineOverrides given) {
+    Gpu gpu = test::h100();
+    gpu.host = Link{.bandwidth = BytesPerSecond{55e9}, .latency = Seconds{2e-6}};
+    given.enable_hierarchical_cache = true;
+    return resolve_engine("sglang", given, test::llama_3_1_8b(), gpu, {}).hierarchical_cache;
+  };
+  EXPECT_FALSE(engine_with({}, "sglang").hierarchical_cache.on());
+  EXPECT_EQ(cache({}).ratio, 2.0);
+  EXPECT_EQ(cache({}).bandwidth, BytesPerSecond{55e9});
+  EXPECT_EQ(cache({.hicache_ratio = 4.0}).ratio, 4.0);
+  EXPECT_EQ(cache({.hicache_size = Bytes{64e9}}).size, Bytes{64e9});
+  EXPECT_THAT(feature_error({.hicache_ratio = 4.0}, "sglang"),
+              HasSubstr("without `enable_hierarchical_cache`"));
+  EXPECT_THAT(
+      feature_error({.enable_prefix_caching = false, .enable_hierarchical_cache = true}, "sglang"),
+      HasSubstr("`enable_hierarchical_cache`: requires prefix caching"));
+  EXPECT_THAT(feature_error({.enable_hierarchical_cache = true}, "sglang"),
+              HasSubstr("has no host_link"));
+  EXPECT_THAT(feature_error({.enable_hierarchical_cache = true}),
+              HasSubstr("expected engine sglang"));
+}
+
 TEST(KvOffloading, ItsLinkNeedsMemoryToLinkTo) {
   EXPECT_EQ(feature_error({.kv_offloading_bandwidth = BytesPerSecond{25e9}}),
             "`kv_offloading_bandwidth`: requires `kv_offloading_size`");

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <string>
 #include <vector>
@@ -566,6 +567,26 @@ TEST(Requantise, Mxfp4OfAMixtureTouchesTheExpertsOnly) {
   requantise(model, "mxfp4");
   EXPECT_EQ(model.layers.front().ffn_format.bits_per_weight, 4.25);
   EXPECT_EQ(model.layers.front().mixer_format.bits_per_weight, 16.0);
+}
+
+// An encoder of 1e9 parameters in 16 bits, of which nothing is loaded at a limit of 0; its profiled
+// pass over 16,384 tokens of 4 patches (vllm_activation_peak) is of Qwen's models only and absent
+// here: the KV cache gains 2e9 bytes and what the encoder's outputs took.
+TEST(MemoryPlan, WithoutPicturesTheEncoderIsNotLoaded) {
+  Transformer model = test::llama_3_1_8b();
+  model.has_vision = true;
+  model.vision_parameters = 1'000'000'000;
+  const auto plan = [&](const EngineOverrides& given) {
+    return plan_memory(test::deploy(model, test::h100(), "vllm-0.19", given));
+  };
+  const auto has_encoder = [](const MemoryPlan& one) {
+    return std::ranges::any_of(one.terms,
+                               [](const MemoryTerm& t) { return t.name == "weights.vision"; });
+  };
+  EXPECT_TRUE(has_encoder(plan({})));
+  EXPECT_TRUE(has_encoder(plan({.limit_mm_per_prompt = 1})));
+  EXPECT_FALSE(has_encoder(plan({.limit_mm_per_prompt = 0})));
+  EXPECT_GE(plan({.limit_mm_per_prompt = 0}).kv_budget, plan({}).kv_budget + Bytes{2e9});
 }
 
 }  // namespace

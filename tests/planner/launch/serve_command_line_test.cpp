@@ -235,6 +235,7 @@ TEST(ServeCommandLine, AVllmDeploymentIsReadBackWhole) {
   knobs.num_speculative_tokens = 2;
   knobs.speculative_method = DraftMethod::mtp;
   knobs.max_loras = 3;
+  knobs.limit_mm_per_prompt = 0;
   knobs.kv_offloading_size = Bytes{8.0 * 1024 * 1024 * 1024};
   expect_round_trip(asked);
 }
@@ -247,6 +248,8 @@ TEST(ServeCommandLine, AnSglangDeploymentIsReadBackWhole) {
   asked.overrides.max_prefill_tokens = 5000;
   asked.overrides.schedule_conservativeness = 1.5;
   asked.overrides.enable_mixed_chunk = true;
+  asked.overrides.enable_hierarchical_cache = true;
+  asked.overrides.hicache_size = Bytes{100e9};
   asked.overrides.scheduling_policy = QueueOrder::longest_output;
   expect_round_trip(asked);
 }

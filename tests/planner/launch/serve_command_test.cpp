@@ -57,6 +57,22 @@ TEST(ServeCommand, AVllmLineDecidesWhatItsFlagsSay) {
   EXPECT_THAT(command.unknown, IsEmpty());
 }
 
+TEST(ServeCommand, PicturesArePerPromptAndNoneMeansNoEncoder) {
+  const auto limit = [](const std::string& flags) {
+    return read_serve_command("vllm serve some/model " + flags)
+        .deployment.overrides.limit_mm_per_prompt;
+  };
+  EXPECT_EQ(limit("--limit-mm-per-prompt '{\"image\": 2, \"video\": 0}'"), 2);
+  EXPECT_EQ(limit("--limit-mm-per-prompt '{\"image\": {\"count\": 3, \"width\": 512}}'"), 3);
+  EXPECT_EQ(limit("--limit-mm-per-prompt '{\"image\": 0, \"video\": 0}'"), 0);
+  EXPECT_EQ(limit("--language-model-only"), 0);
+  // The encoder stays for videos.
+  const ServeCommand videos =
+      read_serve_command("vllm serve some/model --limit-mm-per-prompt '{\"image\": 0}'");
+  EXPECT_FALSE(videos.deployment.overrides.limit_mm_per_prompt);
+  EXPECT_THAT(videos.not_modelled, ElementsAre(HasSubstr("--limit-mm-per-prompt")));
+}
+
 TEST(ServeCommand, UnderscoresShortFormsAndBeginningsAreTheSameFlags) {
   const ServeCommand command = read_serve_command(
       "python3 -m vllm.entrypoints.openai.api_server --model m -tp 2 -pp=2 -dp 4 -ep "

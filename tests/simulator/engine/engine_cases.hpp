@@ -147,8 +147,8 @@ inline void draw_pictures(std::uint64_t seed, Workload& workload) {
     if (one_in(random, 3)) continue;
     const std::int64_t count = draw(random, 1, std::min<std::int64_t>(3, request.input_tokens));
     const std::int64_t tokens = draw(random, 1, request.input_tokens / count);
-    request.pictures = static_cast<std::int32_t>(count);
-    request.picture_tokens = static_cast<std::int32_t>(tokens);
+    request.pictures = static_cast<std::uint16_t>(count);
+    request.picture_tokens = static_cast<std::uint16_t>(tokens);
     request.pictures_begin =
         static_cast<std::int32_t>(draw(random, 0, request.input_tokens - count * tokens));
   }

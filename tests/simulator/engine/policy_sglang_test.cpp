@@ -127,6 +127,98 @@ TEST(Sglang, APoolSmallerThanTheContextLowersTheLimit) {
   EXPECT_THAT(Schedule(sglang_engine(100), 40, 1, workload).step(), "A4");
 }
 
+// ---- prefixes in host memory
+
+/// C repeats A's prompt of 16 tokens, which B has evicted from a pool of 20.
+Workload repeating() {
+  return prompts({{{{1, 16}}, 1}, {{{2, 16}}, 1, 5 * kSecond}, {{{1, 16}}, 1, 10 * kSecond}});
+}
+
+Engine with_host_cache(double ratio, double bytes_per_second) {
+  Engine engine = with_prefix_cache(100);
+  engine.hierarchical_cache = {.ratio = ratio,
+                               .size = {},
+                               .bandwidth = BytesPerSecond{bytes_per_second},
+                               .latency = Seconds{}};
+  return engine;
+}
+
+std::vector<std::string> steps_of(const Engine& engine) {
+  Schedule schedule(engine, 20, 1, repeating());
+  std::vector<std::string> steps;
+  for (int i = 0; i < 11; ++i) {
+    if (std::string step = schedule.step_or_idle(); !step.empty()) steps.push_back(step);
+  }
+  return steps;
+}
+
+TEST(SglangHostCache, LoadsWhatTheGpuHasEvicted) {
+  // All but C's last token is loaded: 15 tokens.
+  EXPECT_THAT(steps_of(with_prefix_cache(100)), ElementsAre("A16", "B16", "C16"));
+  EXPECT_THAT(steps_of(with_host_cache(2.0, 100)), ElementsAre("A16", "B16", "C1"));
+}
+
+TEST(SglangHostCache, HoldsAMultipleOfTheKvCache) {
+  // 0.8 x 20 tokens hold the latest prompt alone, 1.6 x 20 both; 32 bytes both, 31 one.
+  EXPECT_THAT(steps_of(with_host_cache(0.8, 100)), ElementsAre("A16", "B16", "C16"));
+  EXPECT_THAT(steps_of(with_host_cache(1.6, 100)), ElementsAre("A16", "B16", "C1"));
+  Engine engine = with_host_cache(2.0, 100);
+  engine.hierarchical_cache.size = Bytes{32};
+  EXPECT_THAT(steps_of(engine), ElementsAre("A16", "B16", "C1"));
+  engine.hierarchical_cache.size = Bytes{31};
+  EXPECT_THAT(steps_of(engine), ElementsAre("A16", "B16", "C16"));
+}
+
+TEST(SglangHostCache, LoadsBehindTheStepThatWaitsForThem) {
+  // 15 tokens of a byte: 3 s at 5 bytes/s, longer than a step of 1 s, and 0.15 s at 100.
+  const FakeStepTime step_time(Seconds{1});
+  const auto first_token = [&](double bytes_per_second) {
+    const SimulationResult result = simulate(
+        replica_of(with_host_cache(2.0, bytes_per_second), step_time, 20, 1), repeating(), {});
+    return result.requests[2].first_token;
+  };
+  EXPECT_EQ(first_token(5), 13 * kSecond);
+  EXPECT_EQ(first_token(100), 11 * kSecond);
+}
+
+// ---- a pool for windows
+
+/// Windows of 4 tokens in a pool that is half as large as the other layers'.
+CacheLayout with_windows() {
+  CacheLayout layout = uniform_layout(1);
+  layout.pooled_window = 4;
+  layout.pooled_share = 0.5;
+  return layout;
+}
+
+TEST(SglangWindows, BoundWhatStarts) {
+  // 40 and 20 tokens. Each of 4 in, 3 out asks for 4 + 3 and a page of 1 of the first pool, which
+  // has 40, 32, 24, 16 left, and for a window of 4 and a page of the second: 20, 15, 10, and the 5
+  // that are left are not more than D asks for.
+  const Workload workload = batch_of({{4, 3}, {4, 3}, {4, 3}, {4, 3}});
+  EXPECT_THAT(Schedule(sglang_engine(100), 40, 1, workload).step(), "A4 B4 C4 D4");
+  EXPECT_THAT(Schedule(sglang_engine(100), 40, with_windows(), workload).steps_to_end(),
+              ElementsAre("A4 B4 C4", "A1 B1 C1", "A1 B1 C1", "D4", "D1", "D1"));
+}
+
+TEST(SglangWindows, RunOutAndRetract) {
+  // What has left a window is released 128 tokens at a time. A, B and C hold 18 of 20 tokens after
+  // two decodes, the third needs 3 more: C starts over with 4 + 3 tokens.
+  const Workload workload = batch_of({{4, 4}, {4, 4}, {4, 4}});
+  EXPECT_THAT(Schedule(sglang_engine(100), 40, with_windows(), workload).steps_to_end(),
+              ElementsAre("A4 B4 C4", "A1 B1 C1", "A1 B1 C1", "A1 B1 -C", "C7"));
+}
+
+TEST(SglangWindows, OfPromptsInTheTreeKeepAWindowOnly) {
+  // B asks for 8 - 4 + 4 + 1 = 9 of 20 tokens at 2 s. A's prompt is in the tree then, a window of
+  // which and a token are held: 15 are left. Without a tree A holds 17 until it ends.
+  const Workload workload = prompts({{{{1, 16}}, 4}, {{{2, 8}}, 1, 3 * kSecond / 2}});
+  EXPECT_THAT(Schedule(with_prefix_cache(100), 40, with_windows(), workload).steps_to_end(),
+              ElementsAre("A16", "A1", "B8", "A1", "A1"));
+  EXPECT_THAT(Schedule(sglang_engine(100), 40, with_windows(), workload).steps_to_end(),
+              ElementsAre("A16", "A1", "A1", "A1", "B8"));
+}
+
 // ---- prefill first
 
 TEST(Sglang, DecodesPauseWhileAPromptIsComputed) {

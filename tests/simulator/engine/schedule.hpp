@@ -51,6 +51,13 @@ class Schedule {
     return text;
   }
 
+  /// step(); a second passes if nothing can run.
+  std::string step_or_idle() {
+    std::string text = step();
+    if (text.empty()) now_ += kSecond;
+    return text;
+  }
+
   std::vector<std::string> steps_to_end() {
     std::vector<std::string> all;
     for (std::string text = step(); !text.empty(); text = step()) all.push_back(text);

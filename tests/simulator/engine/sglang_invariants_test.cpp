@@ -13,6 +13,24 @@
 namespace roofcast::test {
 namespace {
 
+/// In a quarter of the cases, a pool of its own for windows.
+void draw_windows(std::uint64_t seed, CacheLayout& layout) {
+  RandomStream random = random_stream(seed, "windows");
+  if (!one_in(random, 4) || layout.groups.size() > 1) return;
+  layout.pooled_window = draw(random, 1, 40);
+  layout.pooled_share = 0.1 * static_cast<double>(draw(random, 3, 9));
+}
+
+/// In a third of those that cache prefixes, prefixes in host memory, too.
+void draw_host_cache(std::uint64_t seed, EngineCase& c) {
+  RandomStream random = random_stream(seed, "host_cache");
+  if (!one_in(random, 3) || !c.engine.prefix_caching || c.layout.pooled_window > 0) return;
+  c.engine.hierarchical_cache = {.ratio = 0.5 * static_cast<double>(draw(random, 1, 6)),
+                                 .size = {},
+                                 .bandwidth = BytesPerSecond{one_in(random, 2) ? 1e9 : 20.0},
+                                 .latency = Seconds{0.01}};
+}
+
 EngineCase random_sglang_case(std::uint64_t seed) {
   EngineCase c = random_engine_case(seed);
   c.engine.kv_reservation = KvReservation::paged;
@@ -30,6 +48,8 @@ EngineCase random_sglang_case(std::uint64_t seed) {
   c.usable_blocks = draw(random, 4, 300 / page + 4);
   if (one_in(random, 3)) engine.recv_interval = draw(random, 2, 12);
   if (!engine.mixed_chunk && engine.max_num_batched_tokens >= 4) draw_drafts(random, engine);
+  draw_windows(seed, c.layout);
+  draw_host_cache(seed, c);
   return c;
 }
 
@@ -165,7 +185,7 @@ SimulationResult run(const EngineCase& c, EngineKind kind) {
 }
 
 TEST(SglangInvariants, EveryRequestIsServedAndNoTokenLostByEitherEngine) {
-  std::int64_t preemptions = 0, hits = 0, rejected = 0, completed = 0;
+  std::int64_t preemptions = 0, hits = 0, loaded = 0, rejected = 0, completed = 0;
   for (std::uint64_t seed = 0; seed < trials(2000U); ++seed) {
     SCOPED_TRACE(seed);
     const EngineCase c = random_sglang_case(seed);
@@ -177,8 +197,9 @@ TEST(SglangInvariants, EveryRequestIsServedAndNoTokenLostByEitherEngine) {
     }
     // Every token but a request's last is computed once, unless it was cached, and again as often
     // as it was lost.
-    ASSERT_EQ(plain.use.prefill_tokens + plain.use.decode_tokens,
-              needed + plain.use.recomputed_tokens - plain.use.prefix_hits);
+    ASSERT_EQ(
+        plain.use.prefill_tokens + plain.use.decode_tokens,
+        needed + plain.use.recomputed_tokens - plain.use.prefix_hits - plain.use.offload_hits);
     const SimulationResult fast = run(c, EngineKind::fast);
     for (std::size_t i = 0; i < plain.requests.size(); ++i) {
       ASSERT_EQ(life_of(fast.requests[i]), life_of(plain.requests[i])) << "request " << i;
@@ -186,11 +207,13 @@ TEST(SglangInvariants, EveryRequestIsServedAndNoTokenLostByEitherEngine) {
     ASSERT_EQ(use_of(fast.use), use_of(plain.use));
     preemptions += plain.use.preemptions;
     hits += plain.use.prefix_hits;
+    loaded += plain.use.offload_hits;
     rejected += plain.rejected;
     completed += plain.completed;
   }
   // The cases reach what they are meant to reach.
   EXPECT_GT(preemptions, often(300));
+  EXPECT_GT(loaded, often(300));
   EXPECT_GT(hits, often(10'000));
   EXPECT_GT(rejected, often(1000));
   EXPECT_GT(completed, often(10'000));

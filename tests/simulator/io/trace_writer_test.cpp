@@ -116,7 +116,7 @@ TEST(TraceWriter, ContentsThatAreNoBlocksOf512AreLeftOutAndSaid) {
 TEST(TraceWriter, WhatAFileCannotHoldIsSaid) {
   Workload workload;
   workload.requests = {
-      {.input_tokens = 1, .output_tokens = 1, .adapter = 0, .output_continues_prompt = true}};
+      {.input_tokens = 1, .output_tokens = 1, .output_continues_prompt = true, .adapter = 0}};
   workload.stages = {{.name = "warm-up"}};
   EXPECT_THAT(lost_in_csv(workload),
               ElementsAre(HasSubstr("stages"), HasSubstr("adapter"), HasSubstr("repeat")));

@@ -210,7 +210,7 @@ TEST(Metrics, ATurnThatWasNeverCreatedHasNoArrival) {
   EXPECT_DOUBLE_EQ(result.makespan.value, 4);
 }
 
-RequestRecord in_stage(RequestRecord record, std::int32_t stage) {
+RequestRecord in_stage(RequestRecord record, std::int16_t stage) {
   record.request.stage = stage;
   return record;
 }
@@ -307,7 +307,7 @@ TEST(Stages, OfASimulationHaveTheirOwnGaps) {
   const FakeStepTime step_time(Seconds{1});
   Workload workload = batch_of({{10, 2}, {10, 3}, {10, 4}});
   workload.stages = {{.name = "warm-up", .reported = false}, {.name = "a"}, {.name = "b"}};
-  for (std::int32_t i = 0; i < 3; ++i) {
+  for (std::int16_t i = 0; i < 3; ++i) {
     Request& request = workload.requests[static_cast<std::size_t>(i)];
     request.stage = i;
     request.arrival = 10 * i * kSecond;

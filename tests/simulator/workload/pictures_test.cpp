@@ -31,8 +31,10 @@ TEST(Pictures, KnobsOutOfRangeAreNamed) {
               ThrowsMessage<Error>(HasSubstr("`picture_tokens` is 0")));
   EXPECT_THAT([] { generate({.sessions = Sessions{}, .pictures = {.count = 1, .tokens = 9}}, 0); },
               ThrowsMessage<Error>(HasSubstr("not with sessions")));
-  EXPECT_THAT([] { generate({.pictures = {.count = 10'000, .tokens = 100'000}}, 0); },
+  EXPECT_THAT([] { generate({.pictures = {.count = 10'000, .tokens = 60'000}}, 0); },
               ThrowsMessage<Error>(HasSubstr("expected at most 10000000")));
+  EXPECT_THAT([] { generate({.pictures = {.count = 1, .tokens = 65'536}}, 0); },
+              ThrowsMessage<Error>(HasSubstr("expected 1 to 65535 tokens")));
 }
 
 }  // namespace
