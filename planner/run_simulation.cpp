@@ -6,6 +6,7 @@
 #include <span>
 
 #include "base/numbers.hpp"
+#include "model/hardware/answering_tables.hpp"
 #include "planner/deploy.hpp"
 #include "planner/step_description.hpp"
 #include "simulator/engine/batching_policy.hpp"
@@ -18,8 +19,9 @@ void note_precision(std::vector<std::string>& notes, const SimulationRun& run, c
                     const StepEstimate& steps) {
   const std::string whose = run.pools.size() > 1 ? "pool " + pool.name + ": " : "";
   const Gpu& gpu = pool.deployment.gpu;
+  const bool tables = has_tables_for(gpu, pool.deployment.engine.version);
   const char* source = gpu.measured ? "from a calibrated profile"
-                       : gpu.tables ? "from measured kernels"
+                       : tables     ? "from measured kernels"
                                     : "roofline";
   if (steps.total.value > 0) {  // else nothing was served
     notes.push_back(fmt::format("{}step times: {}, {} of the time; ±{} (one standard deviation)",

@@ -116,6 +116,26 @@ constexpr std::array kNotRun{
         "a token vLLM runs other experts (fused_moe/oracle/fp8, select_fp8_moe_backend)"},
 };
 
+/// Sources that do not answer on a GPU, whatever their operator.
+struct SourceLeftOut {
+  std::string_view gpu;
+  std::string_view source;  // how its name begins
+  std::string_view reason;
+};
+constexpr std::array kSourcesLeftOut{
+    SourceLeftOut{"nvidia-h100-sxm", "vLLM ",
+                  "vLLM's host terms were fitted beside this GPU's efficiencies, and beside the "
+                  "tables none is identified"},
+};
+
+/// Why a source answers nothing on the GPU; null: it answers.
+const SourceLeftOut* why_left_out(std::string_view source, const Gpu& gpu) {
+  for (const SourceLeftOut& rule : kSourcesLeftOut) {
+    if (gpu.name == rule.gpu && source.starts_with(rule.source)) return &rule;
+  }
+  return nullptr;
+}
+
 /// Kernels of experts that an engine may run instead of others (model/step/expert_kernels.hpp):
 /// TensorRT-LLM's as its tables name them, and TensorRT-LLM's TRTLLM-gen as SGLang runs them, by
 /// way of FlashInfer.
@@ -161,6 +181,10 @@ std::map<std::string, SourceShapes> curves_by_source(const Gpu& gpu,
     if (joins_sources(curve.kernel)) continue;
     curve.kernel = with_own_source(curve.kernel);
     curve.shape.name = expert_name(curve);
+    if (const SourceLeftOut* rule = why_left_out(source_of(curve.kernel), gpu)) {
+      ++not_run[{std::string(source_of(curve.kernel)), rule->reason}];
+      continue;
+    }
     if (const NotRun* rule = why_not_run(curve, gpu)) {
       const auto removed = std::erase_if(
           curve.points, [&](const MeasuredPoint& point) { return point.x >= rule->from; });

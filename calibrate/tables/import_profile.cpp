@@ -60,6 +60,7 @@ Gpu import_profile(ImportedRows& rows, const Gpu& known, const ImportRecord& rec
   refuse_beyond_physics(rows, known);
   refuse_cached_reads(rows, known);
   refuse_launch_bound(rows);
+  refuse_detours(rows, known);
   settle_duplicates(rows);
   refuse_spikes(rows);
   if (rows.points.empty()) {

@@ -396,6 +396,44 @@ void refuse_spikes(ImportedRows& rows) {
   rows.points = std::move(kept);
 }
 
+void refuse_detours(ImportedRows& rows, const Gpu& gpu) {
+  constexpr double kDetour = 0.5;
+  // A ring's rank sends (n - 1) / n of the message, twice if it also comes back.
+  const auto sent = [](const TimedPoint& p) {
+    const double ranks = p.shape.ranks;
+    return p.point.x * (ranks - 1) / ranks;
+  };
+  struct Largest {
+    double bytes = 0;
+    double rate = 0;  // bytes sent by a rank per second
+  };
+  using Kernel = std::pair<Exchange, std::string>;
+  std::map<Kernel, std::map<int, Largest>> largest;
+  for (const TimedPoint& p : rows.points) {
+    if (p.shape.family != OperatorFamily::collective || p.shape.ranks > gpu.gpus_per_node) continue;
+    Largest& known = largest[{p.shape.exchange, p.kernel}][p.shape.ranks];
+    if (p.point.x > known.bytes) known = {p.point.x, sent(p) / p.point.time.value};
+  }
+  const auto detours = [&](const TimedPoint& p) {
+    const auto found = largest.find({p.shape.exchange, p.kernel});
+    if (p.shape.family != OperatorFamily::collective || found == largest.end()) return false;
+    const auto pair = found->second.find(2);
+    const auto own = found->second.find(p.shape.ranks);
+    return pair != found->second.end() && own != found->second.end() &&
+           own->second.rate < kDetour * pair->second.rate;
+  };
+  std::vector<TimedPoint> kept;
+  for (TimedPoint& p : rows.points) {
+    if (detours(p)) {
+      leave_out(rows, LeftOutAs::refused,
+                "collective at less than half the rate between two GPUs: by way of the host", p);
+    } else {
+      kept.push_back(std::move(p));
+    }
+  }
+  rows.points = std::move(kept);
+}
+
 void refuse_beyond_physics(ImportedRows& rows, const Gpu& gpu) {
   std::vector<TimedPoint> kept;
   std::set<KernelKey> too_fast;                           // experts, however they are picked

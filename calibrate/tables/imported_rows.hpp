@@ -137,6 +137,13 @@ void refuse_spikes(ImportedRows& rows);
 /// such experts and kernel are refused, however they are picked.
 void refuse_beyond_physics(ImportedRows& rows, const Gpu& gpu);
 
+/// Refuses collectives over several GPUs of a node that pass on less than half of what two of them
+/// do (bytes per second and GPU of each kernel's largest message, by a ring's share): that machine
+/// had no path between some of its GPUs but by way of the host, which says nothing of others.
+/// Links of one switch stay above three fifths (aiconfigurator 095f58a, RTX PRO 6000 with four and
+/// eight); its L40S with four and eight (NCCL) pass on 26 and 8 %.
+void refuse_detours(ImportedRows& rows, const Gpu& gpu);
+
 /// Refuses points of kernels launched outside a graph that take less than half as long again as the
 /// shortest call of their kernel: their launches, not their work, decided. In a step the host
 /// launches ahead.

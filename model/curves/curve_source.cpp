@@ -93,6 +93,14 @@ bool is_engine(std::string_view source) {
   return place_of(parsed(source, ' ').engine) < kEngines.size();
 }
 
+std::string_view kernel_owner(std::string_view engine) {
+  const NamedVersion asked = parsed(engine, '-');
+  const bool built =
+      asked.engine == "trtllm" && !asked.version.empty() && asked.version < Version{1};
+  const std::size_t place = built ? kEngines.size() : place_of(asked.engine);
+  return kEngines[place < kEngines.size() ? place : 0];
+}
+
 bool is_older(std::string_view version, std::string_view than) {
   const Version other = version_of(than);
   Version own = version_of(version);

@@ -29,6 +29,12 @@ bool is_of_engine(std::string_view source, std::string_view engine);
 /// Whether a source is one of these three engines, in any version, and not a library.
 bool is_engine(std::string_view source);
 
+/// The one of the three whose kernels `engine` runs: "sglang" of "sglang-0.5"; "vllm" of an engine
+/// without kernels of its own, for which is_nearer_source() puts vLLM first. TensorRT-LLM before
+/// 1.0 is one: TensorRT's builder chose its kernels, which nobody timed; tables are of the PyTorch
+/// backend.
+std::string_view kernel_owner(std::string_view engine);
+
 /// Whether source `a` answers better than `b` for `engine`. Its own come first: the version nearest
 /// to the engine's, which is the newest that is not newer, else the oldest; without a version the
 /// newest. Then libraries, then vLLM, SGLang and TensorRT-LLM, the newest version first.

@@ -1,7 +1,11 @@
 #include "model/curves/kernel_tables.hpp"
 
-#include <algorithm>
+#include <functional>
+#include <set>
 #include <utility>
+
+#include "base/text.hpp"
+#include "model/curves/curve_source.hpp"
 
 namespace roofcast {
 
@@ -13,9 +17,16 @@ struct KernelTables::Opened {
   };
 
   explicit Opened(Contents given)
-      : contents(std::move(given)), slots(std::make_unique<Slot[]>(contents.groups.size())) {}
+      : contents(std::move(given)), slots(std::make_unique<Slot[]>(contents.groups.size())) {
+    for (const TableGroup& group : contents.groups) {
+      if (!is_engine(group.source)) continue;
+      const std::string_view of_engine = group.source;
+      owners.insert(lower(of_engine.substr(0, of_engine.find(' '))));
+    }
+  }
 
   Contents contents;
+  std::set<std::string, std::less<>> owners;  // engines whose kernels are in there
   std::unique_ptr<Slot[]> slots;
 };
 
@@ -40,6 +51,10 @@ KernelTables::Opened& KernelTables::opened() const {
 const TableRecord& KernelTables::record() const { return opened().contents.record; }
 
 const std::vector<TableGroup>& KernelTables::groups() const { return opened().contents.groups; }
+
+bool KernelTables::answer_for(std::string_view engine) const {
+  return opened().owners.contains(kernel_owner(engine));
+}
 
 const std::vector<MeasuredCurve>& KernelTables::curves(std::size_t group) const {
   Opened& all = opened();

@@ -72,6 +72,9 @@ class KernelTables {
   const std::string& name() const { return name_; }
   const TableRecord& record() const;
   const std::vector<TableGroup>& groups() const;
+  /// Whether they hold kernels of the engine (of vLLM, where it has none of its own). Tables
+  /// without them were left out for a reason (TableRecord::left_out) and answer nothing for it.
+  bool answer_for(std::string_view engine) const;
   /// The curves of group number `group`, ascending by shape.
   const std::vector<MeasuredCurve>& curves(std::size_t group) const;
 

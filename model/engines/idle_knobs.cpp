@@ -10,6 +10,7 @@
 #include "model/architecture/experts.hpp"
 #include "model/cache/kv_cache.hpp"
 #include "model/engines/knobs.hpp"
+#include "model/hardware/answering_tables.hpp"
 
 namespace roofcast {
 namespace {
@@ -23,6 +24,11 @@ bool only_fits(const S& s) { return s.use == KnobUse::memory; }
 bool no_load(const S& s) { return s.use == KnobUse::memory || s.use == KnobUse::steps; }
 
 bool even_load(const S& s) { return s.use == KnobUse::even_load; }
+
+// ---- of the GPU
+
+/// Whether built-in kernel tables answer for the engine.
+bool has_tables(const S& s) { return has_tables_for(s.gpu, s.engine.version); }
 
 // ---- of the model
 
@@ -73,11 +79,11 @@ bool one_expert_rank(const S& s) {
 
 /// On one rank only curves that were timed with skewed routing depend on it.
 bool no_uneven_experts(const S& s) {
-  return one_expert_rank(s) && !s.gpu.measured && !s.gpu.tables;
+  return one_expert_rank(s) && !s.gpu.measured && !has_tables(s);
 }
 
 /// Only built-in tables hold kernels of several backends.
-bool one_kernel_of_experts(const S& s) { return !s.gpu.tables; }
+bool one_kernel_of_experts(const S& s) { return !has_tables(s); }
 
 bool shares_no_experts(const S& s) { return no_experts(s) || no_exchange(s); }
 

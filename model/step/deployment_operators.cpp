@@ -9,6 +9,7 @@
 
 #include "model/architecture/expert_load.hpp"
 #include "model/architecture/weights.hpp"
+#include "model/hardware/answering_tables.hpp"
 #include "model/step/efficiency.hpp"
 #include "model/step/expert_kernels.hpp"
 #include "model/step/measured_time.hpp"
@@ -30,11 +31,15 @@ double activation_bytes(const Deployment& deployment) {
   return bits_of(deployment.model.activation) / 8.0;
 }
 
-/// In which steps a layer's shared experts run beside the routed ones; in none on GPUs without
-/// kernel tables, whose experts' shares and host terms were fitted to servers with shared experts
-/// in turn.
+/// Whether kernel tables are built in that answer for the engine on this GPU.
+bool has_tables(const Deployment& deployment) {
+  return has_tables_for(deployment.gpu, deployment.engine.version);
+}
+
+/// In which steps a layer's shared experts run beside the routed ones; in none without kernel
+/// tables: there experts' shares and host terms were fitted to servers with shared experts in turn.
 SharedExpertOverlap beside_routed(const Deployment& deployment, const Layer& layer) {
-  return deployment.gpu.tables ? shared_expert_overlap(deployment, layer) : SharedExpertOverlap{};
+  return has_tables(deployment) ? shared_expert_overlap(deployment, layer) : SharedExpertOverlap{};
 }
 
 /// Bytes of one activation as a matrix of this format reads it: quantised for narrow arithmetic.
@@ -215,7 +220,7 @@ LinearOperator all_reduce_operator(const Deployment& deployment, std::int64_t ca
 /// The index of the layers' attention block, added if it is new; kNoBlock if the GPU's curves time
 /// none.
 int block_of(const Deployment& deployment, const Layer& layer, StepOperators& out) {
-  if (!deployment.gpu.measured && !deployment.gpu.tables) return kNoBlock;
+  if (!deployment.gpu.measured && !has_tables(deployment)) return kNoBlock;
   if (deployment.engine.context_ranks > 1) return kNoBlock;  // timed without
   const auto shapes = block_shapes(layer, deployment.model.hidden, deployment.model.activation,
                                    deployment.parallel, deployment.engine.kv_cache_dtype);

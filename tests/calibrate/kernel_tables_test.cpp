@@ -242,6 +242,31 @@ TEST(ImportedRowsTest, ATimeThatBothNeighboursContradictIsRefused) {
   EXPECT_EQ(refused({{4096, 1405}, {8192, 684}}), 0u);
 }
 
+// NCCL on L40S at 32 MB (aiconfigurator 095f58a): 1,689 us on two, so that a GPU sends 32 MB x 1/2
+// in that time, 9.9 GB/s; 9,837 us on four: 3/4 of it, 2.6 GB/s, 26 %. On RTX PRO 6000 931 and
+// 2,022 us: 18.0 and 12.4 GB/s, 69 %.
+TEST(ImportedRowsTest, CollectivesByWayOfTheHostAreRefused) {
+  const Gpu gpu = load_gpu("l40s").gpu;
+  const auto kept = [&](double four, int ranks) {
+    ImportedRows rows;
+    const auto add = [&](int gpus, double bytes, double microseconds) {
+      rows.points.push_back({.shape = {.family = OperatorFamily::collective, .ranks = gpus},
+                             .kernel = "NCCL",
+                             .point = {.x = bytes, .time = Seconds{microseconds * 1e-6}},
+                             .name = "here"});
+    };
+    add(2, 16384, 8);
+    add(2, 33554432, 1689);
+    add(ranks, 16384, 16);
+    add(ranks, 33554432, four);
+    refuse_detours(rows, gpu);
+    return rows.points.size();
+  };
+  EXPECT_EQ(kept(9837, 4), 2u);
+  EXPECT_EQ(kept(1689.0 * 2022 / 931, 4), 4u);
+  EXPECT_EQ(kept(9837, 16), 4u);  // between nodes of eight
+}
+
 TEST_F(KernelTables, WhatCannotBeReadIsRefusedWithItsLine) {
   const ImportedRows rows = read(std::string(kGemmHead) +
                                  "VLLM,0.24.0,NVIDIA H200,gemm,cublas,bfloat16,16,4096,1024,0.5\n"

@@ -115,10 +115,10 @@ TEST(Thinning, UncertaintyGrowsToTheErrorOfWhatIsLeftOut) {
   EXPECT_EQ(thinned(curve, 0.05, kUnits).curve.p90_error, 0);
 }
 
-/// An H200 whose tables have these sources, each with the given number of products that no thinning
+/// A GPU whose tables have these sources, each with the given number of products that no thinning
 /// shortens.
-Gpu timed(const std::vector<std::pair<std::string, int>>& sources) {
-  Gpu gpu = load_gpu("h200").gpu;
+Gpu timed(const std::vector<std::pair<std::string, int>>& sources, const char* name = "h200") {
+  Gpu gpu = load_gpu(name).gpu;
   gpu.measured.emplace();
   std::mt19937 random(9);
   std::uniform_real_distribution<double> noise(1, 2);
@@ -149,6 +149,16 @@ TEST(Packing, OlderVersionsAreLeftOutFirstAndSaidToBe) {
   ASSERT_EQ(tables->record().left_out.size(), 1u);
   EXPECT_THAT(tables->record().left_out[0], HasSubstr("vLLM 0.19.0: 40 curves"));
   EXPECT_THROW(pack_tables(gpu, {.gpu = gpu.name}, {.max_bytes = 100}), Error);
+}
+
+TEST(Packing, SourcesThatDoNotAnswerOnAGpuAreLeftOutAndSaidToBe) {
+  const Gpu gpu = timed({{"vLLM 0.24.0", 3}, {"SGLang 0.5.14", 2}}, "h100");
+  const PackedTables packed = pack_tables(gpu, {.gpu = gpu.name});
+  const auto tables = read_kernel_tables(gpu.name, packed.bytes);
+  ASSERT_EQ(tables->groups().size(), 1u);
+  EXPECT_EQ(tables->groups()[0].source, "SGLang 0.5.14");
+  ASSERT_EQ(tables->record().left_out.size(), 1u);
+  EXPECT_THAT(tables->record().left_out[0], HasSubstr("vLLM 0.24.0: 3 curves"));
 }
 
 TEST(Packing, OfSeveralKernelsTheOneThatAnswersIsKept) {

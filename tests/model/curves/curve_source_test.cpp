@@ -84,5 +84,14 @@ TEST(CurveSource, EnginesWithKernelsOfTheirOwn) {
   EXPECT_FALSE(is_of_engine("roofcast 0.1.0 tiled", "roofcast"));
 }
 
+TEST(CurveSource, AnEngineWithoutKernelsOfItsOwnRunsVllms) {
+  EXPECT_EQ(kernel_owner("sglang-0.5"), "sglang");
+  EXPECT_EQ(kernel_owner("trtllm"), "trtllm");
+  EXPECT_EQ(kernel_owner("trtllm-1.3"), "trtllm");
+  EXPECT_EQ(kernel_owner("trtllm-0.18"), "vllm");  // built engines, which no table times
+  EXPECT_EQ(kernel_owner("roofcast"), "vllm");
+  EXPECT_EQ(kernel_owner(""), "vllm");
+}
+
 }  // namespace
 }  // namespace roofcast

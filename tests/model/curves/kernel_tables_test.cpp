@@ -69,6 +69,15 @@ struct Tables {
   std::unique_ptr<KernelTables> tables;
 };
 
+TEST(KernelTables, AnswerForEnginesWhoseKernelsTheyHold) {
+  const Tables some(
+      {curve(product(64, 64), "SGLang 0.5.14", 5), curve(product(64, 64), "NCCL 2.29.2", 7)});
+  EXPECT_TRUE(some.tables->answer_for("sglang-0.5"));
+  EXPECT_FALSE(some.tables->answer_for("vllm-0.19"));
+  EXPECT_FALSE(some.tables->answer_for("trtllm"));
+  EXPECT_FALSE(some.tables->answer_for("roofcast"));  // for which vLLM's come first
+}
+
 TEST(KernelTables, TheEnginesOwnSourceAnswersThenTheNearest) {
   const OperatorShape both = product(64, 64);
   const OperatorShape old_only = product(64, 4096);

@@ -194,7 +194,12 @@ TEST(TimedMixers, WhatRunsBesideInGraphsRunsInTurnWhereKernelsAreLaunched) {
   d.engine.scheduler = SchedulerKind::sglang;
   d.engine.eager_prefill = true;
   d.engine.graph_batch_sizes = {40};
-  d.gpu.tables = std::make_shared<KernelTables>("none", [] { return KernelTables::Contents{}; });
+  d.engine.version = "sglang-0.5.9";
+  d.gpu.tables = std::make_shared<KernelTables>("no times", [] {
+    return KernelTables::Contents{
+        .groups = {{.source = "SGLang 0.5.9"}},
+        .unpack = [](std::size_t) { return std::vector<MeasuredCurve>{}; }};
+  });
   const OperatorShape up{
       .family = OperatorFamily::gemm, .format = "fp8_block", .outputs = 512, .inputs = 7168};
   const Deployment timed = with_curves(d, {level_curve(up, 50)});
