@@ -117,7 +117,8 @@ int run_follow(const ShadowQuestion& question, OutputFormat output, CommandConte
   const auto wait = [&] {
     constexpr std::chrono::milliseconds kPollInterval{100};
     constexpr int kLooks = 10;  // a second between two looks at the file
-    for (int i = 0; i < kLooks && !bar.interrupted(); ++i) std::this_thread::sleep_for(kPollInterval);
+    for (int i = 0; i < kLooks && !bar.interrupted(); ++i)
+      std::this_thread::sleep_for(kPollInterval);
     return !bar.interrupted();
   };
   const ShadowAnswer answer =

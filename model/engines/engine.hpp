@@ -201,14 +201,14 @@ struct Engine {
   double watermark = 0.0;
   QueueOrder order = QueueOrder::fcfs;
   SamplingKind sampling = SamplingKind::plain;
-  bool sorts_logits = false;                // for top-p; if false its time is not counted
-  std::int64_t max_prefill_tokens = 16384;  // SGLang
-  double schedule_conservativeness = 1.0;   // SGLang
-  bool mixed_chunk = false;                 // SGLang
-  std::int64_t recv_interval = 1;           // SGLang: decode steps between polls for new requests
-  std::int64_t stream_interval = 1;         // tokens in one chunk of the stream, except the first
-  double swa_full_tokens_ratio = 0.8;       // SGLang: tokens of layers with windows, of the others'
-  double mamba_full_memory_ratio = 0.9;     // SGLang: memory of recurrent states, of the KV cache's
+  bool sorts_logits = false;                 // for top-p; if false its time is not counted
+  std::int64_t max_prefill_tokens = 16384;   // SGLang
+  double schedule_conservativeness = 1.0;    // SGLang
+  bool enable_mixed_chunk = false;           // SGLang
+  std::int64_t scheduler_recv_interval = 1;  // SGLang: decode steps between polls for new requests
+  std::int64_t stream_interval = 1;          // tokens in one chunk of the stream, except the first
+  double swa_full_tokens_ratio = 0.8;    // SGLang: tokens of layers with windows, of the others'
+  double mamba_full_memory_ratio = 0.9;  // SGLang: memory of recurrent states, of the KV cache's
   /// SGLang: share of the tokens for which layers with windows have room; unset: vLLM's layout.
   std::optional<double> window_share{};
   /// SGLang: slots that a running request may take in the pool of recurrent states; 0: no pool.
@@ -219,20 +219,23 @@ struct Engine {
   HierarchicalCache hierarchical_cache{};
   /// Most pictures of a prompt; at 0 a vision encoder is neither loaded nor profiled.
   std::int64_t pictures_per_prompt = std::numeric_limits<std::int64_t>::max();
-  CapacityPolicy capacity_policy = CapacityPolicy::guaranteed_no_evict;      // TRT-LLM
-  ChunkingPolicy chunking_policy = ChunkingPolicy::first_come_first_served;  // TRT-LLM
-  std::int64_t batch_wait_iterations =
-      0;                          // TRT-LLM: most iterations that a prompt is held back for more
-  double batch_wait_ratio = 0;    // TRT-LLM: share of the token budget that ends the wait
-  bool balances_prompts = false;  // TRT-LLM: prompts start when every data-parallel rank has one
-  std::int64_t balance_timeout = 50;  // TRT-LLM: most steps for which they wait for that
-  std::int64_t balance_wait = 10;     // TRT-LLM: steps for which they wait then for further ones
+  CapacityPolicy capacity_scheduler_policy = CapacityPolicy::guaranteed_no_evict;    // TRT-LLM
+  ChunkingPolicy context_chunking_policy = ChunkingPolicy::first_come_first_served;  // TRT-LLM
+  /// TRT-LLM: most iterations that a prompt is held back for more, and the share of the token
+  /// budget that ends the wait.
+  std::int64_t batch_wait_timeout_iters = 0;
+  double batch_wait_max_tokens_ratio = 0;
+  /// TRT-LLM: prompts start when every data-parallel rank has one, the most steps for which they
+  /// wait for that, and the steps for which they then wait for further ones.
+  bool attention_dp_enable_balance = false;
+  std::int64_t attention_dp_timeout_iters = 50;
+  std::int64_t attention_dp_batching_wait_iters = 10;
   MoeBackend moe_backend = MoeBackend::automatic;  // TRT-LLM
   bool counts_cached = false;  // TRT-LLM: cached prefixes count before a request starts
   All2All all2all = All2All::allgather_reducescatter;  // of experts on data-parallel ranks
   /// Exponent of a power law of the experts' picks, for times measured with one; 0: even.
   double expert_power_law = 0;
-  bool balances_experts = false;   // EPLB: moves and copies experts by how often they are picked
+  bool enable_eplb = false;        // EPLB: moves and copies experts by how often they are picked
   std::int64_t context_ranks = 1;  // vLLM: TP ranks that share a sequence's tokens (DCP)
   Bytes overhead{};                // textbook rule
   std::optional<Bytes> weight_bytes{};  // memory plan only: whole checkpoint

@@ -463,7 +463,7 @@ std::vector<EngineKnob> scheduler_knobs() {
            .effect = "SGLang: host memory of the hierarchical cache on each rank, instead of "
                      "hicache_ratio.",
            .examples = {100e9}}),
-      knob<&O::enable_mixed_chunk, &Engine::mixed_chunk>(
+      knob<&O::enable_mixed_chunk, &Engine::enable_mixed_chunk>(
           {.flag = "enable-mixed-chunk",
            .key = "enable_mixed_chunk",
            .group = scheduler,
@@ -473,7 +473,7 @@ std::vector<EngineKnob> scheduler_knobs() {
            .help = "SGLang: mix decodes into prefill batches",
            .effect = "SGLang: whether running decodes join prefill batches.",
            .examples = {true}}),
-      knob<&O::scheduler_recv_interval, &Engine::recv_interval>(
+      knob<&O::scheduler_recv_interval, &Engine::scheduler_recv_interval>(
           {.flag = "scheduler-recv-interval",
            .key = "scheduler_recv_interval",
            .group = scheduler,
@@ -498,7 +498,7 @@ std::vector<EngineKnob> scheduler_knobs() {
                "Tokens that the server collects before it streams the next chunk, after the "
                "first token. Affects the gaps between chunks (ITL), but neither TTFT nor TPOT.",
            .examples = {std::int64_t{10}}}),
-      knob<&O::capacity_scheduler_policy, &Engine::capacity_policy>(
+      knob<&O::capacity_scheduler_policy, &Engine::capacity_scheduler_policy>(
           {.flag = "capacity-scheduler-policy",
            .key = "capacity_scheduler_policy",
            .group = scheduler,
@@ -509,7 +509,7 @@ std::vector<EngineKnob> scheduler_knobs() {
            .help = "TensorRT-LLM: GUARANTEED_NO_EVICT (default), MAX_UTILIZATION, STATIC_BATCH",
            .effect = "TensorRT-LLM: which requests may be active, given the free KV blocks.",
            .examples = {"MAX_UTILIZATION"}}),
-      knob<&O::context_chunking_policy, &Engine::chunking_policy>(
+      knob<&O::context_chunking_policy, &Engine::context_chunking_policy>(
           {.flag = "context-chunking-policy",
            .key = "context_chunking_policy",
            .group = scheduler,
@@ -521,7 +521,7 @@ std::vector<EngineKnob> scheduler_knobs() {
            .effect = "TensorRT-LLM with chunked prefill: how prompts that exceed a step's budget "
                      "share it.",
            .examples = {"EQUAL_PROGRESS"}}),
-      knob<&O::batch_wait_timeout_iters, &Engine::batch_wait_iterations>(
+      knob<&O::batch_wait_timeout_iters, &Engine::batch_wait_timeout_iters>(
           {.flag = "batch-wait-timeout-iters",
            .key = "batch_wait_timeout_iters",
            .group = scheduler,
@@ -535,7 +535,7 @@ std::vector<EngineKnob> scheduler_knobs() {
                "TensorRT-LLM: iterations for which prompts wait, while others generate, until "
                "batch_wait_max_tokens_ratio of the token budget is filled.",
            .examples = {std::int64_t{40}}}),
-      knob<&O::batch_wait_max_tokens_ratio, &Engine::batch_wait_ratio>(
+      knob<&O::batch_wait_max_tokens_ratio, &Engine::batch_wait_max_tokens_ratio>(
           {.flag = "batch-wait-max-tokens-ratio",
            .key = "batch_wait_max_tokens_ratio",
            .group = scheduler,
@@ -548,7 +548,7 @@ std::vector<EngineKnob> scheduler_knobs() {
            .effect = "TensorRT-LLM: share of max_num_tokens that, filled by prompts and "
                      "generations, ends the wait of batch_wait_timeout_iters.",
            .examples = {0.8}}),
-      knob<&O::attention_dp_enable_balance, &Engine::balances_prompts>(
+      knob<&O::attention_dp_enable_balance, &Engine::attention_dp_enable_balance>(
           {.flag = "attention-dp-enable-balance",
            .key = "attention_dp_enable_balance",
            .group = scheduler,
@@ -559,7 +559,7 @@ std::vector<EngineKnob> scheduler_knobs() {
            .effect = "TensorRT-LLM with data-parallel attention: whether prompts wait, while all "
                      "ranks generate, until every rank has one to compute.",
            .examples = {true}}),
-      knob<&O::attention_dp_timeout_iters, &Engine::balance_timeout>(
+      knob<&O::attention_dp_timeout_iters, &Engine::attention_dp_timeout_iters>(
           {.flag = "attention-dp-timeout-iters",
            .key = "attention_dp_timeout_iters",
            .group = scheduler,
@@ -572,7 +572,7 @@ std::vector<EngineKnob> scheduler_knobs() {
            .effect = "TensorRT-LLM: iterations after which prompts no longer wait for those of "
                      "other data-parallel ranks (attention_dp_enable_balance).",
            .examples = {std::int64_t{60}}}),
-      knob<&O::attention_dp_batching_wait_iters, &Engine::balance_wait>(
+      knob<&O::attention_dp_batching_wait_iters, &Engine::attention_dp_batching_wait_iters>(
           {.flag = "attention-dp-batching-wait-iters",
            .key = "attention_dp_batching_wait_iters",
            .group = scheduler,
@@ -661,7 +661,7 @@ std::vector<EngineKnob> feature_knobs() {
                      "and 1.2 in aiconfigurator's tables); otherwise the busiest rank's share "
                      "follows from it. Default: evenly.",
            .examples = {1.2}}),
-      unshown<&O::enable_eplb, &Engine::balances_experts>(
+      unshown<&O::enable_eplb, &Engine::enable_eplb>(
           {.flag = "enable-eplb",
            .key = "enable_eplb",
            .group = scheduler,

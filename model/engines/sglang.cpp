@@ -222,7 +222,7 @@ void resolve_sglang(Engine& engine, const EngineSetting& setting) {
   if (given.num_speculative_tokens) {
     // 0.5.15, arg_groups/speculative_hook.py: unless max_running_requests is given.
     if (!given.max_num_seqs) engine.max_num_seqs = kSglangSequencesWithDrafts;
-    if (engine.mixed_chunk) {
+    if (engine.enable_mixed_chunk) {
       throw UsageError("`enable_mixed_chunk`: SGLang switches it off with drafts");
     }
   }

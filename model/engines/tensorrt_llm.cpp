@@ -89,7 +89,7 @@ constexpr LeastCapability kTensorrtCapabilities[] = {
 
 void resolve_tensorrt_llm(Engine& engine, const EngineSetting& setting) {
   check_weight_formats(setting, kTensorrtCapabilities);
-  if (engine.balances_prompts && setting.parallel.pipeline > 1) {
+  if (engine.attention_dp_enable_balance && setting.parallel.pipeline > 1) {
     throw UsageError(
         "`attention_dp_enable_balance`: is not modelled with pipeline stages, expected one stage");
   }
@@ -112,8 +112,8 @@ Engine tensorrt_llm_defaults() {
           .max_num_batched_tokens = 8192,
           .block_size = 32,
           .chunked_prefill = false,
-          .capacity_policy = CapacityPolicy::guaranteed_no_evict,
-          .chunking_policy = ChunkingPolicy::first_come_first_served,
+          .capacity_scheduler_policy = CapacityPolicy::guaranteed_no_evict,
+          .context_chunking_policy = ChunkingPolicy::first_come_first_served,
           // Attention on data-parallel ranks: NVLinkOneSided, NVLinkTwoSided, then DeepEP (1.2,
           // fused_moe/communication/communication_factory.py, CommunicationFactory).
           .all2all = All2All::deepep,

@@ -113,7 +113,7 @@ void set_expert_shape(const Deployment& deployment, const Layer& layer, const We
       .experts = down.copies,
       .experts_per_token = std::min(down.copies_used, down.copies),
       .gated = std::get<MoeFfn>(layer.ffn).gated,
-      .power_law = deployment.engine.balances_experts
+      .power_law = deployment.engine.enable_eplb
                        ? 0  // timed without
                        : static_cast<int>(std::lround(100 * deployment.engine.expert_power_law))};
   op.shape_each = pairs_a_token / to_double(op.shape.experts_per_token);
@@ -161,7 +161,7 @@ LinearOperator expert_operator(const Deployment& deployment, const Layer& layer,
   op.group_tokens = parallel.data;
   const MoeFfn& moe = std::get<MoeFfn>(layer.ffn);
   op.busiest = busiest_rank_load(moe, parallel, deployment.engine.expert_power_law,
-                                 deployment.engine.balances_experts);
+                                 deployment.engine.enable_eplb);
   const double pairs =
       to_double(picked * op.group_tokens) / to_double(parallel.expert_ranks()) * op.busiest;
   const double per_call = 1.0 / to_double(kExpertCalls);

@@ -114,7 +114,8 @@ void Fleet::start_engines(std::int32_t replica, Nanoseconds now) {
   opened.groups.assign(pool.lockstep ? 1 : opened.ranks.size(), GroupState::idle);
   opened.balance.reset();
   const Engine& engine = pool.replica.engine;
-  if (engine.balances_prompts && pool.lockstep && pool.ranks > 1) opened.balance.emplace(engine);
+  if (engine.attention_dp_enable_balance && pool.lockstep && pool.ranks > 1)
+    opened.balance.emplace(engine);
   loads_[static_cast<std::size_t>(replica)] = {};
   opened.state = ReplicaState::serving;
   opened.link = {};

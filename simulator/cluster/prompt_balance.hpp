@@ -12,15 +12,15 @@ namespace roofcast {
 /// TensorRT-LLM's balance of attention data parallelism (attention_dp_config; 1.1 and 1.2,
 /// pyexecutor/py_executor.py, _balance_adp_requests), asked once for each step that the ranks
 /// decide. While all ranks generate, prompts wait until every rank has one that it could compute
-/// and room for it, for `balance_timeout` steps at most; then they wait `balance_wait` steps for
-/// further ones. The steps count from when prompts last started or could have, not from their
-/// arrival.
+/// and room for it, for `attention_dp_timeout_iters` steps at most; then they wait
+/// `attention_dp_batching_wait_iters` steps for further ones. The steps count from when prompts
+/// last started or could have, not from their arrival.
 class PromptBalance {
  public:
   explicit PromptBalance(const Engine& engine)
       : most_sequences_(engine.max_num_seqs),
-        timeout_(engine.balance_timeout),
-        wait_(engine.balance_wait) {}
+        timeout_(engine.attention_dp_timeout_iters),
+        wait_(engine.attention_dp_batching_wait_iters) {}
 
   /// Whether the ranks' prompts stay out of the step that is decided now.
   bool holds(std::span<const StepOffer> ranks);

@@ -26,7 +26,7 @@ struct EngineState {
   KvBlocks blocks;
   WaitingQueue waiting;
   std::vector<RequestId>
-      arrived{};  // before the scheduler looks for them (recv_interval), in order
+      arrived{};  // before the scheduler looks for them (scheduler_recv_interval), in order
   std::vector<RequestId> running{};  // in order of admission
   RequestTable& requests;
   EngineCounters counters{};

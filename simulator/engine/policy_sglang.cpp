@@ -78,12 +78,13 @@ double ratio_after_retraction(const EngineState& state, const std::vector<Reques
 
 }  // namespace
 
-/// Looks for new requests every recv_interval decode steps, at once after a step with prompts, and
-/// while nothing runs (0.5.15, scheduler_components/recv_skipper.py, handle: a counter to which a
-/// decode adds 1 and a prefill 1000; an idle loop spins). All that have arrived are taken together.
-/// Steps are counted, so an engine that advances many decodes at once need not report them.
+/// Looks for new requests every scheduler_recv_interval decode steps, at once after a step with
+/// prompts, and while nothing runs (0.5.15, scheduler_components/recv_skipper.py, handle: a counter
+/// to which a decode adds 1 and a prefill 1000; an idle loop spins). All that have arrived are
+/// taken together. Steps are counted, so an engine that advances many decodes at once need not
+/// report them.
 void SglangPolicy::receive(EngineState& state) {
-  const std::int64_t interval = state.engine.recv_interval;
+  const std::int64_t interval = state.engine.scheduler_recv_interval;
   const std::int64_t step = state.counters.steps;
   if (step > look_) look_ += (step - look_ + interval - 1) / interval * interval;
   if (step < look_) return;
@@ -163,7 +164,7 @@ std::vector<RequestId> SglangPolicy::decode_batch(const EngineState& state) cons
 void SglangPolicy::prefill(EngineState& state, StepPlan& plan) {
   if (!chunked_ && (full(state, state.slot) || state.waiting.empty())) return;
   const std::vector<RequestId> decoding = decode_batch(state);
-  const bool mixed = state.engine.mixed_chunk && !decoding.empty();
+  const bool mixed = state.engine.enable_mixed_chunk && !decoding.empty();
   if (mixed) {
     if (!has_slots(state, *prefix_, decoding)) return;
     take_slots(state, decoding);

@@ -26,7 +26,7 @@ namespace {
 class TensorrtLlmPolicy final : public BatchingPolicy {
  public:
   explicit TensorrtLlmPolicy(const Engine& engine)
-      : aggregate_(!engine.speculation.on() && !engine.balances_prompts) {}
+      : aggregate_(!engine.speculation.on() && !engine.attention_dp_enable_balance) {}
 
   void schedule(EngineState& state, Nanoseconds now, StepPlan& plan) override;
   StepOffer offer(EngineState& state, StepPlan& plan) override;
@@ -41,7 +41,7 @@ class TensorrtLlmPolicy final : public BatchingPolicy {
   /// executor/base_worker.py, _deduce_max_tokens); max_seq_len is lowered to what the KV cache
   /// holds (TrtGptModelInflightBatching::adjustMaxAttentionWindow).
   bool reserves_output(const Engine& engine) const override {
-    return engine.capacity_policy != CapacityPolicy::max_utilization;
+    return engine.capacity_scheduler_policy != CapacityPolicy::max_utilization;
   }
   std::int64_t cached_tokens(const EngineState& state, RequestId id) const override;
 
@@ -103,7 +103,7 @@ std::optional<bool> TensorrtLlmPolicy::schedule_around(EngineState& state, Nanos
                                                        const DecodeLoad& load, StepPlan&) {
   share_computed_prompts(state);
   const bool full = std::cmp_greater_equal(state.running.size(), state.engine.max_num_seqs);
-  const bool closed = state.engine.capacity_policy == CapacityPolicy::static_batch;
+  const bool closed = state.engine.capacity_scheduler_policy == CapacityPolicy::static_batch;
   if (!state.waiting.empty() && !full && !closed) return std::nullopt;
   return decode_alone(state, load);
 }
@@ -127,7 +127,7 @@ void TensorrtLlmPolicy::share_computed_prompts(EngineState& state) {
 /// py_executor.py, _waiting_requests; not with attention_dp, whose ranks wait by its own rule).
 void TensorrtLlmPolicy::wait_for_prompts(const EngineState& state) {
   const Engine& engine = state.engine;
-  if (engine.batch_wait_iterations == 0) return;
+  if (engine.batch_wait_timeout_iters == 0) return;
   std::int64_t tokens = 0;
   bool prompts = false, generations = false;
   for (const AdmissionCandidate& candidate : candidates_.fitting) {
@@ -138,8 +138,8 @@ void TensorrtLlmPolicy::wait_for_prompts(const EngineState& state) {
   }
   if (!prompts || !generations) return;
   const double enough =
-      engine.batch_wait_ratio * static_cast<double>(engine.max_num_batched_tokens);
-  if (waited_ >= engine.batch_wait_iterations || static_cast<double>(tokens) >= enough) {
+      engine.batch_wait_max_tokens_ratio * static_cast<double>(engine.max_num_batched_tokens);
+  if (waited_ >= engine.batch_wait_timeout_iters || static_cast<double>(tokens) >= enough) {
     waited_ = 0;
     return;
   }
@@ -210,7 +210,7 @@ std::int64_t TensorrtLlmPolicy::cached_tokens(const EngineState& state, RequestI
 /// Prompts are cut at multiples of a block.
 Demand TensorrtLlmPolicy::demand_of(const Engine& engine, const Request& request,
                                     const CacheLayout& layout) const {
-  return engine.capacity_policy == CapacityPolicy::max_utilization
+  return engine.capacity_scheduler_policy == CapacityPolicy::max_utilization
              ? demand_if_recomputed(engine, request, layout.block_tokens)
              : demand_if_reserved(engine, request, layout.block_tokens);
 }

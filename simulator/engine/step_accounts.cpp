@@ -84,7 +84,7 @@ std::int64_t tokens_of_step(const EngineState& state, const RequestState& reques
 void enqueue(EngineState& state, const BatchingPolicy& policy, RequestId id) {
   RequestState& request = state[id];
   request.max_tokens = reserved_output(policy, state, request);
-  if (state.engine.recv_interval > 1) {
+  if (state.engine.scheduler_recv_interval > 1) {
     state.arrived.push_back(id);
   } else {
     state.waiting.push_back(id, request.priority);

@@ -18,7 +18,7 @@ class BlocksInProduction {
   explicit BlocksInProduction(EngineState& state) : state_(state) {
     // With several groups of layers a found block may not be usable (isVariableWindow there).
     relevant_ = state.blocks.layout().groups.size() == 1 &&
-                state.engine.capacity_policy != CapacityPolicy::static_batch;
+                state.engine.capacity_scheduler_policy != CapacityPolicy::static_batch;
     if (!relevant_) return;
     for (RequestId id : state.running) {
       const RequestState& request = state[id];
@@ -134,7 +134,7 @@ void reserve_to_completion(EngineState& state, Candidates& candidates) {
   std::int64_t available = state.blocks.free() - add_running(state, true, candidates);
   const bool generating = std::ranges::any_of(
       state.running, [&](RequestId id) { return !state[id].complete() && state[id].decoding(); });
-  if (generating && state.engine.capacity_policy == CapacityPolicy::static_batch) return;
+  if (generating && state.engine.capacity_scheduler_policy == CapacityPolicy::static_batch) return;
   available -= add_running(state, false, candidates);
   assert(available >= 0);
   look_at_waiting(state, available, candidates, [&](const AdmissionCandidate& candidate) {
@@ -185,7 +185,7 @@ void use_what_is_free(EngineState& state, StepPlan& plan, Candidates& candidates
 
 void find_candidates(EngineState& state, StepPlan& plan, Candidates& candidates) {
   candidates.clear();
-  if (state.engine.capacity_policy == CapacityPolicy::max_utilization) {
+  if (state.engine.capacity_scheduler_policy == CapacityPolicy::max_utilization) {
     use_what_is_free(state, plan, candidates);
   } else {
     reserve_to_completion(state, candidates);

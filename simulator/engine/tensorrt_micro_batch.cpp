@@ -54,7 +54,7 @@ void share_tokens(const Engine& engine, std::int64_t chunk_unit,
   }
   if (!engine.chunked_prefill) return;
   const std::span<AdmissionCandidate> batch = fitting.first(count);
-  if (engine.chunking_policy == ChunkingPolicy::first_come_first_served ||
+  if (engine.context_chunking_policy == ChunkingPolicy::first_come_first_served ||
       wanted_by_prompts <= budget) {
     first_come_first_served(batch, chunk_unit, budget);
   } else {

@@ -515,7 +515,7 @@ TEST(SglangDefaults, OfItsScheduler) {
   const Engine engine = engine_on(test::h100(), "sglang");
   EXPECT_EQ(engine.max_prefill_tokens, 16384);
   EXPECT_DOUBLE_EQ(engine.schedule_conservativeness, 1.0);
-  EXPECT_FALSE(engine.mixed_chunk);
+  EXPECT_FALSE(engine.enable_mixed_chunk);
   EXPECT_TRUE(engine.chunked_prefill);
   EXPECT_TRUE(engine.prefix_caching);
   EXPECT_TRUE(engine.async_scheduling);
@@ -549,8 +549,8 @@ TEST(TensorrtDefaults, AreThoseOfTrtllmServe) {
   EXPECT_DOUBLE_EQ(engine.gpu_memory_utilization, 0.9);
   EXPECT_FALSE(engine.chunked_prefill);
   EXPECT_TRUE(engine.async_scheduling);
-  EXPECT_EQ(engine.capacity_policy, CapacityPolicy::guaranteed_no_evict);
-  EXPECT_EQ(engine.chunking_policy, ChunkingPolicy::first_come_first_served);
+  EXPECT_EQ(engine.capacity_scheduler_policy, CapacityPolicy::guaranteed_no_evict);
+  EXPECT_EQ(engine.context_chunking_policy, ChunkingPolicy::first_come_first_served);
 }
 
 TEST(TensorrtPolicies, AreReadAsTheirEnumIsWrittenInEitherCase) {

@@ -238,7 +238,7 @@ TEST(Operators, TheBusiestRankDecidesWhereExpertsArePickedUnevenly) {
   const double by_chance = busiest_rank_load(moe, d.parallel, 1.2, false);
   EXPECT_GT(by_chance, 1.2);
   EXPECT_NEAR(experts() / even, by_chance, 1e-9);
-  d.engine.balances_experts = true;
+  d.engine.enable_eplb = true;
   d.parallel.redundant_experts = 4;
   const double moved = busiest_rank_load(moe, d.parallel, 1.2, true);
   EXPECT_LT(moved, by_chance);

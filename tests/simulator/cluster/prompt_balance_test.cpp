@@ -16,9 +16,9 @@ Engine balanced(std::int64_t timeout, std::int64_t wait) {
   engine.scheduler = SchedulerKind::tensorrt_llm;
   engine.chunked_prefill = false;
   engine.max_num_seqs = 4;
-  engine.balances_prompts = true;
-  engine.balance_timeout = timeout;
-  engine.balance_wait = wait;
+  engine.attention_dp_enable_balance = true;
+  engine.attention_dp_timeout_iters = timeout;
+  engine.attention_dp_batching_wait_iters = wait;
   return engine;
 }
 
@@ -86,7 +86,7 @@ Nanoseconds first_token_of_c(const Engine& engine, bool with_d = false) {
 // and 2 s are the first and second without prompts on both ranks. With C a step takes 4 + 1 s.
 TEST(PromptBalance, HoldsAPromptOfOneRankForSoManySteps) {
   Engine at_once = balanced(3, 0);
-  at_once.balances_prompts = false;
+  at_once.attention_dp_enable_balance = false;
   EXPECT_EQ(first_token_of_c(at_once), 7 * kSecond);         // 2 to 7 s
   EXPECT_EQ(first_token_of_c(balanced(3, 0)), 8 * kSecond);  // 3 to 8 s
   EXPECT_EQ(first_token_of_c(balanced(5, 0)), 10 * kSecond);
@@ -100,7 +100,7 @@ TEST(PromptBalance, CountsDecisionsWhereTheyAreTakenAStepAhead) {
   Engine engine = balanced(3, 0);
   engine.async_scheduling = true;
   EXPECT_EQ(first_token_of_c(engine), 8 * kSecond);
-  engine.balance_timeout = 4;
+  engine.attention_dp_timeout_iters = 4;
   EXPECT_EQ(first_token_of_c(engine), 9 * kSecond);
 }
 

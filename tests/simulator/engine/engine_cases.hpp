@@ -97,10 +97,10 @@ inline void draw_scheduler(RandomStream& random, Engine& engine) {
   engine.order = QueueOrder::fcfs;
   engine.long_prefill_token_threshold = 0;
   const std::int64_t capacity = draw(random, 0, 2);
-  engine.capacity_policy = capacity == 0   ? CapacityPolicy::guaranteed_no_evict
-                           : capacity == 1 ? CapacityPolicy::max_utilization
-                                           : CapacityPolicy::static_batch;
-  engine.chunking_policy =
+  engine.capacity_scheduler_policy = capacity == 0   ? CapacityPolicy::guaranteed_no_evict
+                                     : capacity == 1 ? CapacityPolicy::max_utilization
+                                                     : CapacityPolicy::static_batch;
+  engine.context_chunking_policy =
       one_in(random, 2) ? ChunkingPolicy::first_come_first_served : ChunkingPolicy::equal_progress;
 }
 
@@ -162,8 +162,8 @@ inline void draw_intervals(std::uint64_t seed, Engine& engine) {
   if (engine.scheduler != SchedulerKind::tensorrt_llm) return;
   engine.counts_cached = one_in(random, 2);
   if (!one_in(random, 4)) return;
-  engine.batch_wait_iterations = draw(random, 1, 8);
-  engine.batch_wait_ratio = 0.25 * static_cast<double>(draw(random, 1, 4));
+  engine.batch_wait_timeout_iters = draw(random, 1, 8);
+  engine.batch_wait_max_tokens_ratio = 0.25 * static_cast<double>(draw(random, 1, 4));
 }
 
 /// In a fifth of the cases.

@@ -67,7 +67,7 @@ TEST(FastEngine, AResumedPromptDoesNotTakeABlockThatItHolds) {
   EngineCase c;
   c.engine = plain_engine();
   c.engine.scheduler = SchedulerKind::tensorrt_llm;
-  c.engine.capacity_policy = CapacityPolicy::max_utilization;
+  c.engine.capacity_scheduler_policy = CapacityPolicy::max_utilization;
   c.engine.max_num_seqs = 64;
   c.engine.max_num_batched_tokens = 192;
   c.engine.async_scheduling = true;

@@ -67,7 +67,7 @@ TEST(SglangPolling, WhatArrivesIsTakenTogetherAtTheNextLook) {
   Engine engine = sglang_engine(100);
   EXPECT_THAT(Schedule(engine, 100, 1, arriving()).steps_to_end(),
               ElementsAre("A4", "A1", "B4", "C4", "A1", "A1", "A1", "A1", "A1", "A1"));
-  engine.recv_interval = 3;
+  engine.scheduler_recv_interval = 3;
   EXPECT_THAT(Schedule(engine, 100, 1, arriving()).steps_to_end(),
               ElementsAre("A4", "A1", "A1", "A1", "B4 C4", "A1", "A1", "A1", "A1"));
 }
@@ -79,7 +79,7 @@ TEST(SglangPolling, WithOverlapItLooksAStepAhead) {
   engine.async_scheduling = true;
   EXPECT_THAT(Schedule(engine, 100, 1, arriving()).steps_to_end(),
               ElementsAre("A4", "A1", "A1", "B4", "C4", "A1", "A1", "A1", "A1", "A1"));
-  engine.recv_interval = 3;
+  engine.scheduler_recv_interval = 3;
   EXPECT_THAT(Schedule(engine, 100, 1, arriving()).steps_to_end(),
               ElementsAre("A4", "A1", "A1", "A1", "B4 C4", "A1", "A1", "A1", "A1"));
 }
@@ -91,7 +91,7 @@ TEST(SglangPolling, AnIdleEngineLooksAtOnce) {
   workload.requests[2].arrival = 9 * kSecond;
   for (const bool overlap : {false, true}) {
     Engine engine = sglang_engine(100);
-    engine.recv_interval = 30;
+    engine.scheduler_recv_interval = 30;
     engine.async_scheduling = overlap;
     const FakeStepTime step_time(Seconds{1});
     const SimulationResult result = simulate(replica_of(engine, step_time, 100, 1), workload, {});
@@ -235,7 +235,7 @@ TEST(Sglang, WithMixedChunksDecodesGoAlong) {
   Workload workload = batch_of({{4, 4}, {6, 2}});
   workload.requests[1].arrival = 2 * kSecond;
   Engine engine = sglang_engine(100);
-  engine.mixed_chunk = true;
+  engine.enable_mixed_chunk = true;
   Schedule schedule(engine, 1000, 1, workload);
   EXPECT_THAT(schedule.steps_to_end(), ElementsAre("A4", "A1", "B6 A1", "A1 B1"));
   EXPECT_EQ(schedule[0].largest_gap, 1 * kSecond);
@@ -246,7 +246,7 @@ TEST(Sglang, MixedDecodesCountAgainstTheChunk) {
   Workload workload = batch_of({{4, 5}, {9, 1}});
   workload.requests[1].arrival = 1 * kSecond;
   Engine engine = sglang_engine(5);
-  engine.mixed_chunk = true;
+  engine.enable_mixed_chunk = true;
   Schedule schedule(engine, 1000, 1, workload);
   EXPECT_THAT(schedule.steps_to_end(), ElementsAre("A4", "B4 A1", "B4 A1", "B1 A1", "A1"));
 }

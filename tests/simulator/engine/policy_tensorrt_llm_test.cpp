@@ -15,7 +15,7 @@ using testing::HasSubstr;
 Engine tensorrt(CapacityPolicy policy = CapacityPolicy::guaranteed_no_evict) {
   Engine engine = plain_engine();
   engine.scheduler = SchedulerKind::tensorrt_llm;
-  engine.capacity_policy = policy;
+  engine.capacity_scheduler_policy = policy;
   engine.chunked_prefill = false;
   return engine;
 }
@@ -25,7 +25,7 @@ Engine chunked(std::int64_t budget,
   Engine engine = tensorrt();
   engine.chunked_prefill = true;
   engine.max_num_batched_tokens = budget;
-  engine.chunking_policy = policy;
+  engine.context_chunking_policy = policy;
   return engine;
 }
 
@@ -205,7 +205,7 @@ TEST(TensorrtMaxUtilization, AStartNeedsTheBlocksOfTheWholePrompt) {
   // Blocks of 4, 3 usable, 4 tokens a step, in chunks. A: 4 in, 3 out; B: 12 in, 1 out. A chunk of
   // B would fit beside A, its prompt of 3 blocks does not.
   Engine engine = chunked(4);
-  engine.capacity_policy = CapacityPolicy::max_utilization;
+  engine.capacity_scheduler_policy = CapacityPolicy::max_utilization;
   Schedule schedule(engine, 3, 4, batch_of({{4, 3}, {12, 1}}));
   EXPECT_THAT(schedule.steps_to_end(), ElementsAre("A4", "A1", "A1", "B4", "B4", "B4"));
 }
@@ -244,7 +244,7 @@ TEST(TensorrtStaticBatch, ABatchIsWhatOneStepHolds) {
 TEST(TensorrtStaticBatch, APromptInChunksWaitsForTheGenerations) {
   // 8 tokens a step, in chunks: A's 4 and 4 of B. While A generates, B's other 4 are not in turn.
   Engine engine = chunked(8);
-  engine.capacity_policy = CapacityPolicy::static_batch;
+  engine.capacity_scheduler_policy = CapacityPolicy::static_batch;
   EXPECT_THAT(Schedule(engine, 100, 4, batch_of({{4, 3}, {8, 1}})).steps_to_end(),
               ElementsAre("A4 B4", "A1", "A1", "B4"));
 }
@@ -257,8 +257,8 @@ TEST(TensorrtBatchWaiting, PromptsWaitForAShareOfTheBudgetOrForSoManyIterations)
   // 3 s. With C of 45, which arrives at 1.5 s, they are at 2 s.
   Engine engine = tensorrt();
   engine.max_num_batched_tokens = 100;
-  engine.batch_wait_iterations = 3;
-  engine.batch_wait_ratio = 0.5;
+  engine.batch_wait_timeout_iters = 3;
+  engine.batch_wait_max_tokens_ratio = 0.5;
   Workload workload = batch_of({{10, 6}, {10, 1}});
   workload.requests[1].arrival = kSecond / 2;
   EXPECT_THAT(Schedule(engine, 100, 4, workload).steps_to_end(),
@@ -374,7 +374,7 @@ TEST(TensorrtAdmission, AWholePromptMustFitAStep) {
   EXPECT_THAT(refusals(engine, batch_of({{10, 2}})), ElementsAre());
   EXPECT_THAT(refusals(engine, batch_of({{11, 1}})),
               ElementsAre(HasSubstr("an iteration holds at most max_num_tokens 10")));
-  engine.capacity_policy = CapacityPolicy::max_utilization;
+  engine.capacity_scheduler_policy = CapacityPolicy::max_utilization;
   EXPECT_THAT(refusals(engine, batch_of({{10, 2}})), ElementsAre(HasSubstr("max_num_tokens 10")));
   EXPECT_THAT(refusals(chunked(10), batch_of({{11, 1}})), ElementsAre());
 }

@@ -41,13 +41,13 @@ EngineCase random_sglang_case(std::uint64_t seed) {
   engine.max_num_batched_tokens = page * draw(random, 1, 8);
   engine.max_prefill_tokens = draw(random, 1, 100);
   engine.schedule_conservativeness = one_in(random, 3) ? 1.0 : 0.05;
-  engine.mixed_chunk = one_in(random, 3);
+  engine.enable_mixed_chunk = one_in(random, 3);
   constexpr std::array kOrders{QueueOrder::fcfs, QueueOrder::fcfs, QueueOrder::longest_prefix,
                                QueueOrder::longest_output};
   engine.order = kOrders[static_cast<std::size_t>(draw(random, 0, 3))];
   c.usable_blocks = draw(random, 4, 300 / page + 4);
-  if (one_in(random, 3)) engine.recv_interval = draw(random, 2, 12);
-  if (!engine.mixed_chunk && engine.max_num_batched_tokens >= 4) draw_drafts(random, engine);
+  if (one_in(random, 3)) engine.scheduler_recv_interval = draw(random, 2, 12);
+  if (!engine.enable_mixed_chunk && engine.max_num_batched_tokens >= 4) draw_drafts(random, engine);
   draw_windows(seed, c.layout);
   draw_host_cache(seed, c);
   return c;
@@ -74,7 +74,7 @@ void check_pool(const PlainEngine& engine) {
 void check_plan(const PlainEngine& engine) {
   const EngineState& state = engine.state();
   const StepBatch& batch = engine.batch();
-  if (!state.engine.mixed_chunk) {
+  if (!state.engine.enable_mixed_chunk) {
     ASSERT_TRUE(batch.prefills.empty() ||
                 batch.decode_sequences <= std::ssize(engine.plan().admitted) + 1);
   }

@@ -17,8 +17,8 @@ EngineCase tensorrt_case(std::uint64_t seed, CapacityPolicy policy) {
   c.engine.kv_reservation = KvReservation::paged;
   RandomStream random = random_stream(seed, "tensorrt_case");
   c.engine.scheduler = SchedulerKind::tensorrt_llm;
-  c.engine.capacity_policy = policy;
-  c.engine.chunking_policy =
+  c.engine.capacity_scheduler_policy = policy;
+  c.engine.context_chunking_policy =
       one_in(random, 2) ? ChunkingPolicy::equal_progress : ChunkingPolicy::first_come_first_served;
   c.engine.chunked_prefill = one_in(random, 2);
   c.engine.counts_cached = one_in(random, 2);

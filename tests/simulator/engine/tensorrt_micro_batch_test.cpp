@@ -18,7 +18,7 @@ Engine engine_of(std::int64_t budget, bool chunked,
   Engine engine = plain_engine();
   engine.max_num_batched_tokens = budget;
   engine.chunked_prefill = chunked;
-  engine.chunking_policy = policy;
+  engine.context_chunking_policy = policy;
   return engine;
 }
 
