@@ -242,7 +242,8 @@ void members(Visitor& visit, PlanAnswer& answer) {
   visit("inputs", answer.inputs, "the question as parsed");
   visit("holds", answer.holds,
         "whether any deployment meets the SLO; null: interrupted before an answer");
-  visit("stopped", answer.stopped, "interrupted: nothing is ranked");
+  visit("stopped", answer.stopped,
+        "interrupted: nothing is ranked or, with `mix`, only what is of one kind");
   visit("answer", answer.headline, "the answer in one sentence");
   visit("ranked", answer.ranked, "best first");
   visit.if_set("point_estimate", answer.point_estimate,
@@ -658,10 +659,16 @@ void add_mix(const PreparedPlan& prepared, const PlanFindings& found, int thread
              const Progress& progress, PlanAnswer& answer) {
   double best = std::numeric_limits<double>::infinity();
   if (!found.ranked.empty()) best = objective_of(found, found.ranked.front());
-  const MixFindings mix = find_mix(prepared.catalogue, prepared.task, best, threads, progress);
+  MixFindings mix;
+  try {
+    mix = find_mix(prepared.catalogue, prepared.task, best, threads, progress);
+  } catch (const Error& error) {  // the answer without a mix stands
+    mix.why = error.what();
+  }
   answer.simulations += mix.simulations;
+  answer.stopped = mix.stopped;
   if (mix.pools.empty()) {
-    answer.no_mix = mix.stopped ? "interrupted" : mix.why;
+    if (!mix.stopped) answer.no_mix = mix.why;
     return;
   }
   MixedPlan mixed;
@@ -703,9 +710,7 @@ PreparedPlan prepare_plan(const PlanQuestion& question) {
   if (!question.whole_trace) take_busiest_hour(prepared);
   prepared.mix = question.mix;
   if (question.mix) {
-    if (!has_fleet_solver()) {
-      throw Error("this build has no GLPK (Debian: libglpk-dev), which `mix` needs");
-    }
+    require_fleet_solver();
     const std::string why = why_no_mix(prepared.catalogue, prepared.task.space);
     if (!why.empty()) throw UsageError(why);
   }

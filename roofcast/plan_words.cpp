@@ -167,7 +167,7 @@ std::vector<std::string> refusal(const PlanAnswer& answer) {
     lines.emplace_back(answer.mixed ? "No deployment of one kind that was searched meets the SLO."
                                     : "No deployment that was searched meets the SLO.");
     if (answer.no_mix) std::rotate(lines.begin(), lines.end() - 1, lines.end());
-    if (const auto& one = answer.contradiction) {
+    if (const auto& one = answer.contradiction; one && !answer.mixed) {
       lines.push_back(fmt::format(
           "The limits contradict the SLO: they rule out {}; the smallest of them, {}, {}.",
           counted(one->shapes, "shape"), one->nearest, one->why));
@@ -225,8 +225,8 @@ std::vector<std::string> missed_by_pools(const MixedPlan& mix) {
       if (target.metric == LatencyMetric::tpot) achieved = pool.tpot_p95_s;
       if (achieved <= target.limit.value) continue;
       lines.push_back(fmt::format(
-          "{} alone has p95 {} {}, over the limit of {}, which is one over all requests: a class "
-          "with targets of its own would hold for these too.",
+          "{} alone has p95 {} {}, over the limit of {}, which covers all requests together; "
+          "give the class targets of its own to hold it there, too.",
           pool.name, name_of(target.metric), as_time(Seconds{achieved}), as_time(target.limit)));
     }
   }
@@ -245,6 +245,7 @@ std::vector<std::string> plan_sentences(const PlanAnswer& answer) {
                                 price_of(one), prospects_of(one)));
   }
   if (answer.no_mix) std::ranges::move(mix_text(answer), std::back_inserter(lines));
+  if (answer.stopped) lines.emplace_back("The search for a mix of pools was interrupted.");
   if (answer.point_estimate) lines.push_back(as_predicted(*answer.point_estimate));
   if (answer.shorter_context) lines.push_back(shorter_context_text(answer));
   if (scatters_prefixes(answer)) lines.emplace_back(kScattered);

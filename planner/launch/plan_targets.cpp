@@ -142,6 +142,13 @@ std::string kubernetes_text(const PlanCatalogue& catalogue, const Shape& shape, 
 
 // ---- targets of vLLM alone
 
+/// One line, whatever a model's or a profile's name holds.
+std::string comment(std::string text) {
+  std::ranges::replace_if(
+      text, [](char letter) { return letter >= 0 && letter < ' '; }, ' ');
+  return "# " + text + "\n";
+}
+
 /// A shape's servers: what all targets fill in.
 struct ServerParts {
   std::string name{};               // label
@@ -164,12 +171,12 @@ ServerParts parts_of(const PlanCatalogue& catalogue, const Shape& shape,
       .image = image_of(*serve_engine_of(preset), preset, vendor_of(gpu)).value_or(""),
       .resource = resource_of(vendor_of(gpu)),
       .gpus = shape.parallel.gpus(),
-      .comments = fmt::format("# {}\n", headline)};
+      .comments = comment(headline)};
   constexpr std::size_t kProgram = 2;  // vllm serve
   if (words.size() > kProgram) parts.checkpoint = words[kProgram];
   if (words.size() > kProgram) parts.args.assign(words.begin() + kProgram + 1, words.end());
-  for (const std::string& note : line.notes) parts.comments += fmt::format("# {}\n", note);
-  parts.comments += fmt::format("# Nodes with {}\n", gpu.display_name);
+  for (const std::string& note : line.notes) parts.comments += comment(note);
+  parts.comments += comment("Nodes with " + gpu.display_name);
   return parts;
 }
 
@@ -367,13 +374,18 @@ std::string vllm_config_text(const ServerParts& parts) {
   text += fmt::format("model: {}\n", yaml_text(parts.checkpoint));
   for (std::size_t i = 0; i < parts.args.size(); ++i) {
     const std::string key = parts.args[i].substr(parts.args[i].find_first_not_of('-'));
-    const bool has_value = i + 1 < parts.args.size() && !parts.args[i + 1].starts_with("--");
-    if (!has_value) {
-      text += key + ": true\n";
-      continue;
+    std::vector<std::string> values;
+    while (i + 1 < parts.args.size() && !parts.args[i + 1].starts_with("--")) {
+      const std::string& value = parts.args[++i];
+      values.push_back(to_number<double>(value) ? value : yaml_text(value));
     }
-    const std::string& value = parts.args[++i];
-    text += fmt::format("{}: {}\n", key, to_number<double>(value) ? value : yaml_text(value));
+    if (values.empty()) {
+      text += key + ": true\n";
+    } else if (values.size() == 1) {
+      text += fmt::format("{}: {}\n", key, values.front());
+    } else {
+      text += fmt::format("{}: [{}]\n", key, fmt::join(values, ", "));
+    }
   }
   return text;
 }
@@ -481,8 +493,9 @@ std::string vllm_sweep_text(const PlanCatalogue& catalogue, const Shape& shape, 
       goodput_flag(catalogue.base.slo));
   std::string text = "#!/usr/bin/env bash\n" + parts.comments;
   text += "# What the plan says of one of its servers, measured: bash THIS_FILE [FOLDER], then\n";
-  text += fmt::format("#   roofcast validate FOLDER/plan --model {} --gpu {} --tp {}\n",
-                      catalogue.base.model, shape.gpu, shape.parallel.tensor);
+  text += comment(fmt::format("  roofcast validate FOLDER/plan --model {} --gpu {} --tp {}",
+                              shell_quoted(catalogue.base.model), shell_quoted(shape.gpu),
+                              shape.parallel.tensor));
   if (mean.varies) text += "# The load's lengths vary; here all requests have the mean ones\n";
   return text + fmt::format(R"(set -euo pipefail
 folder=${{1:-vllm-sweep}}

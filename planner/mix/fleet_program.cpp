@@ -5,6 +5,7 @@
 #include <cassert>
 #include <cmath>
 #include <memory>
+#include <string>
 
 #include "base/error.hpp"
 #include "base/io/shared_library.hpp"
@@ -12,7 +13,7 @@
 namespace roofcast {
 namespace {
 
-/// The functions of GLPK that are used; opened once, when the first program is solved.
+/// The functions of GLPK that are used; opened once, when they are first needed.
 struct Solver {
   SharedLibrary glpk{"libglpk.so.40"};
 
@@ -205,10 +206,26 @@ class Problem {
 
 }  // namespace
 
-bool has_fleet_solver() { return true; }
+bool has_fleet_solver() {
+  try {
+    solver();
+    return true;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+void require_fleet_solver() {
+  try {
+    solver();
+  } catch (const Error& error) {
+    throw Error(std::string("`mix` needs GLPK (Debian: libglpk40): ") + error.what());
+  }
+}
 
 std::optional<FleetChoice> solve(const FleetProgram& program) {
   if (program.options.empty() || program.bands == 0) return std::nullopt;
+  require_fleet_solver();
   solver().glp_term_out(GLP_OFF);
   return Problem(program).solved();
 }

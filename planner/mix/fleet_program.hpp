@@ -40,13 +40,15 @@ struct FleetChoice {
   bool operator==(const FleetChoice&) const = default;
 };
 
-/// Whether this build can solve programs.
+/// Whether programs can be solved: this build knows GLPK and its library can be opened.
 bool has_fleet_solver();
+
+/// Throws Error, which says what to install, unless has_fleet_solver().
+void require_fleet_solver();
 
 /// The choice with the least objective: sum of unit_objective x units, where every band goes to one
 /// option and each option has at least as many replicas as its bands keep busy. Nullopt if none
-/// satisfies everything. By GLPK's branch and cut; opens the library, and throws Error if it is not
-/// there.
+/// satisfies everything. By GLPK's branch and cut. Throws as require_fleet_solver() does.
 std::optional<FleetChoice> solve(const FleetProgram& program);
 
 }  // namespace roofcast

@@ -6,8 +6,13 @@ namespace roofcast {
 
 bool has_fleet_solver() { return false; }
 
-std::optional<FleetChoice> solve(const FleetProgram& /*program*/) {
+void require_fleet_solver() {
   throw Error("this build has no GLPK (Debian: libglpk-dev), which `mix` needs");
+}
+
+std::optional<FleetChoice> solve(const FleetProgram& /*program*/) {
+  require_fleet_solver();
+  return std::nullopt;
 }
 
 }  // namespace roofcast

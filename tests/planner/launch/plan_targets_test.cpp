@@ -132,6 +132,10 @@ TEST(PlanTargets, VllmsOwnConfigurationHasFlagsAsKeys) {
   ASSERT_EQ(result.exit_code, 0) << result.err;
   expect_lines(file_text("v.yaml"), {"model: \"meta-llama/Llama-3.1-8B\"",
                                      "tensor-parallel-size: 2", "max-num-seqs: 64"});
+  const CommandResult listed = run_command(
+      kPlanOf + kWithinLimits + "--cudagraph-capture-sizes 1,2,4,8 --emit vllm-config=w.yaml");
+  ASSERT_EQ(listed.exit_code, 0) << listed.err;
+  expect_lines(file_text("w.yaml"), {"cudagraph-capture-sizes: [1, 2, 4, 8]"});
 }
 
 // 5 requests a second on one server: 60 s of them are 300 prompts at the planned load, 240 and 360
