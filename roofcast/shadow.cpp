@@ -63,6 +63,7 @@ void members(Visitor& visit, ShadowAnswer& answer) {
   visit("windows", answer.windows, "in order of time; those without a request are left out");
   visit("figures", answer.figures, "over all windows");
   visit("exceeded", answer.exceeded, "limits that an error is past");
+  visit("unjudged", answer.unjudged, "limits that no figure is about");
 }
 
 namespace {
@@ -164,18 +165,23 @@ std::vector<ShadowError> errors_of(const std::vector<ShadowWindow>& windows) {
   return errors;
 }
 
-std::vector<ErrorLimit> exceeded_limits(const std::vector<ShadowError>& errors,
-                                        const std::vector<ErrorLimit>& limits) {
-  std::vector<ErrorLimit> exceeded;
-  for (const ErrorLimit& limit : limits) {
-    const bool past = std::any_of(errors.begin(), errors.end(), [&](const ShadowError& error) {
-      const bool meant = (limit.name.empty() || limit.name == error.name) &&
-                         (limit.statistic.empty() || limit.statistic == error.statistic);
-      return meant && error.mean_absolute_error > limit.share;
-    });
-    if (past) exceeded.push_back(limit);
+bool is_about(const ErrorLimit& limit, const ShadowError& error) {
+  return (limit.name.empty() || limit.name == error.name) &&
+         (limit.statistic.empty() || limit.statistic == error.statistic);
+}
+
+void judge(ShadowAnswer& answer) {
+  for (const ErrorLimit& limit : answer.inputs.limits) {
+    bool judged = false;
+    bool past = false;
+    for (const ShadowError& error : answer.figures) {
+      if (!is_about(limit, error)) continue;
+      judged = true;
+      past = past || error.mean_absolute_error > limit.share;
+    }
+    if (past) answer.exceeded.push_back(limit);
+    if (!judged) answer.unjudged.push_back(limit);
   }
-  return exceeded;
 }
 
 }  // namespace
@@ -237,7 +243,7 @@ ShadowAnswer follow(const ShadowQuestion& question, const ShadowSteps& steps) {
                    .every = question.every,
                    .limits = question.limits};
   answer.figures = errors_of(answer.windows);
-  answer.exceeded = exceeded_limits(answer.figures, question.limits);
+  judge(answer);
   return answer;
 }
 

@@ -60,6 +60,7 @@ struct ShadowAnswer {
   std::vector<ShadowWindow> windows{};
   std::vector<ShadowError> figures{};
   std::vector<ErrorLimit> exceeded{};
+  std::vector<ErrorLimit> unjudged{};  // limits that no figure is about
 };
 
 /// What a caller does meanwhile.

@@ -91,6 +91,9 @@ Document follow_document(const ShadowAnswer& answer, bool whole) {
     lines.push_back(fmt::format("The mean absolute error of {} is past {} %.", name_of_limit(limit),
                                 fixed(100 * limit.share, 1)));
   }
+  for (const ErrorLimit& limit : answer.unjudged) {
+    lines.push_back(fmt::format("No figure judges the limit on {}.", name_of_limit(limit)));
+  }
   if (whole) {
     document.sections.push_back(
         {.heading = answer.inputs.file, .lines = {}, .table = windows_table(answer)});
@@ -137,7 +140,8 @@ int run_follow(const ShadowQuestion& question, OutputFormat output, CommandConte
     return kExitFailed;
   }
   print(follow_document(answer, !lines), output, context);
-  return answer.exceeded.empty() ? kExitDone : kExitNo;
+  if (!answer.exceeded.empty()) return kExitNo;
+  return answer.unjudged.empty() ? kExitDone : kExitFailed;
 }
 
 }  // namespace roofcast

@@ -10,7 +10,7 @@ namespace roofcast {
 
 /// Prints each window as it is simulated (as table or jsonl; other formats print all at the end),
 /// and what they come to, until Ctrl-C. Returns the exit code: 3 if a limit is exceeded, 1 if there
-/// was no window.
+/// was no window or a limit that no figure is about.
 int run_follow(const ShadowQuestion& question, OutputFormat output, CommandContext& context);
 
 }  // namespace roofcast

@@ -11,6 +11,7 @@
 #include "base/io/output_file.hpp"
 #include "base/quantity.hpp"
 #include "base/wording.hpp"
+#include "cli/default_store.hpp"
 #include "cli/options/deployment_options.hpp"
 #include "cli/options/flag_options.hpp"
 #include "cli/options/workload_options.hpp"
@@ -35,7 +36,7 @@ constexpr Seconds kDefaultWindow{60};
 struct ValidateOptions {
   ValidationQuestion question;
   bool store = true;
-  std::string store_path = "roofcast.db";
+  std::string store_path = kDefaultStore;
   bool ledger = false;
   bool decisions = false;
   bool versions = false;
@@ -102,9 +103,10 @@ Usage validate_usage(ValidateOptions& target) {
       "the SQLite store for both sides (default roofcast.db)")(
       "no-store", po::bool_switch()->notifier([&target](bool off) { target.store = !off; }),
       "do not store the runs");
-  usage.unlisted.add_options()("every",
-                               converted(target.every, "--every", parse_window)->value_name("TIME"),
-                               "with --follow: least time that a line is about (default 1min)");
+  usage.unlisted.add_options()("versions", po::bool_switch(&target.versions),
+                               "how far versions of an engine differ (labels `date`)")(
+      "every", converted(target.every, "--every", parse_window)->value_name("TIME"),
+      "with --follow: least time that a line is about (default 1min)");
   add_result_options(usage, target.question.files);
   usage.positional.add("file", -1);
   return usage;
@@ -116,11 +118,11 @@ void refuse_beside_follow(const ValidateOptions& options) {
   const WorkloadOptions& load = question.files.given.workload;
   if (!question.files.files.empty() || options.ledger || options.decisions || options.versions ||
       !options.plot_path.empty() || !question.by.empty() || !question.prices.empty() ||
-      is_synthetic(load) || load.trace || !question.files.import.format.empty()) {
+      is_synthetic(load) || load.trace || options.store_path != kDefaultStore ||
+      !question.files.import.format.empty()) {
     throw UsageError(
         "--follow: takes the deployment, --every, --threshold and --seed, and no other file or "
-        "flag: "
-        "the load is what the metrics count");
+        "flag; the load is what the metrics count, and nothing is stored");
   }
 }
 

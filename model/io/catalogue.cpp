@@ -17,6 +17,7 @@
 #include "base/text.hpp"
 #include "embedded_models.hpp"
 #include "model/io/config_fields.hpp"
+#include "model/io/entry_names.hpp"
 #include "model/io/json_text.hpp"
 #include "model/io/model_reader.hpp"
 
@@ -51,13 +52,6 @@ bool is_called(const CatalogueEntry& entry, const std::string& wanted) {
            letters_and_digits(without_organisation(known)) == wanted;
   };
   return same(entry.name) || std::any_of(entry.aliases.begin(), entry.aliases.end(), same);
-}
-
-/// The names in the entry's text, run together as letters_and_digits: what is not in there is no
-/// name of the entry, and the text need not be parsed.
-std::string names_in(const EmbeddedFile& text) {
-  return letters_and_digits(text.name) +
-         letters_and_digits(text.text.substr(0, text.text.find("\"config\"")));
 }
 
 /// Organisations on Hugging Face that publish others' models, often quantised, under their names.
@@ -258,7 +252,8 @@ Transformer load_catalogue_model(const std::string& name) {
   for (std::size_t i = 0; i < embedded_models().size(); ++i) {
     const EmbeddedFile& text = embedded_models()[i];
     known.emplace_back(text.name);
-    if (names_in(text).find(sought) == std::string::npos) continue;
+    const std::string_view before_config = text.text.substr(0, text.text.find("\"config\""));
+    if (names_in(text.name, before_config).find(sought) == std::string::npos) continue;
     const CatalogueEntry& entry = entries.entry(i);
     if (is_called(entry, wanted)) return named(entries.model(i), name);
     if (!derived && is_published_as(entry, plain)) derived = entries.model(i);

@@ -16,6 +16,7 @@
 #include "base/text.hpp"
 #include "embedded_profiles.hpp"
 #include "model/curves/kernel_tables.hpp"
+#include "model/io/entry_names.hpp"
 #include "model/io/gpu_reader.hpp"
 #include "model/io/kernel_tables_file.hpp"
 
@@ -132,12 +133,10 @@ BuiltInProfiles& built_in_profiles() {
   return profiles;
 }
 
-/// The names in the profile's text, run together as letters_and_digits: what is not in there is no
-/// name of the GPU, and the text need not be parsed.
-std::string names_in(const EmbeddedFile& text) {
-  const std::size_t aliases = text.text.find("\"aliases\"");
-  const std::size_t end = text.text.find(']', std::min(aliases, text.text.size()));
-  return letters_and_digits(text.name) + letters_and_digits(text.text.substr(0, end));
+/// The part of a profile's text that ends with its other names.
+std::string_view up_to_aliases(std::string_view text) {
+  const std::size_t aliases = text.find("\"aliases\"");
+  return text.substr(0, text.find(']', std::min(aliases, text.size())));
 }
 
 /// "H100" of "2xH100", "8 x H100", "H100:8" and "H100 x8"; empty if nothing is counted.
@@ -164,7 +163,8 @@ GpuProfile load_gpu(const std::string& gpu) {
   const std::string key = gpu_name_key(gpu);
   BuiltInProfiles& built_in = built_in_profiles();
   for (std::size_t i = 0; i < built_in.size(); ++i) {
-    if (names_in(embedded_profiles()[i]).find(key) == std::string::npos) continue;
+    const EmbeddedFile& file = embedded_profiles()[i];
+    if (names_in(file.name, up_to_aliases(file.text)).find(key) == std::string::npos) continue;
     const GpuProfile& profile = built_in.at(i);
     if (answers_to(profile.gpu, key)) return profile;
   }
