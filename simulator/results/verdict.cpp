@@ -54,7 +54,8 @@ std::string no_service(const SimulationResult& result, const SloRequirement& req
   if (result.stopped) return "stopped early";
   if (result.completed == 0) return "nothing is served";
   if (result.saturation.saturated && has_to_keep_up(result, requirement)) {
-    return result.saturation.reason();
+    const std::string reason = result.saturation.reason();
+    return reason.empty() ? "saturated" : reason;
   }
   return {};
 }
