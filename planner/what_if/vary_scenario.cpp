@@ -34,6 +34,10 @@ std::string flag_named(std::string key) {
 }
 
 [[noreturn]] void refuse_unknown(const std::string& key) {
+  if (key == "pools") {
+    throw UsageError(
+        "a knob of roofcast plan (--search pools=2:2); here prefill_replicas=2 decode_replicas=2");
+  }
   std::vector<std::string> names = scenario_flag_names();
   for (std::string& name : names) std::ranges::replace(name, '-', '_');
   names.emplace_back(kSpeculationKey);

@@ -96,9 +96,12 @@ std::string capacity_line(const CapacityAnswer& answer) {
   std::string line =
       fmt::format("The capacity is {}{}{} {}", answer.bounded ? "" : "at least ",
                   as_load(answer.load, *answer.capacity), sessions_of(answer), promise(answer));
+  const auto load_number = [&](double load) {
+    return answer.load == LoadKind::rate ? as_number(load) : fixed(load, 0);
+  };
   if (answer.low && answer.high) {
     line += fmt::format("; {} to {} in 80 % of cases, from the uncertainty of step times",
-                        as_number(*answer.low), as_number(*answer.high));
+                        load_number(*answer.low), load_number(*answer.high));
   }
   return line + ".";
 }

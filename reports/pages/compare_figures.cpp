@@ -13,13 +13,32 @@
 namespace roofcast {
 namespace {
 
-constexpr std::array<std::string_view, 5> kDrawn = {"mean", "p50", "p95", "p99", "value"};
+struct MetricKey {
+  std::string_view name, statistic;
+};
+
+/// What a choice between two runs rests on, in the order in which it is drawn.
+constexpr std::array<MetricKey, 9> kDrawn = {{{"ttft_s", "p50"},
+                                              {"ttft_s", "p95"},
+                                              {"tpot_s", "p50"},
+                                              {"tpot_s", "p95"},
+                                              {"e2e_s", "p50"},
+                                              {"e2e_s", "p95"},
+                                              {"output_tokens_per_s", "value"},
+                                              {"cost_usd_per_h", "value"},
+                                              {"cost_usd_per_million_output_tokens", "value"}}};
 constexpr double kMost =
     200;  // percent: a bar of a larger change would leave nothing of the others
 
-bool is_drawn(const ComparedMetric& metric) {
-  return more_is_better({metric.name, metric.statistic}).has_value() &&
-         std::ranges::find(kDrawn, metric.statistic) != kDrawn.end();
+std::vector<const ComparedMetric*> drawn_of(const CompareAnswer& answer) {
+  std::vector<const ComparedMetric*> drawn;
+  for (const MetricKey& key : kDrawn) {
+    const auto found = std::ranges::find_if(answer.metrics, [&](const ComparedMetric& metric) {
+      return metric.name == key.name && metric.statistic == key.statistic;
+    });
+    if (found != answer.metrics.end()) drawn.push_back(&*found);
+  }
+  return drawn;
 }
 
 std::string name_of(const ComparedRun& run) { return fmt::format("Run {}", run.id); }
@@ -33,9 +52,10 @@ Figure latencies_of(const CompareAnswer& answer) {
   for (const ComparedRun& run : answer.runs) {
     figure.series.push_back({.name = name_of(run), .mark = Mark::points});
   }
-  for (const ComparedMetric& metric : answer.metrics) {
+  for (const ComparedMetric* one : drawn_of(answer)) {
+    const ComparedMetric& metric = *one;
     const MetricName name{metric.name, metric.statistic};
-    if (!is_drawn(metric) || !is_time(name)) continue;
+    if (!is_time(name)) continue;
     const auto x = static_cast<double>(figure.x.names.size());
     figure.x.names.push_back(title_of(name));
     for (std::size_t i = 0; i < metric.values.size(); ++i) {
@@ -59,12 +79,13 @@ Figure changes_of(const CompareAnswer& answer) {
                            {.name = "worse", .mark = Mark::stacked_bars}},
                 .horizontal = true};
   bool cut = false;
-  for (const ComparedMetric& metric : answer.metrics) {
+  for (const ComparedMetric* one : drawn_of(answer)) {
+    const ComparedMetric& metric = *one;
     const auto& change = metric.changes[1];
-    if (!is_drawn(metric) || !change) continue;
+    if (!change) continue;
     const MetricName name{metric.name, metric.statistic};
     const auto x = static_cast<double>(figure.x.names.size());
-    const bool better = *more_is_better(name) == (*change > 0);
+    const bool better = more_is_better(name).value_or(false) == (*change > 0);
     figure.x.names.push_back(title_of(name));
     cut = cut || *change * 100 > kMost;
     figure.series[better ? 0 : 1].points.push_back(

@@ -167,11 +167,26 @@ ReportSection searched_section(const PlanAnswer& answer) {
     outcomes.rows.push_back({reason_text(outcome), count(shapes)});
   }
   section.tables.push_back(std::move(outcomes));
-  Table rejected{.title = "Why the others were rejected",
-                 .columns = {{"GPU", false}, {"Shape", false}, {"Outcome", false}, {"Why", false}},
+  Table rejected{.title = "The nearest of those that were rejected",
+                 .columns = {{"Shape", false},
+                             {"Replicas"},
+                             {"TTFT p95"},
+                             {"TPOT p95"},
+                             {"SLO", false},
+                             {"Outcome", false},
+                             {"Why", false}},
                  .rows = {}};
   for (const RejectedPlan& one : answer.rejected) {
-    rejected.rows.push_back({one.gpu, one.shape.name, reason_text(one.outcome), one.why});
+    const auto latency = [&](double CandidateFigures::*time) {
+      return one.result ? as_time(Seconds{(*one.result).*time}) : "not simulated";
+    };
+    rejected.rows.push_back({one.shape.name, one.units ? count(*one.units) : "",
+                             latency(&CandidateFigures::ttft_p95_s),
+                             latency(&CandidateFigures::tpot_p95_s),
+                             !one.result                 ? ""
+                             : one.result->verdict.holds ? "met"
+                                                         : "missed",
+                             reason_text(one.outcome), one.why});
   }
   if (!rejected.rows.empty()) section.tables.push_back(std::move(rejected));
   return section;

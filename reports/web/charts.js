@@ -60,6 +60,8 @@ function theme(palette, text, faint, ground) {
     logAxis: axis(),
     categoryAxis: axis(),
     markLine: { label: { color: text } },
+    // Names beside points, readable where they cross a line.
+    scatter: { label: { color: text, textBorderColor: ground, textBorderWidth: 3 } },
   };
 }
 

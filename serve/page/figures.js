@@ -41,11 +41,14 @@ const seen = new IntersectionObserver(
 );
 
 const HEIGHT = 300;
-const LOW_HEIGHT = 240; // for horizontal bars
+const LOW_HEIGHT = 240; // for a few horizontal bars
+const AROUND_BARS = 110;
+const BAR = 26;
 
-function lies(option) {
+function heightOf(option) {
   const axis = Array.isArray(option.yAxis) ? option.yAxis[0] : option.yAxis;
-  return axis && axis.type === "category";
+  if (!axis || axis.type !== "category") return HEIGHT;
+  return Math.max(LOW_HEIGHT, AROUND_BARS + BAR * axis.data.length);
 }
 
 class View {
@@ -71,7 +74,7 @@ class View {
   show(figure) {
     this.option = figure.option;
     this.place.setAttribute("aria-label", `Chart: ${figure.title}. ${figure.caption}`);
-    this.place.style.height = (lies(figure.option) ? LOW_HEIGHT : HEIGHT) + "px";
+    this.place.style.height = heightOf(figure.option) + "px";
     this.caption.textContent = figure.caption;
     this.figure = figure;
     if (!this.numbers.firstChild) this.numbers.append(element("summary", {}, "Numbers"));

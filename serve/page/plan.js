@@ -38,7 +38,7 @@ export function startPlan(values, changed, lists) {
     byId("field-" + key).focus(); // the pressed button disappears
   };
   for (const [title, controls] of Object.entries(groups)) {
-    const fields = group(title, ...Object.values(controls));
+    const fields = group(title === MORE_TITLE ? "More" : title, ...Object.values(controls));
     byId("controls").append(
       title === MORE_TITLE
         ? element("details", { class: "more" }, element("summary", {}, title), fields)

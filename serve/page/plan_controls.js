@@ -46,7 +46,7 @@ export function controlsOf(lists, changed) {
         high: 20,
         log: true,
         least: 0.001,
-        optional: "as recorded",
+        optional: "recorded",
         usual: 1,
       }),
       request_rate: move({
