@@ -132,6 +132,7 @@ std::string sample_value(const ServeFlag& row) {
                                           "allgather_reducescatter",
                                           "EAGLE",
                                           "{\"num_redundant_experts\": 32}",
+                                          "{\"image\": 2, \"video\": 0}",
                                           "{\"method\": \"ngram\", \"num_speculative_tokens\": 3}"};
   for (const std::string& text : texts) {
     ServeWords words;
