@@ -439,7 +439,7 @@ MixFindings find_mix(const PlanCatalogue& catalogue, const PlanTask& task, doubl
                      const Progress& progress) {
   Search search{
       .catalogue = catalogue, .task = task, .best = best, .threads = threads, .progress = progress};
-  MixFindings found{.why = "no mix that was found holds at a lower objective"};
+  MixFindings found{.why = "none was found that meets the SLO for less"};
   const Workload sample = sample_of(catalogue);
   std::vector<LoadBand> by_class = bands_by_class(sample);
   std::vector<LoadBand> by_length = bands_by_length(sample, kLengthBands);

@@ -154,7 +154,7 @@ std::string loss_line(const CapacityAnswer& answer, const LostReplicaAnswer& los
   if (lost.replicas_left == 0) return whose + ", nothing is served.";
   std::string line = whose + ", ";
   line += lost.capacity ? "the capacity is " + as_load(answer.load, *lost.capacity)
-                        : std::string("no load passes");
+                        : std::string("no load meets the SLO");
   if (lost.asked) {
     line += "; at the requested load, " + verdict_at(answer, *lost.asked);
   }
@@ -164,10 +164,10 @@ std::string loss_line(const CapacityAnswer& answer, const LostReplicaAnswer& los
 // ---- tables
 
 std::string state_of(const CapacityAnswer& answer, const LoadPoint& point) {
-  std::string state = point.verdict.holds           ? "passes"
+  std::string state = point.verdict.holds           ? "met"
                       : point.verdict.saturated     ? "saturated"
                       : is_undecided(point.verdict) ? "undecided"
-                                                    : "fails: " + point.verdict.binding;
+                                                    : "missed: " + point.verdict.binding;
   if (point.load == answer.capacity) state += " (capacity)";
   if (answer.asked && point.load == answer.asked->load) state += " (requested)";
   return state;
