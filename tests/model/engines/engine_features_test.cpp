@@ -191,7 +191,7 @@ TEST(Speculation, WhatDescribesDraftsNeedsDrafts) {
 TEST(HierarchicalCache, HoldsTwiceTheKvCacheUnlessToldOtherwise) {
   const auto cache = [](EngineOverrides given) {
     Gpu gpu = test::h100();
-    gpu.host = Link{.bandwidth = BytesPerSecond{55e9}, .latency = Seconds{2e-6}};
+    gpu.host = Link{.name = "PCIe", .bandwidth = BytesPerSecond{55e9}, .latency = Seconds{2e-6}};
     given.enable_hierarchical_cache = true;
     return resolve_engine("sglang", given, test::llama_3_1_8b(), gpu, {}).hierarchical_cache;
   };
