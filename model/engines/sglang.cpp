@@ -73,13 +73,13 @@ std::int64_t prefill_graph_count(std::int64_t largest) {
 /// since sgl-project/sglang pull 16331 (2026-03-02), here from 0.5.10, but not of DeepSeek-V4 and
 /// of most models with encoders (_disable_breakable_cudagraph_if_incompatible).
 double prefill_graphs_mib(const EngineSetting& setting, const Engine& engine) {
-  constexpr int kFirstPatch = 10;
+  constexpr std::pair<int, int> kFirst{5, 10};  // 0.5.10
   constexpr std::string_view kWithEncoders[] = {
       "Qwen3_5ForConditionalGeneration", "Qwen3_5MoeForConditionalGeneration",
       "KimiK25ForConditionalGeneration", "KimiK3ForConditionalGeneration"};
   const Transformer& model = setting.model;
-  if (setting.patch.value_or(kFirstPatch) < kFirstPatch || has_compressed_cache(model) ||
-      !engine.cuda_graphs ||
+  if (std::pair(setting.minor, setting.patch.value_or(kFirst.second)) < kFirst ||
+      has_compressed_cache(model) || !engine.cuda_graphs ||
       (model.architecture == "DeepseekV3ForCausalLM" &&
        setting.gpu.compute_capability.starts_with("10.")) ||
       (model.has_vision &&
