@@ -31,8 +31,8 @@ bool is_engine(std::string_view source);
 
 /// The one of the three whose kernels `engine` runs: "sglang" of "sglang-0.5"; "vllm" of an engine
 /// without kernels of its own, for which is_nearer_source() puts vLLM first. TensorRT-LLM before
-/// 1.0 is one: TensorRT's builder chose its kernels, which nobody timed; tables are of the PyTorch
-/// backend.
+/// 1.0 is one: TensorRT's builder chose its kernels, of which there are no timings; tables are of
+/// the PyTorch backend.
 std::string_view kernel_owner(std::string_view engine);
 
 /// Whether source `a` answers better than `b` for `engine`. Its own come first: the version nearest

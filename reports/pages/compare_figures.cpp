@@ -46,7 +46,7 @@ std::string name_of(const ComparedRun& run) { return fmt::format("Run {}", run.i
 Figure latencies_of(const CompareAnswer& answer) {
   Figure figure{.key = "compared_latencies",
                 .title = "Latencies",
-                .caption = "The same percentiles of every run; lower is better.",
+                .caption = "The same figures of every run; lower is better.",
                 .x = {.title = "latency", .scale = AxisScale::category},
                 .y = {.title = "time (ms)", .scale = AxisScale::logarithmic}};
   for (const ComparedRun& run : answer.runs) {

@@ -108,7 +108,7 @@ TEST_F(Validate, ACaseWithoutAnAnswerIsARowWithItsReason) {
   const CommandResult result = validate();
   EXPECT_EQ(result.exit_code, 0) << result.err;
   EXPECT_THAT(result.out, HasSubstr("Not predicted"));
-  EXPECT_THAT(result.out, HasSubstr("'no-such-model' is neither a file"));
+  EXPECT_THAT(result.out, HasSubstr("'no-such-model' is not a file"));
   EXPECT_THAT(result.out, HasSubstr("1 of 2 cases predicted, 1 not"));
 }
 
