@@ -36,9 +36,10 @@ template <class Figure>
 std::string means_of(const std::vector<Figure>& figures) {
   std::string text;
   for (const auto& [name, title] : kShown) {
-    const auto found = std::find_if(figures.begin(), figures.end(), [&](const Figure& figure) {
-      return figure.name == std::string_view(name) && figure.statistic == "mean";
-    });
+    const auto found =
+        std::find_if(figures.begin(), figures.end(), [&, name = name](const Figure& figure) {
+          return figure.name == std::string_view(name) && figure.statistic == "mean";
+        });
     if (found == figures.end()) continue;
     text += fmt::format("{}{} {} measured, {} simulated ({})", text.empty() ? "" : "; ", title,
                         as_time(Seconds{found->measured}), as_time(Seconds{found->simulated}),
@@ -67,8 +68,8 @@ Table windows_table(const ShadowAnswer& answer) {
   for (const ShadowWindow& window : answer.windows) {
     std::vector<std::string> row{time_of(window.end_s), with_separators(window.requests)};
     for (const auto& [name, title] : kShown) {
-      const auto found =
-          std::find_if(window.figures.begin(), window.figures.end(), [&](const ShadowFigure& one) {
+      const auto found = std::find_if(
+          window.figures.begin(), window.figures.end(), [&, name = name](const ShadowFigure& one) {
             return one.name == std::string_view(name) && one.statistic == "mean";
           });
       const bool there = found != window.figures.end();
