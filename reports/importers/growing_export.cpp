@@ -11,6 +11,8 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "base/io/shown.hpp"
+#include "base/text.hpp"
 
 namespace roofcast {
 namespace {
@@ -21,6 +23,8 @@ constexpr double kStaleAfter = 300;  // seconds: Prometheus's query.lookback-del
 
 /// How Prometheus begins an answer, in its own line.
 constexpr std::string_view kNextAnswer = "\n{\"status\":";
+
+constexpr const char* kBrokenOff = "an answer is broken off";
 
 using SampleList = std::vector<std::pair<double, double>>;
 
@@ -39,7 +43,7 @@ void forget_before(SampleList& samples, double time) {
 /// Adds the answers in `part`. Throws Error if it is none, and then adds nothing.
 void read_part(const ExportPart& part, const std::string& path, ScrapeRange& read) {
   const std::string name = fmt::format("{}, line {}", path, part.line);
-  if (part.too_long) throw Error(name + ": has an answer without an end, passed over");
+  if (!part.problem.empty()) throw Error(fmt::format("{}: {}", name, part.problem));
   std::istringstream text(part.text);
   ByteSource bytes(text, name);
   for (const auto& [metric, all] : read_range(bytes).series) {
@@ -83,17 +87,25 @@ std::optional<ExportPart> ExportSplitter::push(char byte) {
     if (state_ == State::between && !is_space(byte)) begin(byte);
     return std::nullopt;
   }
-  if (byte == '\n' && (quoted_ || state_ == State::line)) return end(State::between);
+  if (byte == '\n' && state_ == State::line) {
+    part_.problem =
+        fmt::format("'{}' is not an answer of Prometheus's HTTP API", shown(trimmed(part_.text)));
+    return end(State::between);
+  }
+  if (byte == '\n' && quoted_) {
+    part_.problem = kBrokenOff;
+    return end(State::between);
+  }
   const bool opens = !quoted_ && (byte == '{' || byte == '[');
   const bool closes = !quoted_ && (byte == '}' || byte == ']');
   if (state_ == State::answer && opens && !may_precede_value(last_)) {
+    part_.problem = kBrokenOff;
     ExportPart broken = end(State::between);
     begin(byte);
     return broken;
   }
   if (part_.text.size() >= most_bytes_) {
-    part_.text.clear();
-    part_.too_long = true;
+    part_.problem = fmt::format("an answer does not end within {} bytes", most_bytes_);
     return end(State::skipped);
   }
   part_.text += byte;
@@ -103,7 +115,7 @@ std::optional<ExportPart> ExportSplitter::push(char byte) {
   if (!is_space(byte)) last_ = byte;
   if (opens) ++depth_;
   if (part_.text.front() == '{' && byte == ':' && part_.text.ends_with(kNextAnswer)) {
-    part_.text.resize(part_.text.size() - kNextAnswer.size());
+    part_.problem = kBrokenOff;
     ExportPart broken = end(State::between);
     begin('{');
     part_.text = kNextAnswer.substr(1);

@@ -17,7 +17,7 @@ namespace roofcast {
 struct ExportPart {
   std::string text{};
   std::int64_t line = 1;  // of the file, where it begins
-  bool too_long = false;  // then its text is left out
+  std::string problem{};  // why it cannot be read; empty: it may be an answer
 };
 
 /// Splits a text into its parts, byte by byte. A part was broken off where a string goes on in the
