@@ -18,6 +18,9 @@ def _built():
     build = ROOT / "build" / "release"
     if not (build / "build.ninja").exists():
         subprocess.run(["cmake", "--preset", "release"], cwd=ROOT, check=True)
+    if "ROOFCAST_PYTHON:BOOL=OFF" in (build / "CMakeCache.txt").read_text():
+        raise SystemExit(f"{build}: is configured without the Python package, expected ROOFCAST_PYTHON=ON: "
+                         "cmake --preset release -DROOFCAST_PYTHON=ON")
     subprocess.run(["cmake", "--build", "--preset", "release", "--target", "roofcast_python_package"],
                    cwd=ROOT, check=True)
     return build

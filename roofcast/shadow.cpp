@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <optional>
 #include <utility>
 
 #include "base/error.hpp"
 #include "base/record.hpp"
+#include "planner/scenario_run.hpp"
 #include "reports/importers/growing_export.hpp"
 #include "reports/importers/prometheus_load.hpp"
 #include "reports/rows/simulation_rows.hpp"
@@ -70,6 +72,7 @@ namespace {
 
 constexpr const char* kShadowCommand = "validate --follow";
 constexpr std::int64_t kMaxEarlier = 20'000;  // requests simulated before those of a window
+constexpr int kMostHeld = 60;                 // windows put together until lengths are known
 
 /// The load so far: what a window's requests find in the engine.
 class Traffic {
@@ -80,10 +83,24 @@ class Traffic {
 
   const Scenario& scenario() const { return scenario_; }
 
+  /// Names the model as `samples` do where the scenario does not, and refuses at once what could
+  /// never be simulated. Nothing happens while no model is named, or after the first time.
+  void prepare(const ScrapeRange& samples) {
+    if (prepared_) return;
+    if (scenario_.model.empty()) {
+      const Scrape last = last_of(samples);
+      scenario_.model = measured_by(last, engine_of(last)).setting.model;
+    }
+    if (scenario_.model.empty()) return;
+    Scenario one = scenario_;
+    one.workload = SyntheticWorkload{.num_prompts = 1};
+    refuse(prepare_simulation(one).refusal);
+    prepared_ = true;
+  }
+
   /// The figures of the window's requests under the store's names; nullopt: `progress` cancelled.
   std::optional<std::vector<MetricRow>> simulate(const ObservedLoad& observed,
                                                  const Progress& progress) {
-    if (scenario_.model.empty()) scenario_.model = observed.measured.setting.model;
     if (scenario_.model.empty()) {
       throw Error(observed.name +
                   ": its metrics name no model (label model_name), expected `model`");
@@ -91,14 +108,16 @@ class Traffic {
     append(observed);
     const auto outcome =
         simulate_in_steps({.scenario = scenario_, .recorded = load_}, {.requests = progress});
-    if (!outcome.answer.fits) {
-      throw Error("the deployment cannot run: " + outcome.answer.reason.value_or(""));
-    }
+    refuse(outcome.run.refusal);
     if (outcome.answer.stopped) return std::nullopt;
     return simulation_metrics(outcome.run);
   }
 
  private:
+  static void refuse(const std::string& refusal) {
+    if (!refusal.empty()) throw Error("the deployment cannot run: " + refusal);
+  }
+
   void append(const ObservedLoad& observed) {
     const double begin_s = observed.intervals.front().begin_s;
     std::vector<Request>& all = load_.requests;
@@ -121,6 +140,41 @@ class Traffic {
   Workload load_{};
   double first_s_ = 0;  // Unix time of the first request
   std::uint64_t windows_ = 0;
+  bool prepared_ = false;
+};
+
+/// Samples of windows whose requests have no lengths yet, because none of them has ended: they are
+/// put into the next window.
+class HeldSamples {
+ public:
+  bool empty() const { return windows_ == 0; }
+
+  /// The load of `samples` behind those held; nullopt if they are held, too. Throws Error if they
+  /// cannot be: they are the `last`, or too many.
+  std::optional<ObservedLoad> observe(const ScrapeRange& samples, const std::string& file,
+                                      bool last, const std::function<void(const Error&)>& warn) {
+    for (const auto& [name, all] : samples.series) {
+      for (const auto& [labels, more] : all) append_later(held_.series[name][labels], more);
+    }
+    try {
+      const ObservedLoad load = observed_load(held_, file);
+      *this = {};
+      return load;
+    } catch (const Error& error) {
+      if (last || ++windows_ == kMostHeld) {
+        *this = {};
+        throw;
+      }
+      if (windows_ == 1) {
+        warn(Error(std::string(error.what()) + "; what was counted goes into the next window"));
+      }
+    }
+    return std::nullopt;
+  }
+
+ private:
+  ScrapeRange held_{};
+  int windows_ = 0;
 };
 
 /// Those of `measured` that were also simulated, and above 0.
@@ -192,51 +246,56 @@ double relative_error(const ShadowFigure& figure) {
 
 ShadowAnswer follow(const ShadowQuestion& question, const ShadowSteps& steps) {
   GrowingExport file(question.file);
-  file.read_more();
+  const auto passed_over = file.read_more();
+  if (file.empty() && !passed_over.empty()) throw Error(passed_over.front());
   Traffic traffic(question.scenario);
+  traffic.prepare({});
+  HeldSamples held;
   ShadowAnswer answer{.head = answer_head(kShadowCommand)};
   bool going = true;
-  const auto simulate_window = [&](const ScrapeRange& samples, const Progress& progress) {
-    const ObservedLoad observed = observed_load(samples, question.file);
-    if (observed.requests() < 1) return;
-    const auto simulated = traffic.simulate(observed, progress);
+  const auto warn = [&](const std::string& line) {
+    if (steps.warn) steps.warn(line);
+  };
+  const auto warn_of_all = [&](const std::vector<std::string>& lines) {
+    for (const std::string& line : lines) warn(line);
+  };
+  const auto simulate_window = [&](const ScrapeRange& samples, bool last) {
+    traffic.prepare(samples);
+    const auto observed =
+        held.observe(samples, question.file, last, [&](const Error& error) { warn(error.what()); });
+    if (!observed || observed->requests() < 1) return;
+    const auto simulated = traffic.simulate(*observed, last ? Progress{} : steps.progress);
     if (!simulated) {
       going = false;
       return;
     }
-    ShadowWindow window{.begin_s = observed.intervals.front().begin_s,
-                        .end_s = observed.intervals.back().end_s,
-                        .requests = std::llround(observed.requests()),
-                        .figures = figures_of(observed.measured, *simulated)};
+    ShadowWindow window{.begin_s = observed->intervals.front().begin_s,
+                        .end_s = observed->intervals.back().end_s,
+                        .requests = std::llround(observed->requests()),
+                        .figures = figures_of(observed->measured, *simulated)};
     answer.requests += window.requests;
     if (steps.window) steps.window(window);
     answer.windows.push_back(std::move(window));
   };
-  const auto warn = [&](const Error& error) {
-    if (steps.warn) steps.warn(error.what());
-  };
-  const auto take = [&](const ScrapeRange& samples, const Progress& progress) {
+  const auto take = [&](const ScrapeRange& samples, bool last) {
     try {
-      simulate_window(samples, progress);
+      simulate_window(samples, last);
     } catch (const Error& error) {
       if (answer.windows.empty()) throw;
-      warn(error);
+      warn(error.what());
     }
   };
+  warn_of_all(passed_over);
   while (going) {
     while (const auto samples = going ? file.take(question.every.value) : std::nullopt) {
-      take(*samples, steps.progress);
+      take(*samples, false);
     }
     if (!going || !steps.wait || !steps.wait()) break;
-    try {
-      file.read_more();
-    } catch (const Error& error) {
-      warn(error);
-    }
+    warn_of_all(file.read_more());
   }
-  if (const auto rest = file.take_rest(); rest && going) {
-    take(*rest, {});  // short, and whoever has had enough still wants it
-  }
+  // What is left may be short, but it was counted.
+  const auto rest = file.take_rest();
+  if (going && (rest || !held.empty())) take(rest.value_or(ScrapeRange{}), true);
   answer.inputs = {.file = question.file,
                    .model = traffic.scenario().model,
                    .gpu = question.scenario.gpu,

@@ -2,28 +2,71 @@
 // file written again with more in it.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
-#include <map>
 #include <optional>
+#include <set>
 #include <string>
+#include <vector>
 
 #include "reports/importers/prometheus_series.hpp"
 
 namespace roofcast {
 
+/// A JSON object or list, or a line of anything else.
+struct ExportPart {
+  std::string text{};
+  std::int64_t line = 1;  // of the file, where it begins
+  std::string problem{};  // why it cannot be read; empty: it may be an answer
+};
+
+/// Splits a text into its parts, byte by byte. A part was broken off where a string goes on in the
+/// next line, an object or list begins where JSON allows none, or an answer of Prometheus's begins
+/// a line within another.
+class ExportSplitter {
+ public:
+  explicit ExportSplitter(std::size_t most_bytes) : most_bytes_(most_bytes) {}
+
+  /// The part that ended with `byte` or before it.
+  std::optional<ExportPart> push(char byte);
+
+ private:
+  enum class State { between, answer, line, skipped };
+
+  void begin(char byte);
+  ExportPart end(State next);
+
+  std::size_t most_bytes_;
+  State state_ = State::between;
+  int depth_ = 0;
+  bool quoted_ = false, escaped_ = false;
+  char last_ = 0;  // that was no space
+  std::int64_t line_ = 1;
+  ExportPart part_{};
+};
+
 class GrowingExport {
  public:
-  /// Throws Error if the file cannot be read, or is compressed.
-  explicit GrowingExport(std::string path);
+  static constexpr std::size_t kLongestAnswer = std::size_t{1} << 30;  // bytes
 
-  /// Reads what was written since the last call, up to the end of the last complete answer; the
-  /// rest waits for its end. Samples no later than those already read are left out, so a file may
-  /// be written again as a whole. Throws Error, after which the next call goes on behind it, for
-  /// what is no answer of Prometheus's HTTP API.
-  void read_more();
+  /// `longest_answer`: an answer of more bytes is passed over. Throws Error if the file cannot be
+  /// read, or is compressed.
+  explicit GrowingExport(std::string path, std::size_t longest_answer = kLongestAnswer);
 
-  /// The samples of the next `seconds`, with each series' last one before them, if what was read
-  /// reaches that far. Seconds count from the first sample, then from the end of the last part.
+  /// Reads what was written since the last call, answer by answer; one whose end is not there yet
+  /// waits for it. Samples no later than those already read are left out, so a file may be written
+  /// again as a whole. Returns a line about each part that is not an answer of Prometheus's HTTP
+  /// API, once, and passes over it.
+  std::vector<std::string> read_more();
+
+  /// Whether no sample was ever read.
+  bool empty() const { return !end_s_; }
+
+  /// The samples of at least the next `seconds`, each series with its last sample before them;
+  /// series without a sample in that time are left out, and forgotten after the five minutes after
+  /// which Prometheus, too, takes a series for ended. Seconds count from the first sample, then
+  /// from the end of the last part. nullopt until every counter was read that far; one that lags
+  /// behind the latest sample by more than `seconds` is not waited for.
   std::optional<ScrapeRange> take(double seconds);
 
   /// All samples not yet taken; nullopt if there are none.
@@ -34,13 +77,17 @@ class GrowingExport {
  private:
   std::string read_bytes();
   void add(const ScrapeRange& read);
+  std::optional<double> end_of_part(double seconds) const;
   ScrapeRange take_until(double time);
 
   std::string path_;
+  std::size_t longest_answer_;
   std::int64_t bytes_read_ = 0;
-  std::string tail_{};     // the last bytes read: no longer there if the file was written again
-  std::string pending_{};  // of an answer whose end is not there yet
-  ScrapeRange samples_{};  // not taken, behind each series' last one that was
+  std::string tail_{};  // the last bytes read: no longer there if the file was written again
+  ExportSplitter splitter_;
+  std::set<std::string> said_{};               // about parts that were passed over
+  ScrapeRange samples_{};                      // not taken, behind each series' last one that was
+  bool taken_ = false;                         // a part of them
   std::optional<double> begin_s_{}, end_s_{};  // of what is not taken; Unix time
 };
 

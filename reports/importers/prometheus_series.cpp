@@ -102,6 +102,10 @@ std::pair<double, double> sample_of(const JsonReader& result, const char* key,
 }
 
 void add_answer(const JsonReader& answer, ScrapeRange& range) {
+  if (answer.text("status") == "error") {
+    throw Error(fmt::format("{}: is an error of Prometheus's, not an answer: {}", answer.where(),
+                            shown(answer.text("error").value_or("without a text"))));
+  }
   for (const JsonReader& result : answer.part("data").objects("result")) {
     const JsonReader metric = result.part("metric");
     const std::string name = metric.text("__name__").value_or("");
@@ -127,11 +131,6 @@ void add_answer(const JsonReader& answer, ScrapeRange& range) {
   }
 }
 
-bool counts_up(const std::string& name) {
-  return name.ends_with("_total") || name.ends_with("_bucket") || name.ends_with("_sum") ||
-         name.ends_with("_count");
-}
-
 /// The labels that identify a process: all except those that separate series of one metric.
 Labels process_of(Labels labels) {
   constexpr std::array kOfTheMetric = {"le",           "finished_reason", "position",
@@ -155,6 +154,18 @@ void for_each_pair(Scrape& after, const Scrape& before, See see) {
 }
 
 }  // namespace
+
+bool counts_up(const std::string& name) {
+  return name.ends_with("_total") || name.ends_with("_bucket") || name.ends_with("_sum") ||
+         name.ends_with("_count");
+}
+
+void append_later(std::vector<std::pair<double, double>>& samples,
+                  const std::vector<std::pair<double, double>>& more) {
+  for (const auto& sample : more) {
+    if (samples.empty() || sample.first > samples.back().first) samples.push_back(sample);
+  }
+}
 
 Scrape read_scrape(ByteSource& bytes) {
   const std::string_view head = trimmed(bytes.peek());

@@ -38,12 +38,20 @@ struct ScrapeRange {
 };
 
 /// The answers of the HTTP API in a file, one or several (one per query). A query's single value
-/// becomes a series of one sample. Throws Error naming the file and the key that cannot be read.
+/// becomes a series of one sample. Throws Error naming the file and the key that cannot be read, or
+/// with the text of an answer that is an error.
 ScrapeRange read_range(ByteSource& bytes);
 
 /// What a counter rose by from one sample to the next: one that fell has begun again at zero
 /// (prometheus.io, "increase()", without its extrapolation).
 double rise(double before, double after);
+
+/// Whether a metric is a counter, by its name.
+bool counts_up(const std::string& name);
+
+/// Appends those of `more` that are later than all of `samples`; both are in order of time.
+void append_later(std::vector<std::pair<double, double>>& samples,
+                  const std::vector<std::pair<double, double>>& more);
 
 /// The last value of every series.
 Scrape last_of(const ScrapeRange& range);
