@@ -44,7 +44,7 @@ std::string change_text(const ComparedMetric& metric, const std::optional<double
 std::vector<const ComparedMetric*> in_reading_order(const CompareAnswer& answer) {
   std::vector<const ComparedMetric*> order;
   for (const ComparedMetric& metric : answer.metrics) order.push_back(&metric);
-  std::ranges::stable_partition(order, [](const ComparedMetric* metric) {
+  std::stable_partition(order.begin(), order.end(), [](const ComparedMetric* metric) {
     return more_is_better(name_of(*metric)).has_value();
   });
   return order;
