@@ -60,11 +60,22 @@ void members(Visitor& visit, PlanTarget& target) {
   visit("margin", target.of.margin, "(limit - achieved) / limit");
 }
 
+static std::vector<PlanTarget> written(const std::vector<TargetMargin>& margins) {
+  std::vector<PlanTarget> targets;
+  for (const TargetMargin& margin : margins) targets.push_back({margin});
+  return targets;
+}
+
+static std::vector<TargetMargin> read(std::vector<PlanTarget> targets) {
+  std::vector<TargetMargin> margins;
+  for (PlanTarget& target : targets) margins.push_back(std::move(target.of));
+  return margins;
+}
+
 template <class Visitor>
 void members(Visitor& visit, PlanResult& result) {
   SloVerdict& verdict = result.verdict;
-  std::vector<PlanTarget> targets;
-  for (const TargetMargin& margin : verdict.margins) targets.push_back({margin});
+  std::vector<PlanTarget> targets = written(verdict.margins);
   visit("holds", verdict.holds, "the SLO is met and the engine keeps up");
   visit("saturated", verdict.saturated, "the backlog grows for as long as the load lasts");
   visit("undecided", verdict.undecided, "why the verdict does not stand; empty if it does");
@@ -81,8 +92,7 @@ void members(Visitor& visit, PlanResult& result) {
   visit("e2e_p95_s", result.e2e_p95_s, "from sending to the last token");
   visit("mean_kv_use", result.mean_kv_use, "mean share of KV blocks in use");
   visit("busy_share", result.busy_share, "share of the makespan with a step in progress");
-  verdict.margins.clear();
-  for (PlanTarget& target : targets) verdict.margins.push_back(std::move(target.of));
+  verdict.margins = read(std::move(targets));
 }
 
 template <class Visitor>
@@ -135,6 +145,7 @@ void members(Visitor& visit, RankedPlan& one) {
 
 template <class Visitor>
 void members(Visitor& visit, MixedPool& pool) {
+  std::vector<PlanTarget> targets = written(pool.targets);
   visit("name", pool.name, "unique in the fleet");
   visit("title", pool.title, "as a heading");
   visit("deployment", pool.deployment, "of one replica");
@@ -146,7 +157,9 @@ void members(Visitor& visit, MixedPool& pool) {
   visit("share", pool.share, "of all requests");
   visit("ttft_p95_s", pool.ttft_p95_s, "of its own requests");
   visit("tpot_p95_s", pool.tpot_p95_s, "of its own requests; 0: of one token each");
+  visit("targets", targets, "those over all requests, of its own requests");
   visit("launch", pool.launch, "command lines that start it");
+  pool.targets = read(std::move(targets));
 }
 
 template <class Visitor>
@@ -649,7 +662,9 @@ MixedPool mixed_pool(const PreparedPlan& prepared, const MixPool& pool) {
                   .share = pool.share,
                   .ttft_p95_s = pool.ttft_p95_s,
                   .tpot_p95_s = pool.tpot_p95_s,
-                  .launch = launch_lines(prepared.catalogue, pool.shape, pool.units)};
+                  .targets = pool.targets,
+                  .launch = launch_lines(prepared.catalogue, pool.shape, pool.units),
+                  .shape = pool.shape};
   if (!pool.route.classes.empty()) mixed.classes = pool.route.classes;
   return mixed;
 }

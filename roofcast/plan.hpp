@@ -121,7 +121,11 @@ struct MixedPool {
   std::optional<std::vector<std::string>> classes{};
   double share = 0;                       // of all requests
   double ttft_p95_s = 0, tpot_p95_s = 0;  // of its own requests; 0: not measured
+  std::vector<TargetMargin> targets{};    // those over all requests, of its own requests
   std::vector<std::string> launch{};      // commands that start it
+
+  // Not in the JSON.
+  Shape shape{};
 };
 
 /// Several pools behind a router, with a lower objective than the first ranked.

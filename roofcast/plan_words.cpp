@@ -217,17 +217,13 @@ Table pool_table(const MixedPlan& mix) {
 
 std::vector<std::string> missed_by_pools(const MixedPlan& mix) {
   std::vector<std::string> lines;
-  for (const PercentileTarget& target : mix.scenario.slo.targets) {
-    if (target.percentile != 95) continue;
-    for (const MixedPool& pool : mix.pools) {
-      double achieved = 0;
-      if (target.metric == LatencyMetric::ttft) achieved = pool.ttft_p95_s;
-      if (target.metric == LatencyMetric::tpot) achieved = pool.tpot_p95_s;
-      if (achieved <= target.limit.value) continue;
+  for (const MixedPool& pool : mix.pools) {
+    for (const TargetMargin& target : pool.targets) {
+      if (target.margin >= 0) continue;
       lines.push_back(fmt::format(
-          "{} alone has p95 {} {}, over the limit of {}, which covers all requests together; "
-          "give the class targets of its own to hold it there, too.",
-          pool.name, name_of(target.metric), as_time(Seconds{achieved}), as_time(target.limit)));
+          "{} alone is {}, over the limit of {}, which covers all requests together; give the "
+          "class targets of its own to hold it there, too.",
+          target.what, as_time(Seconds{target.achieved_s}), as_time(Seconds{target.limit_s})));
     }
   }
   return lines;

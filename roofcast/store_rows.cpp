@@ -10,6 +10,7 @@
 
 #include "base/dates.hpp"
 #include "base/error.hpp"
+#include "base/text.hpp"
 #include "base/version.hpp"
 #include "planner/pool_description.hpp"
 #include "reports/rows/simulation_rows.hpp"
@@ -113,11 +114,24 @@ RunRow plan_row(const PreparedPlan& prepared, const std::string& command_line) {
 
 PlanEnd plan_end(const PlanAnswer& answer, const PreparedPlan& prepared) {
   PlanEnd end{.summary = answer.headline, .answer_json = to_json(answer).dump()};
-  if (answer.ranked.empty()) return end;
-  const Shape& shape = answer.ranked.front().shape;
-  end.gpu = shape.gpu;
-  end.engine = shape.engine;
-  end.profile_hash = prepared.catalogue.gpus.at(shape.gpu).hash;
+  std::vector<Shape> shapes;  // of what the summary names
+  if (answer.mixed) {
+    for (const MixedPool& pool : answer.mixed->pools) shapes.push_back(pool.shape);
+  } else if (!answer.ranked.empty()) {
+    shapes.push_back(answer.ranked.front().shape);
+  }
+  const auto each = [&](const auto& text_of) {
+    std::vector<std::string> texts;
+    for (const Shape& shape : shapes) {
+      const std::string text = text_of(shape);
+      if (std::ranges::find(texts, text) == texts.end()) texts.push_back(text);
+    }
+    return joined(texts, " + ");
+  };
+  end.gpu = each([](const Shape& shape) { return shape.gpu; });
+  end.engine = each([](const Shape& shape) { return shape.engine; });
+  end.profile_hash =
+      each([&](const Shape& shape) { return prepared.catalogue.gpus.at(shape.gpu).hash; });
   return end;
 }
 

@@ -1,9 +1,15 @@
 #include "planner/mix/load_bands.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cassert>
 #include <map>
 #include <string_view>
+#include <utility>
+
+#include "base/wording.hpp"
+#include "planner/capacity/offered_load.hpp"
 
 namespace roofcast {
 namespace {
@@ -81,6 +87,31 @@ std::vector<LoadBand> bands_by_class(const Workload& workload) {
     if (!band.workload.requests.empty()) bands.push_back(std::move(band));
   }
   return bands;
+}
+
+std::vector<LoadBand> joined_bands(const Workload& workload, std::vector<LoadBand> bands) {
+  for (std::size_t i = 0; i < bands.size() && bands.size() > 1;) {
+    if (why_not_alone(bands[i]).empty()) {
+      ++i;
+      continue;
+    }
+    const std::size_t low = i == 0 ? 0 : i - 1;
+    bands[low] = band_of(workload, joined_route({bands[low].route, bands[low + 1].route}));
+    bands.erase(bands.begin() + static_cast<std::ptrdiff_t>(low) + 1);
+    i = low;
+  }
+  return bands;
+}
+
+std::string why_not_alone(const LoadBand& band) {
+  const std::int64_t requests = std::ssize(band.workload.requests);
+  if (requests < kMinBandRequests) {
+    return fmt::format("has {}, of at least {} that a pool is chosen by",
+                       counted(requests, "request"), kMinBandRequests);
+  }
+  return offered_rate_per_s(band.workload) > 0
+             ? ""
+             : "has no rate, as all its requests arrive at one time";
 }
 
 PoolRoute joined_route(const std::vector<PoolRoute>& routes) {

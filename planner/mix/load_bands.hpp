@@ -25,6 +25,15 @@ std::vector<LoadBand> bands_by_length(const Workload& workload, std::size_t coun
 /// One per request class that has requests.
 std::vector<LoadBand> bands_by_class(const Workload& workload);
 
+/// The same bands, where one whose capacity cannot be found goes to the band before it (the first
+/// to the next): it has fewer than kMinBandRequests, or no rate as all arrive at one time. At least
+/// one. `workload` is that of all bands.
+std::vector<LoadBand> joined_bands(const Workload& workload, std::vector<LoadBand> bands);
+
+/// Why the band has no pool of its own: "has 12 requests, of at least 50 that a pool is chosen by".
+/// Empty if it may have one.
+std::string why_not_alone(const LoadBand& band);
+
 /// The route of neighbouring bands together, or of several classes. Precondition: not empty; bands
 /// by length are in order.
 PoolRoute joined_route(const std::vector<PoolRoute>& routes);

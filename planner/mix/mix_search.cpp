@@ -7,6 +7,7 @@
 #include <limits>
 #include <memory>
 #include <set>
+#include <string_view>
 #include <utility>
 
 #include "base/error.hpp"
@@ -30,7 +31,7 @@ constexpr double kRounding = 1e-9;  // sums of prices
 constexpr std::size_t kEfficient = 6;
 constexpr std::size_t kSmall = 2;
 
-/// The cancelled search leaves by this.
+/// Thrown to leave a cancelled search.
 struct Stopped {};
 
 /// A band with the catalogue of its requests alone, and every shape under it.
@@ -87,6 +88,19 @@ Slo slo_of_band(Slo slo, const LoadBand& band) {
     if (std::ranges::none_of(band.workload.requests, of_class)) slo.classes[i].targets.clear();
   }
   return slo;
+}
+
+/// Why the load is one band only, of all its classes and lengths before any are joined.
+std::string why_undivided(const std::vector<LoadBand>& by_class,
+                          const std::vector<LoadBand>& by_length) {
+  std::string text = by_length.size() < 2 ? "all prompts are about equally long"
+                                          : "all prompts of about one length arrive at one time";
+  if (by_class.size() < 2) return text + ", and of one class";
+  for (const LoadBand& band : by_class) {
+    const std::string why = why_not_alone(band);
+    if (!why.empty()) return fmt::format("{}, and class {} {}", text, band.route.classes[0], why);
+  }
+  return text;
 }
 
 std::vector<Band> with_shapes(Search& search, std::vector<LoadBand> loads) {
@@ -306,22 +320,49 @@ double p95_of(std::vector<double> values) {
   return percentile(values, 95);
 }
 
+/// The same fleet and load, with a request class per pool that is routed to it and has the targets
+/// over all requests.
+SimulationRun with_pools_as_classes(const PlanCatalogue& catalogue,
+                                    const std::vector<MixPool>& pools) {
+  SimulationRun run = run_of(catalogue, pools);
+  Slo& slo = run.scenario.slo;
+  const std::vector<std::string> classes = std::exchange(run.workload.class_names, {});
+  for (Request& request : run.workload.requests) {
+    const std::string_view name =
+        classes.empty() ? std::string_view{} : classes[static_cast<std::size_t>(request.slo_class)];
+    const auto pool = std::ranges::find_if(
+        pools, [&](const MixPool& one) { return takes(one.route, request.input_tokens, name); });
+    request.slo_class = static_cast<std::int32_t>(pool - pools.begin());
+  }
+  slo.classes.clear();
+  for (std::size_t i = 0; i < pools.size(); ++i) {
+    run.workload.class_names.push_back(pools[i].name);
+    slo.classes.push_back({.name = pools[i].name, .targets = slo.targets});
+    run.scenario.cluster->pools[i].route = PoolRoute{.classes = {pools[i].name}};
+  }
+  slo.targets.clear();
+  return run;
+}
+
 /// Fills in the latencies of each pool's own requests.
 void take_latencies(const PlanCatalogue& catalogue, std::vector<MixPool>& pools) {
-  const SimulationResult result = simulate_candidate(run_of(catalogue, pools));
-  for (MixPool& pool : pools) {
+  const SimulationResult result = simulate_candidate(with_pools_as_classes(catalogue, pools));
+  std::vector<TargetMargin> margins = judge(result).margins;  // of one pool after the other
+  const std::size_t each = margins.size() / pools.size();
+  for (std::size_t i = 0; i < pools.size(); ++i) {
     std::vector<double> ttft, tpot;
     for (const RequestRecord& record : result.requests) {
-      if (record.finished == kNever || record.replica < 0) continue;
-      const auto replica = static_cast<std::size_t>(record.replica);
-      if (result.replicas[replica].pool != pool.name) continue;
+      if (record.finished == kNever) continue;
+      if (static_cast<std::size_t>(record.request.slo_class) != i) continue;
       ttft.push_back(to_seconds(record.first_token - record.sent).value);
       if (record.request.output_tokens < 2) continue;
       tpot.push_back(to_seconds(record.finished - record.first_token).value /
                      static_cast<double>(record.request.output_tokens - 1));
     }
-    pool.ttft_p95_s = p95_of(std::move(ttft));
-    pool.tpot_p95_s = p95_of(std::move(tpot));
+    pools[i].ttft_p95_s = p95_of(std::move(ttft));
+    pools[i].tpot_p95_s = p95_of(std::move(tpot));
+    const auto first = margins.begin() + static_cast<std::ptrdiff_t>(i * each);
+    pools[i].targets.assign(first, first + static_cast<std::ptrdiff_t>(each));
   }
 }
 
@@ -343,6 +384,19 @@ bool holds(Search& search, MixFindings& mix) {
   search.simulations += 1 + mix.figures.further_simulations;
   return mix.figures.verdict.holds &&
          mix.figures.probability.value_or(1) >= search.task.min_probability.value_or(0);
+}
+
+/// Fills in what only the answer needs.
+void complete(Search& search, MixFindings& mix) {
+  mix.finalist = search
+                     .all(1,
+                          [&](std::int64_t) {
+                            return finalist_figures_of(run_of(search.catalogue, mix.pools),
+                                                       search.catalogue, search.task.requirement);
+                          })
+                     .front();
+  take_latencies(search.catalogue, mix.pools);
+  search.simulations += mix.finalist.simulations + 1;
 }
 
 /// Takes replicas away as long as it holds, the dearest first.
@@ -391,7 +445,7 @@ std::string why_no_mix(const PlanCatalogue& catalogue, const SearchSpace& space)
     return "`mix`: not under a client's limit on requests in flight, which ties the pools together";
   }
   if (!has_hours(catalogue.workload)) {
-    return "`mix`: not of sessions and staged loads: expected requests that come one by one at a "
+    return "`mix`: not for sessions or staged loads: expected requests that arrive one by one at a "
            "rate";
   }
   if (offered_rate_per_s(catalogue.workload) <= 0) {
@@ -443,13 +497,10 @@ MixFindings find_mix(const PlanCatalogue& catalogue, const PlanTask& task, doubl
   const Workload sample = sample_of(catalogue);
   std::vector<LoadBand> by_class = bands_by_class(sample);
   std::vector<LoadBand> by_length = bands_by_length(sample, kLengthBands);
-  const bool rare = std::ranges::any_of(by_class, [](const LoadBand& band) {
-    return std::ssize(band.workload.requests) < kMinBandRequests;
-  });
-  if (rare) by_class.clear();
-  if (by_length.size() < 2 && by_class.size() < 2) {
-    found.why = "all prompts are about equally long, and of one class";
-  }
+  const std::string undivided = why_undivided(by_class, by_length);
+  by_class = joined_bands(sample, std::move(by_class));
+  by_length = joined_bands(sample, std::move(by_length));
+  if (by_length.size() < 2 && by_class.size() < 2) found.why = undivided;
   try {
     for (auto* loads : {&by_class, &by_length}) {
       if (loads->size() < 2) continue;
@@ -457,21 +508,11 @@ MixFindings find_mix(const PlanCatalogue& catalogue, const PlanTask& task, doubl
       MixFindings mix = mix_of(search, bands, loads == &by_length);
       if (mix.pools.empty()) continue;
       search.best = objective_of(mix.pools);
+      complete(search, mix);
       found = std::move(mix);
     }
-    if (!found.pools.empty()) {
-      found.finalist = search
-                           .all(1,
-                                [&](std::int64_t) {
-                                  return finalist_figures_of(run_of(catalogue, found.pools),
-                                                             catalogue, task.requirement);
-                                })
-                           .front();
-      take_latencies(catalogue, found.pools);
-      search.simulations += found.finalist.simulations + 1;
-    }
   } catch (const Stopped&) {
-    found = {.stopped = true};
+    found.stopped = true;
   }
   found.simulations = search.simulations;
   return found;

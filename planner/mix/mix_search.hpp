@@ -24,6 +24,8 @@ struct MixPool {
   PoolRoute route{};
   double share = 0;                       // of all requests
   double ttft_p95_s = 0, tpot_p95_s = 0;  // of its own requests, in the answer
+  /// The targets over all requests, as its own requests meet or miss them: "p95 ttft of l40s".
+  std::vector<TargetMargin> targets{};
 };
 
 struct MixFindings {
@@ -32,7 +34,7 @@ struct MixFindings {
   CandidateFigures figures{};
   FinalistFigures finalist{};
   std::int64_t simulations = 0;
-  bool stopped = false;  // cancelled
+  bool stopped = false;  // cancelled; pools are then the best found before, complete
 };
 
 /// Why the load cannot be divided among pools; empty if it can.
@@ -49,8 +51,8 @@ SimulationRun run_of(const PlanCatalogue& catalogue, const std::vector<MixPool>&
 /// of a band alone, with every input of the simulation off by the quantile of that probability; as
 /// several replicas carry more than several times one, and as percentiles over all bands may hold
 /// where that of one does not, programs from 0.6 to 1.5 times the load are solved, and the first
-/// whose solution holds is the answer, less replicas that it can spare. Neglects fleets that give a
-/// band to two pools. Throws Error if the solver is not there.
+/// whose solution holds is the answer, without the replicas that it can spare. Neglects fleets that
+/// give a band to two pools. Throws Error if the solver is not there.
 MixFindings find_mix(const PlanCatalogue& catalogue, const PlanTask& task, double best, int threads,
                      const Progress& progress);
 

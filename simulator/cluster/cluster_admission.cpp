@@ -63,45 +63,86 @@ bool any_refusal(const Refusals& refused) {
   });
 }
 
-/// Marks the requests that are not routed to the pool.
-void mark_routed_elsewhere(const std::vector<RequestRecord>& records, const Pool& pool,
-                           std::span<const std::string> classes, std::vector<bool>& marks) {
-  if (!pool.route) return;
+void check_classes(const Pool& pool, std::span<const std::string> classes) {
   for (const std::string& name : pool.route->classes) {
     if (std::ranges::find(classes, name) != classes.end()) continue;
     throw Error(fmt::format("pool {}: route.classes: '{}' given, expected {}", pool.name, name,
                             classes.empty() ? "a load with request classes"
                                             : fmt::format("{}", fmt::join(classes, ", "))));
   }
-  for (std::size_t i = 0; i < records.size(); ++i) {
-    const Request& request = records[i].request;
-    const auto index = static_cast<std::size_t>(request.slo_class);
+}
+
+/// Which requests the pool's route takes; nothing without one, which takes all.
+std::vector<bool> routed_to(const Pool& pool, const std::vector<RequestRecord>& records,
+                            std::span<const std::string> classes) {
+  if (!pool.route) return {};
+  check_classes(pool, classes);
+  std::vector<bool> taken;
+  for (const RequestRecord& record : records) {
+    const auto index = static_cast<std::size_t>(record.request.slo_class);
     const std::string_view slo_class = classes.empty() ? std::string_view{} : classes[index];
-    if (!takes(*pool.route, request.input_tokens, slo_class)) marks[i] = true;
+    taken.push_back(takes(*pool.route, record.request.input_tokens, slo_class));
   }
+  return taken;
+}
+
+void add_note(std::vector<std::string>& notes, const Pool& pool,
+              const std::vector<Refusal>& refusals) {
+  for (const Refusal& refusal : refusals) {
+    notes.push_back("pool " + pool.name + " cannot accept " + counted(refusal.requests, "request") +
+                    ": " + refusal.reason);
+  }
+}
+
+/// What the pool does not serve: requests routed elsewhere, and of the others those that it can
+/// never finish, of which there are notes.
+std::vector<bool> refused_by(const Pool& pool, std::vector<RequestRecord>& records,
+                             const std::vector<bool>& taken, std::vector<std::string>& notes) {
+  if (taken.empty()) {
+    add_note(notes, pool, mark_refused(records, pool));
+    return take_marks(records);
+  }
+  std::vector<RequestRecord> routed;
+  for (std::size_t i = 0; i < records.size(); ++i) {
+    if (taken[i]) routed.push_back(records[i]);
+  }
+  add_note(notes, pool, mark_refused(routed, pool));
+  std::vector<bool> refused(records.size(), true);
+  for (std::size_t i = 0, next = 0; i < records.size(); ++i) {
+    if (taken[i]) refused[i] = routed[next++].rejected;
+  }
+  return refused;
 }
 
 void admit_to_pools(std::vector<RequestRecord>& records, const Cluster& cluster,
                     std::span<const std::string> classes, ClusterAdmission& admission) {
+  std::vector<bool> routed(records.size());  // to some pool that takes prompts
+  bool has_routes = false;
   for (const Pool& pool : cluster.pools) {
-    for (const Refusal& refusal : mark_refused(records, pool)) {
-      admission.notes.push_back("pool " + pool.name + " cannot accept " +
-                                counted(refusal.requests, "request") + ": " + refusal.reason);
+    const std::vector<bool> taken = routed_to(pool, records, classes);
+    admission.refused.push_back(refused_by(pool, records, taken, admission.notes));
+    has_routes = has_routes || pool.route;
+    if (pool.role == PoolRole::decode) continue;
+    for (std::size_t i = 0; i < records.size(); ++i) {
+      if (taken.empty() || taken[i]) routed[i] = true;
     }
-    admission.refused.push_back(take_marks(records));
-    mark_routed_elsewhere(records, pool, classes, admission.refused.back());
   }
   if (!any_refusal(admission.refused)) {
     admission.refused.clear();
     return;
   }
-  std::int64_t rejected = 0;
+  std::int64_t impossible = 0, unrouted = 0;
   for (std::size_t i = 0; i < records.size(); ++i) {
     records[i].rejected = is_impossible(cluster, admission.refused, i);
-    if (records[i].rejected) ++rejected;
+    if (records[i].rejected) ++(routed[i] ? impossible : unrouted);
   }
-  if (rejected > 0) {
-    admission.notes.push_back(counted(rejected, "request") + " rejected: no pool can serve them");
+  if (unrouted > 0) {
+    admission.notes.push_back(counted(unrouted, "request") +
+                              " rejected: no pool's route takes them");
+  }
+  if (impossible > 0) {
+    admission.notes.push_back(counted(impossible, "request") + " rejected: no pool " +
+                              (has_routes ? "that they are routed to " : "") + "can serve them");
   }
 }
 

@@ -210,7 +210,10 @@ PlanQuestion chat_and_documents() {
 
 TEST(PlanAnswer, FindsAMixThatSimulateFindsToHold) {
   if (!has_fleet_solver()) GTEST_SKIP() << "built without GLPK";
-  const PlanAnswer answer = plan(chat_and_documents());
+  PlanQuestion question = chat_and_documents();
+  question.scenario.slo.targets.push_back(parse_percentile_target("p99:e2e:1m"));
+  const PreparedPlan prepared = prepare_plan(question);
+  const PlanAnswer answer = plan(prepared);
   const PlanAnswer read = plan_read_back(answer);
   ASSERT_TRUE(read.mixed);
   const MixedPlan& mix = *read.mixed;
@@ -235,6 +238,34 @@ TEST(PlanAnswer, FindsAMixThatSimulateFindsToHold) {
   EXPECT_EQ(simulated.cost.dollars_per_hour, mix.cost.dollars_per_hour);
   EXPECT_THAT(plan_sentences(answer).front(), HasSubstr("a mix behind a router by prompt length"));
   EXPECT_EQ(answer.headline, plan_sentences(answer).front());
+  // The slowest hundredth of all requests is no slower than that of the slower pool.
+  double slowest = 0;
+  for (const MixedPool& pool : mix.pools) {
+    ASSERT_EQ(pool.targets.size(), 3u);
+    EXPECT_EQ(pool.targets[2].what,
+              "p99 " + std::string(name_of(LatencyMetric::e2e)) + " of " + pool.name);
+    EXPECT_NEAR(pool.targets[0].achieved_s, pool.ttft_p95_s, 0.02 * pool.ttft_p95_s);
+    slowest = std::max(slowest, pool.targets[2].achieved_s);
+  }
+  EXPECT_GE(slowest, 0.98 * mix.result.verdict.margins[2].achieved_s);
+  // What the store keeps is of the mix.
+  const PlanEnd end = plan_end(answer, prepared);
+  const auto hash = [&](const MixedPool& pool) {
+    return prepared.catalogue.gpus.at(pool.deployment.gpu).hash;
+  };
+  ASSERT_EQ(mix.pools.size(), 2u);
+  EXPECT_EQ(end.gpu, mix.pools[0].deployment.gpu + " + " + mix.pools[1].deployment.gpu);
+  EXPECT_EQ(end.profile_hash, hash(mix.pools[0]) + " + " + hash(mix.pools[1]));
+}
+
+TEST(PlanAnswer, SaysWhichTargetsAPoolMisses) {
+  MixedPlan mix;
+  mix.pools = {
+      {.name = "l40s",
+       .targets = {{"p95 ttft of l40s", 0.5, 0.4, 0.2}, {"p99 e2e of l40s", 10, 12, -0.2}}},
+      {.name = "h100-sxm", .targets = {{"p50 itl of h100-sxm", 0.02, 0.03, -0.5}}}};
+  EXPECT_THAT(missed_by_pools(mix), testing::ElementsAre(HasSubstr("p99 e2e of l40s alone is"),
+                                                         HasSubstr("p50 itl of h100-sxm alone")));
 }
 
 TEST(PlanAnswer, FindsNoMixOfEqualPrompts) {

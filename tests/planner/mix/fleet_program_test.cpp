@@ -116,11 +116,18 @@ double least_by_trying_all(const FleetProgram& program) {
     }
     std::int64_t pools = 0;
     double objective = 0;
+    std::vector<double> used(program.limits.size());
     for (std::size_t i = 0; i < options; ++i) {
       const double units = std::ceil(busy[i] - 1e-9);
       if (units > 0) ++pools;
       possible = possible && units <= static_cast<double>(program.options[i].max_units);
       objective += units * program.options[i].unit_objective;
+      for (std::size_t limit = 0; limit < used.size(); ++limit) {
+        used[limit] += units * program.options[i].uses[limit];
+      }
+    }
+    for (std::size_t limit = 0; limit < used.size(); ++limit) {
+      possible = possible && used[limit] <= program.limits[limit];
     }
     if (possible && pools >= program.min_pools && pools <= program.max_pools) {
       least = std::min(least, objective);
@@ -134,13 +141,19 @@ TEST_F(FleetProgramTest, FindsWhatTryingEverythingFinds) {
   const auto between = [&](double low, double high) {
     return std::uniform_real_distribution<double>(low, high)(random);
   };
+  int limited = 0;  // programs whose limits make the answer dearer, or rule out any
   for (int i = 0; i < 40; ++i) {
     FleetProgram program{.bands = 4, .contiguous = i % 2 == 0, .min_pools = 1 + i % 3 / 2};
     program.max_pools = 3;
+    program.load = between(0.6, 1.5);
+    if (i % 4 < 2) program.limits = {between(8, 60), between(3, 12)};
     for (int option = 0; option < 4; ++option) {
       FleetOption one{.unit_objective = between(0.5, 12), .max_units = 12};
       for (std::size_t band = 0; band < program.bands; ++band) {
         one.busy.push_back(between(0, 1) < 0.2 ? std::nullopt : std::optional(between(0.05, 4)));
+      }
+      for (std::size_t limit = 0; limit < program.limits.size(); ++limit) {
+        one.uses.push_back(limit == 0 ? between(1, 10) : between(0, 1) < 0.5 ? 0 : 1);
       }
       program.options.push_back(one);
     }
@@ -150,7 +163,11 @@ TEST_F(FleetProgramTest, FindsWhatTryingEverythingFinds) {
     if (found) {
       EXPECT_NEAR(found->objective, least, 1e-6) << i;
     }
+    FleetProgram free = program;
+    free.limits.clear();
+    if (least_by_trying_all(free) < least) ++limited;
   }
+  EXPECT_GT(limited, 3);
 }
 
 }  // namespace

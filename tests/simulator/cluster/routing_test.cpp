@@ -84,7 +84,36 @@ TEST(Routing, RejectsWhatNoRouteTakes) {
   const auto result = simulate(cluster, workload_of({{0, 2, 1}, {0, 3, 1}}), {});
   EXPECT_FALSE(result.requests[0].rejected);
   EXPECT_TRUE(result.requests[1].rejected);
-  EXPECT_THAT(result.notes, testing::Contains(testing::HasSubstr("1 request rejected")));
+  EXPECT_THAT(result.notes, ElementsAre("1 request rejected: no pool's route takes them"));
+}
+
+TEST(Routing, CountsRefusalsOfRoutedRequestsAlone) {
+  // Pool short has room for 20 tokens and is sent prompts of up to 30: of these it refuses the 25,
+  // which pool long could serve but is not sent. The 100 and 150 are long's and no refusals of
+  // short's; 300 is too long for long. The 31 to 39 have no pool.
+  const FakeStepTime step_time(Seconds{1});
+  Engine small = plain_engine();
+  small.max_model_len = 20;
+  Engine large = plain_engine();
+  large.max_model_len = 200;
+  Cluster cluster;
+  cluster.pools = {{.name = "short", .replica = roomy_replica(small, step_time)},
+                   {.name = "long", .replica = roomy_replica(large, step_time)}};
+  cluster.pools[0].route = PoolRoute{.max_input_tokens = 30};
+  cluster.pools[1].route = PoolRoute{.min_input_tokens = 40};
+  const auto result = simulate(
+      cluster,
+      workload_of(
+          {{0, 5, 1}, {0, 25, 1}, {0, 100, 1}, {0, 150, 1}, {0, 300, 1}, {0, 31, 1}, {0, 39, 1}}),
+      {});
+  EXPECT_EQ(result.completed, 3);
+  EXPECT_THAT(result.notes,
+              ElementsAre("pool short cannot accept 1 request: longer than max_model_len 20 "
+                          "(longest: 26 tokens, prompt and output)",
+                          "pool long cannot accept 1 request: longer than max_model_len 200 "
+                          "(longest: 301 tokens, prompt and output)",
+                          "2 requests rejected: no pool's route takes them",
+                          "2 requests rejected: no pool that they are routed to can serve them"));
 }
 
 TEST(Routing, SendsClassesWhereTheirRouteSays) {
