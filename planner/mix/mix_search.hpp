@@ -24,7 +24,7 @@ struct MixPool {
   PoolRoute route{};
   double share = 0;                       // of all requests
   double ttft_p95_s = 0, tpot_p95_s = 0;  // of its own requests, in the answer
-  /// The targets over all requests, as its own requests meet or miss them: "p95 ttft of l40s".
+  /// The targets over all requests, as its own requests meet or miss them: "p95 TTFT of l40s".
   std::vector<TargetMargin> targets{};
 };
 

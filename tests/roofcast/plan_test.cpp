@@ -262,10 +262,10 @@ TEST(PlanAnswer, SaysWhichTargetsAPoolMisses) {
   MixedPlan mix;
   mix.pools = {
       {.name = "l40s",
-       .targets = {{"p95 ttft of l40s", 0.5, 0.4, 0.2}, {"p99 e2e of l40s", 10, 12, -0.2}}},
-      {.name = "h100-sxm", .targets = {{"p50 itl of h100-sxm", 0.02, 0.03, -0.5}}}};
-  EXPECT_THAT(missed_by_pools(mix), testing::ElementsAre(HasSubstr("p99 e2e of l40s alone is"),
-                                                         HasSubstr("p50 itl of h100-sxm alone")));
+       .targets = {{"p95 TTFT of l40s", 0.5, 0.4, 0.2}, {"p99 E2E of l40s", 10, 12, -0.2}}},
+      {.name = "h100-sxm", .targets = {{"p50 ITL of h100-sxm", 0.02, 0.03, -0.5}}}};
+  EXPECT_THAT(missed_by_pools(mix), testing::ElementsAre(HasSubstr("p99 E2E of l40s alone is"),
+                                                         HasSubstr("p50 ITL of h100-sxm alone")));
 }
 
 TEST(PlanAnswer, FindsNoMixOfEqualPrompts) {
