@@ -38,7 +38,7 @@ TEST(EstimateCommand, WhatDoesNotFitExitsWithThree) {
   EXPECT_EQ(one.exit_code, 3);
   // 68.7 B weights of 2 bytes at 2,039 GB/s take 67.4 ms: 1 - 2.039 / 312 of the FLOP/s idle.
   EXPECT_THAT(one.out, HasSubstr("67.4 ms"));
-  EXPECT_THAT(one.out, HasSubstr("99.3 % of the FLOP/s unused"));
+  EXPECT_THAT(one.out, HasSubstr("99.3 % of the peak FLOP/s is idle"));
 }
 
 TEST(EstimateCommand, ExpertsExchangeByTheBackendGiven) {
