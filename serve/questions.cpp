@@ -16,6 +16,7 @@
 #include "base/text.hpp"
 #include "roofcast/arguments.hpp"
 #include "roofcast/built_in.hpp"
+#include "roofcast/stored_runs.hpp"
 
 namespace roofcast {
 namespace {
@@ -367,18 +368,12 @@ NamedRun asked_name(const Json& body) {
   constexpr const char* kExpected =
       "expected a run's id and a name, such as {\"id\": 1, "
       "\"name\": \"two replicas\"}";
-  constexpr std::size_t kLongestName = 80;
   if (!body.is_object() || body.size() != 2 || !body.contains("id") || !body.contains("name") ||
       !body["name"].is_string()) {
     throw UsageError(kExpected);
   }
   NamedRun named{.id = *asked_run({{"id", body["id"]}}), .name = body["name"].get<std::string>()};
-  const bool one_line = std::ranges::all_of(
-      named.name, [](unsigned char letter) { return letter >= ' ' && letter != 0x7F; });
-  if (named.name.size() > kLongestName || !one_line) {
-    throw UsageError(
-        fmt::format("name: expected at most {} bytes of text on one line", kLongestName));
-  }
+  check_run_name(named.name, "name");
   return named;
 }
 

@@ -114,8 +114,9 @@ TEST(Api, RunsAreNamedComparedInFiguresAndDeleted) {
   EXPECT_EQ(api.name_run(R"({"id": 2, "name": "one L40S"})").status, 200);
   EXPECT_EQ(api.get("runs").body["runs"][0]["name"], "one L40S");
   EXPECT_EQ(api.name_run(R"({"id": 9, "name": "x"})").status, 404);
-  for (const char* body : {R"({"id": 1})", R"({"id": 1, "name": 5})", R"({"id": -1, "name": "x"})",
-                           R"({"id": 1, "name": "two\nlines"})", R"([])"}) {
+  for (const char* body :
+       {R"({"id": 1})", R"({"id": 1, "name": 5})", R"({"id": -1, "name": "x"})",
+        R"({"id": 1, "name": "two\nlines"})", R"({"id": 1, "name": "\u009b2J"})", R"([])"}) {
     EXPECT_EQ(api.name_run(body).status, 400) << body;
   }
   const ApiAnswer compared = api.figures("compare", R"({"runs": [1, 2]})");
@@ -163,6 +164,11 @@ TEST(Api, ATraceIsKeptAndNamedByQuestions) {
   std::string page;
   EXPECT_EQ(api.report("1", page).status, 200);
   EXPECT_THAT(page, HasSubstr("all stored figures were reproduced"));
+  ASSERT_EQ(api.add_trace("two_replicas.csv", trace_of(31), true).status, 200);
+  ApiLimits limits = unhurried();
+  limits.max_requests = 30;
+  EXPECT_EQ(Api(limits, (folder.path() / "traces.db").string()).report("1", page).status, 200);
+  EXPECT_THAT(page, HasSubstr("more than the 30 requests that are simulated again"));
   EXPECT_EQ(api.delete_trace(R"({"name": "two_replicas.csv"})").status, 200);
   EXPECT_EQ(api.delete_trace(R"({"name": "two_replicas.csv"})").status, 404);
   EXPECT_EQ(api.command("simulate", asked + "}").status, 400);
@@ -196,7 +202,10 @@ TEST(Api, ATraceThatIsTooLargeOrBrokenIsRefusedInALine) {
   EXPECT_NE(line_of(api.add_trace("a.csv", "")), "");
   EXPECT_NE(line_of(api.add_trace("../..", trace_of(2))), "");
   EXPECT_TRUE(api.get("traces").body["traces"].empty());
-  EXPECT_EQ(api.add_trace("a.csv", trace_of(10)).status, 200);
+  EXPECT_EQ(api.add_trace("a.csv", trace_of(9)).status, 200);
+  EXPECT_EQ(api.add_trace("a.csv", trace_of(10)).status, 409);
+  EXPECT_EQ(api.get("traces").body["traces"][0]["requests"], 9);
+  EXPECT_EQ(api.add_trace("a.csv", trace_of(10), true).status, 200);  // at the limit of one, too
   EXPECT_THAT(line_of(api.add_trace("b.csv", trace_of(2))), HasSubstr("delete one first"));
   const std::string asked = R"({"model": "llama-3.1-8b", "gpu": "h100", "trace": "a.csv")";
   EXPECT_THAT(line_of(api.command("simulate", asked + "}")), HasSubstr("this server allows 8"));
