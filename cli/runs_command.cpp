@@ -180,6 +180,7 @@ int change_run(CommandContext& context, const std::string& path, std::int64_t id
                const std::optional<std::string>& name, bool remove) {
   if (id == 0) throw UsageError(remove ? "--delete: needs the run's ID" : "--name: needs an ID");
   if (name && remove) throw UsageError("--name and --delete exclude each other");
+  if (name) check_run_name(*name, "--name");
   stored_run(Store(path, Store::Mode::read), path, id);  // or there is no such run
   Store store(path, Store::Mode::write);
   if (remove) {
@@ -187,7 +188,7 @@ int change_run(CommandContext& context, const std::string& path, std::int64_t id
     context.err << fmt::format("run {} is deleted\n", id);
   } else {
     store.name_run(id, *name);
-    context.err << (name->empty() ? fmt::format("run {} has no name now\n", id)
+    context.err << (name->empty() ? fmt::format("run {} no longer has a name\n", id)
                                   : fmt::format("run {} is named {}\n", id, *name));
   }
   return kExitDone;

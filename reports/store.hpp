@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
@@ -130,8 +131,10 @@ class Store {
   bool name_run(std::int64_t id, const std::string& name);
   /// With all that belongs to it. Returns false if there is no such run.
   bool remove_run(std::int64_t id);
-  /// Replaces the trace of that name.
-  void add_trace(const StoredTrace& trace);
+  enum class Kept { added, name_taken, full };
+  /// Adds it, or replaces the trace of that name if `replaces`, unless `most` others are there.
+  Kept add_trace(const StoredTrace& trace, bool replaces = true,
+                 std::size_t most = std::numeric_limits<std::size_t>::max());
   /// By name, without their content.
   std::vector<StoredTrace> traces() const;
   std::optional<StoredTrace> trace(const std::string& name) const;

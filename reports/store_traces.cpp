@@ -54,9 +54,18 @@ bool Store::remove_run(std::int64_t id) {
   });
 }
 
-void Store::add_trace(const StoredTrace& trace) {
-  explaining(impl_->path, impl_->wait, "; the trace was not stored", [&] {
+Store::Kept Store::add_trace(const StoredTrace& trace, bool replaces, std::size_t most) {
+  return explaining(impl_->path, impl_->wait, "; the trace was not stored", [&] {
     return in_one_transaction(impl_->database, [&] {
+      SQLite::Statement same(impl_->database, "SELECT 1 FROM traces WHERE name = ?");
+      same.bind(1, trace.name);
+      if (same.executeStep()) {
+        if (!replaces) return Kept::name_taken;
+      } else {
+        SQLite::Statement others(impl_->database, "SELECT count(*) FROM traces");
+        others.executeStep();
+        if (static_cast<std::size_t>(others.getColumn(0).getInt64()) >= most) return Kept::full;
+      }
       SQLite::Statement insert(impl_->database,
                                "INSERT OR REPLACE INTO traces (name, created_at, requests, "
                                "duration_s, content) VALUES (?, ?, ?, ?, ?)");
@@ -65,7 +74,8 @@ void Store::add_trace(const StoredTrace& trace) {
       insert.bind(3, trace.requests);
       insert.bind(4, trace.duration_s);
       insert.bind(5, trace.content.data(), static_cast<int>(trace.content.size()));
-      return insert.exec();
+      insert.exec();
+      return Kept::added;
     });
   });
 }

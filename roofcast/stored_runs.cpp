@@ -26,6 +26,25 @@ Run stored_run(const Store& store, const std::string& store_name, std::int64_t i
                           store_name));
 }
 
+void check_run_name(const std::string& name, const std::string& key) {
+  constexpr std::size_t kLongest = 80;
+  bool plain = name.size() <= kLongest;
+  unsigned char before = 0;
+  for (const char letter : name) {
+    const auto byte = static_cast<unsigned char>(letter);
+    const bool is_c1 = before == 0xC2 && byte >= 0x80 && byte <= 0x9F;  // U+0080 to U+009F
+    plain = plain && byte >= ' ' && byte != 0x7F && !is_c1;
+    before = byte;
+  }
+  plain = plain && Json(name).dump(-1, ' ', false, Json::error_handler_t::ignore).size() ==
+                       Json(name).dump(-1, ' ', false, Json::error_handler_t::replace).size();
+  if (!plain) {
+    throw UsageError(fmt::format(
+        "{}: expected at most {} bytes of UTF-8 text on one line, no control characters", key,
+        kLongest));
+  }
+}
+
 std::string words_of(const RunNames& run) {
   std::string text(run.kind);
   const auto add = [&](std::string_view before, std::string_view name) {

@@ -20,6 +20,10 @@ std::int64_t store_simulation(Store& store, const SimulationRun& run,
 /// Throws Error if there is no such run; `store_name` is what errors call the store.
 Run stored_run(const Store& store, const std::string& store_name, std::int64_t id);
 
+/// Throws UsageError, which starts with `key`, unless a run may have that name: at most 80 bytes of
+/// text on one line, without control characters, which a terminal would obey.
+void check_run_name(const std::string& name, const std::string& key);
+
 /// What a run was of. Imported ones may name no model, GPU or engine: empty.
 struct RunNames {
   std::string_view kind{}, model{}, gpu{}, engine{};

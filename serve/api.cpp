@@ -463,7 +463,7 @@ ApiAnswer Api::delete_trace(const std::string& body) {
       "no such trace");
 }
 
-ApiAnswer Api::add_trace(const std::string& name, const std::string& file,
+ApiAnswer Api::add_trace(const std::string& name, const std::string& file, bool replaces,
                          const GivenUp& given_up) {
   if (!limits_.saves) {
     return api_error(http_status::kForbidden, "the store is read-only: no trace is added");
@@ -471,14 +471,18 @@ ApiAnswer Api::add_trace(const std::string& name, const std::string& file,
   return answered(slots_, given_up, [&]() -> Work {
     const std::string plain = plain_name(name);
     if (plain.empty()) throw UsageError("name: expected the name of the trace's file");
-    return [this, plain, &file](const GivenUp&) {
+    return [this, plain, replaces, &file](const GivenUp&) {
       const StoredTrace trace = trace_for_store(plain, file, limits_.traces);
       Store store(store_, Store::Mode::write);
-      if (!store.trace(plain) && store.traces().size() >= limits_.max_traces) {
+      const Store::Kept kept = store.add_trace(trace, replaces, limits_.max_traces);
+      if (kept == Store::Kept::full) {
         throw UsageError(
             fmt::format("the store has {} traces already: delete one first", limits_.max_traces));
       }
-      store.add_trace(trace);
+      if (kept == Store::Kept::name_taken) {
+        return api_error(http_status::kConflict,
+                         fmt::format("the store has a trace '{}' already", plain));
+      }
       return ApiAnswer{.body = trace_json(trace)};
     };
   });

@@ -63,7 +63,8 @@ class Api {
 
   /// POST /api/traces?name=FILE with the file as the body, plain or gzip-compressed: kept in the
   /// store, where questions name it. Letters that no name has become '_'; the answer has the name.
-  ApiAnswer add_trace(const std::string& name, const std::string& file,
+  /// 409 if there is a trace of that name, unless `replaces` (&replace=true).
+  ApiAnswer add_trace(const std::string& name, const std::string& file, bool replaces = false,
                       const GivenUp& given_up = never);
   /// POST /api/traces/delete: {"name": "chat.csv"}.
   ApiAnswer delete_trace(const std::string& body);

@@ -11,6 +11,7 @@ inline constexpr int kUnauthorized = 401;
 inline constexpr int kForbidden = 403;
 inline constexpr int kNotFound = 404;
 inline constexpr int kMethodNotAllowed = 405;
+inline constexpr int kConflict = 409;
 inline constexpr int kLengthRequired = 411;
 inline constexpr int kContentTooLarge = 413;
 inline constexpr int kUriTooLong = 414;

@@ -188,8 +188,13 @@ Json openapi(const ApiLimits& limits, bool needs_token) {
       post("addTrace", "Keeps a trace, which questions then name", Json::object(), trace_schema());
   added["requestBody"]["content"] = {
       {"application/octet-stream", {{"schema", {{"type", "string"}, {"format", "binary"}}}}}};
-  added["parameters"] =
-      Json::array({{{"name", "name"}, {"in", "query"}, {"required", true}, {"schema", named}}});
+  added["parameters"] = Json::array(
+      {{{"name", "name"}, {"in", "query"}, {"required", true}, {"schema", named}},
+       {{"name", "replace"},
+        {"in", "query"},
+        {"description", "true: replaces a trace of that name, which is a 409 otherwise"},
+        {"schema", {{"type", "boolean"}, {"default", false}}}}});
+  added["responses"]["409"] = failure("the store has a trace of that name");
   paths["/api/traces"]["post"] = added;
   paths["/api/figures/compare"]["post"] =
       post("compareFigures", "The comparison with its figures", ids,

@@ -16,6 +16,7 @@
 #include "base/text.hpp"
 #include "roofcast/arguments.hpp"
 #include "roofcast/built_in.hpp"
+#include "roofcast/stored_runs.hpp"
 
 namespace roofcast {
 namespace {
@@ -91,46 +92,52 @@ void check_lengths(const char* key, const std::optional<LengthDistribution>& len
   }
 }
 
-/// Puts the bytes of the store's trace beside its name.
-void take_trace(WorkloadOptions& load, const ApiLimits& limits) {
-  if (!load.trace) return;
+void check_recorded(const std::string& name, std::int64_t recorded, std::int64_t read,
+                    const ApiLimits& limits) {
+  if (std::min(read, recorded) <= limits.max_requests) return;
+  throw UsageError(fmt::format(
+      "trace: '{}' has {} requests, this server allows {} (max_requests reads only the first)",
+      shown(name), recorded, limits.max_requests));
+}
+
+/// Puts the bytes of the store's trace beside its name. Returns its requests; 0: there is none.
+std::int64_t take_trace(WorkloadOptions& load, const ApiLimits& limits) {
+  if (!load.trace) return 0;
   const auto found = limits.trace ? limits.trace(*load.trace) : std::nullopt;
   if (!found) {
     throw UsageError(fmt::format("trace: the store has no trace '{}'", shown(*load.trace)));
   }
-  const std::int64_t read = load.max_requests.value_or(found->requests);
-  if (std::min(read, found->requests) > limits.max_requests) {
-    throw UsageError(fmt::format(
-        "trace: '{}' has {} requests, this server allows {} (max_requests reads only the first)",
-        shown(*load.trace), found->requests, limits.max_requests));
-  }
+  check_recorded(*load.trace, found->requests, load.max_requests.value_or(found->requests), limits);
   load.trace_bytes = found->bytes;
+  return found->requests;
 }
 
 /// Turns of a session are requests, too.
-void check_sessions(const WorkloadOptions& load, const ApiLimits& limits) {
-  const auto& turns = load.shape.turns;
-  if (!turns) return;
-  if (turns->kind != LengthDistribution::Kind::fixed) {
+void check_turns(const LengthDistribution& turns, std::int64_t sessions, const ApiLimits& limits) {
+  if (turns.kind != LengthDistribution::Kind::fixed) {
     throw UsageError("turns: expected a number here, not a distribution");
   }
-  check_at_most("turns", static_cast<std::int64_t>(turns->a), limits.max_turns, "turns");
-  const auto per_session = static_cast<std::int64_t>(turns->a);
-  const std::int64_t sessions =
-      load.num_prompts.value_or(std::min(SyntheticWorkload{}.num_prompts, limits.max_requests));
+  const auto per_session = static_cast<std::int64_t>(turns.a);
+  check_at_most("turns", per_session, limits.max_turns, "turns");
   check_at_most("num_prompts", sessions * per_session, limits.max_requests,
                 "requests, the turns of all sessions");
 }
 
-void check_load(ScenarioOptions& options, const ApiLimits& limits) {
+/// Returns the requests of the load's trace; 0: there is none.
+std::int64_t check_load(ScenarioOptions& options, const ApiLimits& limits) {
   const WorkloadOptions& load = options.workload;
   const ClusterOptions& cluster = options.cluster;
   check_deployment(options.deployment, limits);
   check_lengths("input_len", load.input);
   check_lengths("output_len", load.output);
   check_at_most("num_prompts", load.num_prompts, limits.max_requests, "requests");
-  take_trace(options.workload, limits);
-  check_sessions(load, limits);
+  const std::int64_t recorded = take_trace(options.workload, limits);
+  if (load.shape.turns) {
+    check_turns(
+        *load.shape.turns,
+        load.num_prompts.value_or(std::min(SyntheticWorkload{}.num_prompts, limits.max_requests)),
+        limits);
+  }
   check_at_most("replicas", cluster.replicas, limits.max_replicas, "replicas");
   check_at_most("prefill_replicas", cluster.prefill_replicas, limits.max_replicas, "replicas");
   check_at_most("decode_replicas", cluster.decode_replicas, limits.max_replicas, "replicas");
@@ -138,6 +145,7 @@ void check_load(ScenarioOptions& options, const ApiLimits& limits) {
     check_at_most("prefix_len", parse_count(*load.shape.prefix_len, "prefix_len"),
                   limits.max_prefix_tokens, "tokens");
   }
+  return recorded;
 }
 
 /// The same of a deployment that may list several GPUs, by name.
@@ -176,10 +184,27 @@ void check_values(const Knob& knob, const ApiLimits& limits) {
   }
 }
 
-/// The counts of a scenario whose values may be relative to another's.
-void check_scenario(const Scenario& scenario, const ApiLimits& limits) {
+void check_drawn(const SyntheticWorkload& load, const ApiLimits& limits) {
+  check_at_most("num_prompts", load.num_prompts, limits.max_requests, "requests");
+  if (load.sessions) check_turns(load.sessions->turns, load.num_prompts, limits);
+  if (!load.shared_prefix) return;
+  const LengthDistribution& prefix = load.shared_prefix->system_prompt;
+  if (prefix.kind != LengthDistribution::Kind::fixed) {
+    throw UsageError("prefix_len: expected a number here, not a distribution");
+  }
+  check_at_most("prefix_len", static_cast<std::int64_t>(prefix.a), limits.max_prefix_tokens,
+                "tokens");
+}
+
+/// The counts of a scenario whose values may be relative to another's; its trace, if it has one,
+/// holds `recorded` requests.
+void check_scenario(const Scenario& scenario, std::int64_t recorded, const ApiLimits& limits) {
   if (const auto* load = std::get_if<SyntheticWorkload>(&scenario.workload)) {
-    check_at_most("num_prompts", load->num_prompts, limits.max_requests, "requests");
+    check_drawn(*load, limits);
+  } else {
+    const auto& trace = std::get<TraceWorkload>(scenario.workload);
+    const std::int64_t read = trace.max_requests == 0 ? recorded : trace.max_requests;
+    check_recorded(trace.path, recorded, read, limits);
   }
   check_at_most("max_num_seqs", scenario.overrides.max_num_seqs, limits.max_sequences,
                 "sequences at once");
@@ -319,7 +344,7 @@ WhatIfTask asked_what_if(const Json& body, const ApiLimits& limits) {
   static const Flags<WhatIfArguments> flags = offered(what_if_arguments());
   WhatIfArguments asked;
   read_question(asked, flags, body, kRules);
-  check_load(asked.load.options, limits);
+  const std::int64_t recorded = check_load(asked.load.options, limits);
   for (const std::string& text : asked.what_if.vary) {
     const Knob knob = parse_knob(text, "vary");
     std::string flag = knob.key;
@@ -343,7 +368,9 @@ WhatIfTask asked_what_if(const Json& body, const ApiLimits& limits) {
   check_at_most("vary", variants * question.seeds.value_or(kDefaultSeeds), limits.max_variants,
                 "simulations (variants times seeds)");
   WhatIfTask task = what_if_task(question);
-  for (const WhatIfVariant& variant : task.variants) check_scenario(variant.scenario, limits);
+  for (const WhatIfVariant& variant : task.variants) {
+    check_scenario(variant.scenario, recorded, limits);
+  }
   return task;
 }
 
@@ -361,18 +388,12 @@ NamedRun asked_name(const Json& body) {
   constexpr const char* kExpected =
       "expected a run's id and a name, such as {\"id\": 1, "
       "\"name\": \"two replicas\"}";
-  constexpr std::size_t kLongestName = 80;
   if (!body.is_object() || body.size() != 2 || !body.contains("id") || !body.contains("name") ||
       !body["name"].is_string()) {
     throw UsageError(kExpected);
   }
   NamedRun named{.id = *asked_run({{"id", body["id"]}}), .name = body["name"].get<std::string>()};
-  const bool one_line = std::ranges::all_of(
-      named.name, [](unsigned char letter) { return letter >= ' ' && letter != 0x7F; });
-  if (named.name.size() > kLongestName || !one_line) {
-    throw UsageError(
-        fmt::format("name: expected at most {} bytes of text on one line", kLongestName));
-  }
+  check_run_name(named.name, "name");
   return named;
 }
 

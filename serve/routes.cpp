@@ -194,7 +194,8 @@ void answer_post(const Request& request, Response& response, Api& api,
   if (what == "runs/delete") return send(api.delete_run(request.body), response);
   if (what == "traces/delete") return send(api.delete_trace(request.body), response);
   if (what == "traces") {
-    return send(api.add_trace(request.get_param_value("name"), request.body, client_gone()),
+    return send(api.add_trace(request.get_param_value("name"), request.body,
+                              request.get_param_value("replace") == "true", client_gone()),
                 response);
   }
   if (std::string_view(what).starts_with(kFigures)) {

@@ -59,13 +59,15 @@ std::string by_version(const Run& stored) {
   return fmt::format(" (roofcast {} made the run, this is {})", stored.row.tool_version, kVersion);
 }
 
-/// A trace that the page was given is in the store, under a name that is not a path.
-void take_trace(const Store& store, Scenario& scenario) {
+/// A trace that the page was given is in the store, under a name that is not a path. Returns its
+/// requests; 0: the scenario has none.
+std::int64_t take_trace(const Store& store, Scenario& scenario) {
   auto* trace = std::get_if<TraceWorkload>(&scenario.workload);
-  if (trace == nullptr || trace->path.find('/') != std::string::npos) return;
-  if (auto kept = store.trace(trace->path)) {
-    trace->bytes = std::make_shared<const std::string>(std::move(kept->content));
-  }
+  if (trace == nullptr || trace->path.find('/') != std::string::npos) return 0;
+  auto kept = store.trace(trace->path);
+  if (!kept) return 0;
+  trace->bytes = std::make_shared<const std::string>(std::move(kept->content));
+  return kept->requests;
 }
 
 Replay not_the_same(const std::string& why) {
@@ -78,8 +80,8 @@ Replay replayed(const Store& store, const Run& stored, const ReportEffort& effor
   SimulationRun run;
   try {
     Scenario scenario = parse_scenario(stored.row.scenario_json, "the stored scenario");
-    take_trace(store, scenario);
-    if (const std::string why = beyond_effort(scenario, effort); !why.empty()) {
+    const std::int64_t recorded = take_trace(store, scenario);
+    if (const std::string why = beyond_effort(scenario, effort, recorded); !why.empty()) {
       return not_the_same(why);
     }
     run = prepare_simulation(scenario);

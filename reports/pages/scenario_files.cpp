@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <limits>
 #include <string>
 #include <system_error>
 #include <variant>
@@ -34,6 +35,20 @@ bool opens_workload(const WorkloadSpec& workload) {
   return !length_files(std::get<SyntheticWorkload>(workload)).empty();
 }
 
+/// Whether it has more requests than `most`; turns that are drawn may be any number.
+bool has_more_requests(const WorkloadSpec& workload, std::int64_t recorded, std::int64_t most) {
+  if (const auto* trace = std::get_if<TraceWorkload>(&workload)) {
+    return (trace->max_requests == 0 ? recorded : std::min(recorded, trace->max_requests)) > most;
+  }
+  const auto& drawn = std::get<SyntheticWorkload>(workload);
+  if (drawn.num_prompts > most) return true;
+  if (!drawn.sessions || most == std::numeric_limits<std::int64_t>::max()) return false;
+  const LengthDistribution& turns = drawn.sessions->turns;
+  return turns.kind != LengthDistribution::Kind::fixed ||
+         static_cast<double>(drawn.num_prompts) * static_cast<double>(turns.a) >
+             static_cast<double>(most);
+}
+
 }  // namespace
 
 bool opens_files(const Scenario& scenario) {
@@ -49,13 +64,13 @@ bool opens_files(const Scenario& scenario) {
   });
 }
 
-std::string beyond_effort(const Scenario& scenario, const ReportEffort& effort) {
+std::string beyond_effort(const Scenario& scenario, const ReportEffort& effort,
+                          std::int64_t recorded) {
   if (!effort.opens_files && opens_files(scenario)) {
     return "The run's scenario names files, which are not opened here; roofcast report opens them.";
   }
-  const auto* drawn = std::get_if<SyntheticWorkload>(&scenario.workload);
   const std::vector<PoolScenario> pools = pools_of(scenario);
-  const bool many_requests = drawn != nullptr && drawn->num_prompts > effort.max_requests;
+  const bool many_requests = has_more_requests(scenario.workload, recorded, effort.max_requests);
   const bool many_replicas = std::any_of(pools.begin(), pools.end(), [&](const PoolScenario& pool) {
     return pool.replicas > effort.max_replicas;
   });

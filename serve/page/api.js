@@ -1,6 +1,6 @@
 // Requests to the server that delivered this page.
 
-/// An error, with the server's own message.
+/// An error, with the server's own message, and its status if there was an answer.
 export class Refusal extends Error {}
 
 async function answered(response) {
@@ -8,7 +8,10 @@ async function answered(response) {
     if (error.name === "AbortError") throw error; // superseded: no caller waits for it
     throw new Refusal("the server's answer cannot be read");
   });
-  if (!response.ok) throw new Refusal(body.error || `the server answered ${response.status}`);
+  if (!response.ok) {
+    const refusal = new Refusal(body.error || `the server answered ${response.status}`);
+    throw Object.assign(refusal, { status: response.status });
+  }
   return body;
 }
 

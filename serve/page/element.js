@@ -12,6 +12,34 @@ export function element(name, attributes = {}, ...children) {
   return made;
 }
 
+/// A button that asks once more in its own place: what it does cannot be undone. `first()` and
+/// `again()` are [its text, its label].
+export function twoStep(attributes, first, again, act) {
+  const made = element("button", { type: "button", ...attributes });
+  let asked = false;
+  const show = (words) => {
+    const [text, label] = words();
+    made.textContent = text;
+    made.setAttribute("aria-label", label);
+  };
+  const rest = () => {
+    asked = false;
+    show(first);
+  };
+  made.addEventListener("click", () => {
+    if (asked) {
+      rest();
+      act();
+      return;
+    }
+    asked = true;
+    show(again);
+  });
+  made.addEventListener("blur", rest);
+  rest();
+  return made;
+}
+
 /// The exact number, for programs and tests, with the text that readers see.
 export function data(value, text) {
   return element(

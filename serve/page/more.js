@@ -65,11 +65,20 @@ function addDrawn(flags, values) {
   }
 }
 
+/// Requests of a kept trace that a question simulates, as a text; empty: all. `lists` are the
+/// server's limits and traces.
+export function firstOf(trace, { limits, traces }) {
+  const kept = traces.find(({ name }) => name === trace);
+  return kept && kept.requests > limits.requests ? String(limits.requests) : "";
+}
+
 /// Adds the flags of what is chosen to `flags`, in place.
-export function addMore(flags, values) {
+export function addMore(flags, values, lists) {
   if (values.trace !== "") {
     for (const name of ["request-rate", "input-len", "output-len", "num-prompts"]) delete flags[name];
     flags.trace = values.trace;
+    const first = firstOf(values.trace, lists);
+    if (first !== "") flags["max-requests"] = first;
     if (values.rate_scale !== "") flags["rate-scale"] = values.rate_scale;
   } else {
     addDrawn(flags, values);

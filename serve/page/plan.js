@@ -53,7 +53,7 @@ export function startPlan(values, changed, lists) {
     ask();
   });
   load.trace.root.after(traces.root);
-  const search = startSearch(values, (chosen) => {
+  const search = startSearch(values, lists, (chosen) => {
     for (const [key, text] of Object.entries(chosen)) choose(key, text);
     changed();
     ask();
@@ -127,7 +127,7 @@ export function startPlan(values, changed, lists) {
     search.stop();
     hideCapacity();
     traces.show(values.trace);
-    const flags = simulationFlags(values);
+    const flags = simulationFlags(values, lists);
     byId("line").textContent = commandLine("simulate", flags);
     answer(flags);
   }
@@ -137,7 +137,7 @@ export function startPlan(values, changed, lists) {
     button.disabled = true;
     byId("told").textContent = waiting;
     try {
-      byId("told").replaceChildren(...(await work(simulationFlags(values))));
+      byId("told").replaceChildren(...(await work(simulationFlags(values, lists))));
     } catch (error) {
       byId("told").textContent = error.message;
     }
@@ -187,7 +187,7 @@ export function startPlan(values, changed, lists) {
     showCurves([]);
   }
   byId("carry").addEventListener("click", () => {
-    const flags = simulationFlags(values);
+    const flags = simulationFlags(values, lists);
     delete flags["num-prompts"]; // as many as the search needs
     carry(flags);
   });

@@ -41,7 +41,7 @@ export function controlsOf(lists, changed) {
       trace: select("trace", "Trace", tracesOf(lists.traces)),
       rate_scale: move({
         key: "rate_scale",
-        label: "Times its rate",
+        label: "Rate relative to the recording",
         low: 0.1,
         high: 20,
         log: true,

@@ -1,6 +1,6 @@
 // Turns the chosen values into command-line flags, and into the command line itself.
 
-import { addMore } from "./more.js";
+import { addMore, firstOf } from "./more.js";
 
 // Flags by the key of their value; omitted if that is empty, which leaves the engine's default.
 export const MACHINE = [
@@ -34,12 +34,13 @@ export function machineFlags(values) {
   return taken(MACHINE, values);
 }
 
-export function simulationFlags(values) {
+/// `lists` are the server's limits and traces.
+export function simulationFlags(values, lists) {
   const slo = [];
   if (values.ttft !== "") slo.push(`p95:ttft:${values.ttft}ms`);
   if (values.tpot !== "") slo.push(`p95:tpot:${values.tpot}ms`);
   const flags = { ...machineFlags(values), ...taken(LOAD, values), ...(slo.length ? { slo } : {}) };
-  addMore(flags, values);
+  addMore(flags, values, lists);
   return flags;
 }
 
@@ -107,18 +108,21 @@ function takeSessions(flags, values) {
 const LENGTH = /^([0-9]+)$|^lognormal:([0-9]+):([0-9.]+)$/;
 
 /// "roofcast simulate --gpu h100 --slo p95:ttft:500ms ..." as values of the form; null if it says
-/// more than the form holds.
-export function valuesOf(line) {
+/// more than the form holds. `lists` are the server's limits and traces.
+export function valuesOf(line, lists) {
   const [, command, ...words] = wordsOf(line);
   if (command !== "simulate") return null;
   const values = { ttft: "", tpot: "" };
   const spreads = { input_len: "", output_len: "" };
+  let first = ""; // requests of the trace
   const [[, positional], ...flags] = flagged(words);
   if (positional.length) return null;
   for (const [flag, texts] of flags) {
     const key = KEY_OF.get(flag);
     if (flag === "slo") {
       if (!takeLimits(texts, values)) return null;
+    } else if (flag === "max-requests") {
+      [first] = texts;
     } else if (flag === "turns" || flag === "think-time" || (flag === "no-store" && !texts.length)) {
       continue;
     } else if (texts.length !== 1) {
@@ -134,6 +138,10 @@ export function valuesOf(line) {
       return null;
     }
   }
+  if (values.trace !== undefined && !lists.traces.some(({ name }) => name === values.trace)) {
+    return null; // a file of whoever made the run
+  }
+  if (first !== firstOf(values.trace, lists)) return null;
   if (!takeSessions(flags, values)) return null;
   if (spreads.input_len !== spreads.output_len) return null;
   if (spreads.input_len) values.spread = spreads.input_len;

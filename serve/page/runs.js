@@ -1,6 +1,6 @@
 // The runs of the store, and a comparison of two.
 import { get, post } from "./api.js";
-import { data, element, table } from "./element.js";
+import { data, element, table, twoStep } from "./element.js";
 import { figureList } from "./figures.js";
 import { fixed, percent, time } from "./format.js";
 import { valuesOf } from "./questions.js";
@@ -67,8 +67,8 @@ function change(name, share) {
 }
 
 /// The form's address with the run's question; null if it asks for more than the form holds.
-function addressOf(run) {
-  const values = run.kind === "simulate" ? valuesOf(run.command_line) : null;
+function addressOf(run, lists) {
+  const values = run.kind === "simulate" ? valuesOf(run.command_line, lists) : null;
   return values && address("plan", { ...DEFAULTS, ...values });
 }
 
@@ -109,7 +109,9 @@ function comparisonOf(found, nameOf) {
   ];
 }
 
-export function startRuns(limits) {
+/// `lists` are the server's limits and traces.
+export function startRuns(lists) {
+  const { limits } = lists;
   const chosen = new Set();
   const button = byId("compare");
   const names = new Map(); // by id, of runs that have one
@@ -139,35 +141,21 @@ export function startRuns(limits) {
       change(
         "/api/runs/name",
         { id: run.id, name: field.value.trim() },
-        `Run ${run.id} is named ${field.value.trim() || "no more"}.`,
+        field.value.trim()
+          ? `Run ${run.id} is named ${field.value.trim()}.`
+          : `Run ${run.id} no longer has a name.`,
       ),
     );
     return field;
   }
 
-  /// Asks once more in its own place: what is deleted cannot be brought back.
   function deleteButton(run) {
-    const made = element(
-      "button",
-      { type: "button", class: "plain", "aria-label": `Delete run ${run.id}` },
-      "Delete",
+    return twoStep(
+      { class: "plain" },
+      () => ["Delete", `Delete run ${run.id}`],
+      () => ["Delete for good?", `Delete run ${run.id} for good?`],
+      () => change("/api/runs/delete", { id: run.id }, `Run ${run.id} is deleted.`),
     );
-    let asked = false;
-    made.addEventListener("click", () => {
-      if (asked) {
-        change("/api/runs/delete", { id: run.id }, `Run ${run.id} is deleted.`);
-        return;
-      }
-      asked = true;
-      made.textContent = "Delete for good?";
-      made.setAttribute("aria-label", `Delete run ${run.id} for good?`);
-    });
-    made.addEventListener("blur", () => {
-      asked = false;
-      made.textContent = "Delete";
-      made.setAttribute("aria-label", `Delete run ${run.id}`);
-    });
-    return made;
   }
 
   function rowOf(run) {
@@ -195,8 +183,8 @@ export function startRuns(limits) {
           "Report",
         ),
         " ",
-        addressOf(run) &&
-          element("a", { href: addressOf(run), "aria-label": `Open run ${run.id}` }, "Open"),
+        addressOf(run, lists) &&
+          element("a", { href: addressOf(run, lists), "aria-label": `Open run ${run.id}` }, "Open"),
         limits.saves ? " " : "",
         limits.saves ? deleteButton(run) : "",
       ),

@@ -33,10 +33,12 @@ export function changeWords(name, share, significant = true) {
 const MAX_REQUESTS = 500; // of a run within a search, so that an answer comes in seconds
 
 /// The load of the form, no longer than a search simulates.
-function searchedFlags(values) {
-  const flags = simulationFlags(values);
-  if (flags.trace) flags["max-requests"] = String(MAX_REQUESTS);
-  else flags["num-prompts"] = String(Math.min(Number(flags["num-prompts"]), MAX_REQUESTS));
+function searchedFlags(values, lists) {
+  const flags = simulationFlags(values, lists);
+  const most = Math.min(MAX_REQUESTS, lists.limits.requests);
+  const arrivals = Math.max(1, Math.floor(most / Number(flags.turns || 1))); // sessions, if any
+  if (flags.trace) flags["max-requests"] = String(most);
+  else flags["num-prompts"] = String(Math.min(Number(flags["num-prompts"]), arrivals));
   return flags;
 }
 
@@ -170,9 +172,9 @@ function compared(found) {
 
 // ---- both
 
-/// `values` are the page's state; `use(values)` puts a deployment into the form. Returns {stop()}:
+/// `values` are the page's state, `lists` the server's limits and traces; `use(values)` puts a deployment into the form. Returns {stop()}:
 /// gives up what is under way and hides older answers.
-export function startSearch(values, use) {
+export function startSearch(values, lists, use) {
   let under_way = null;
   let ticking = null;
 
@@ -218,7 +220,7 @@ export function startSearch(values, use) {
     told("Stopped.");
   });
   byId("find").addEventListener("click", () => {
-    const flags = searchedFlags(values);
+    const flags = searchedFlags(values, lists);
     for (const name of ["tensor-parallel-size", "replicas", "prefill-replicas"]) delete flags[name];
     for (const name of ["decode-replicas", "router"]) delete flags[name];
     if (!flags.slo) return told("Set a limit under SLO first: what is cheapest depends on it.");
@@ -228,7 +230,7 @@ export function startSearch(values, use) {
   byId("try").addEventListener("click", () => {
     const vary = byId("field-vary").value.trim().split(/\s+/).filter(Boolean);
     if (!vary.length) return told("Say what to vary, such as gpu=l40s,a100.");
-    run("whatif", { ...searchedFlags(values), vary }, compared);
+    run("whatif", { ...searchedFlags(values, lists), vary }, compared);
   });
   byId("search").addEventListener("submit", (event) => event.preventDefault());
   return {

@@ -1,10 +1,11 @@
 // Traces of the store: dropped on the page or chosen as a file, kept, chosen as the load, deleted.
 import { get, post, postFile } from "./api.js";
-import { element } from "./element.js";
+import { element, twoStep } from "./element.js";
 import { count, time } from "./format.js";
-import { DRAWN, DRAWN_MORE } from "./more.js";
+import { DRAWN, DRAWN_MORE, firstOf } from "./more.js";
 import { tracesOf } from "./plan_controls.js";
 
+const CONFLICT = 409; // there is a trace of that name
 const PACKED = /\.gz$/i;
 
 /// The file as it is sent: packed, so that it fits where the server's limit is small.
@@ -28,9 +29,26 @@ export function startTraces(lists, load, more, use) {
     { class: "button", for: "field-trace-file" },
     "Add a trace (or drop its file here)",
   );
-  const remove = element("button", { type: "button", hidden: true }, "Delete this trace");
-  const root = element("div", { class: "drop" }, input, label, " ", remove, told);
   let chosen = "";
+  const remove = twoStep(
+    { hidden: true },
+    () => ["Delete this trace", "Delete this trace"],
+    () => ["Delete for good?", `Delete ${chosen} for good?`],
+    async () => {
+      try {
+        const name = chosen;
+        await post("/api/traces/delete", { name });
+        told.textContent = `${name} is deleted.`;
+        await refresh();
+        use("");
+      } catch (error) {
+        told.textContent = error.message;
+      }
+    },
+  );
+  const part = element("p", { class: "small", hidden: true });
+  const root = element("div", { class: "drop" }, input, label, " ", remove, part, told);
+  if (lists.unread) told.textContent = `The traces of the store are not read: ${lists.unread}`;
 
   async function refresh() {
     const { traces } = await get("/api/traces");
@@ -38,32 +56,27 @@ export function startTraces(lists, load, more, use) {
     load.trace.offer(tracesOf(traces));
   }
 
-  async function add(file) {
+  /// `replaces`: a trace of that name, if there is one.
+  async function add(file, replaces = false) {
     told.textContent = `Reading ${file.name} ...`;
     try {
-      const path = "/api/traces?name=" + encodeURIComponent(file.name.slice(-80));
+      const name = [...file.name].slice(-80).join(""); // whole letters: half of one has no code
+      const path = "/api/traces?name=" + encodeURIComponent(name) + (replaces ? "&replace=true" : "");
       const added = await postFile(path, await packed(file));
       await refresh();
       told.textContent = `${added.name}: ${count(added.requests)} requests over ${time(added.duration_s)}, kept in the store.`;
       use(added.name);
     } catch (error) {
       told.textContent = error.message;
+      if (error.status !== CONFLICT) return;
+      const again = () => add(file, true);
+      told.append(" ", element("button", { type: "button", onclick: again }, "Replace it"));
     }
   }
 
   input.addEventListener("change", () => {
     if (input.files.length) add(input.files[0]);
     input.value = "";
-  });
-  remove.addEventListener("click", async () => {
-    try {
-      await post("/api/traces/delete", { name: chosen });
-      told.textContent = `${chosen} is deleted.`;
-      await refresh();
-      use("");
-    } catch (error) {
-      told.textContent = error.message;
-    }
   });
   // Anywhere on the page: a file that misses would otherwise replace it.
   addEventListener("dragover", (event) => {
@@ -88,7 +101,11 @@ export function startTraces(lists, load, more, use) {
   return {
     root,
     show(name) {
+      if (name !== chosen) remove.blur(); // what it asked about is another trace's now
       chosen = name;
+      const first = firstOf(name, lists);
+      part.hidden = first === "";
+      part.textContent = `Only its first ${count(Number(first))} requests are simulated: this server allows no more.`;
       remove.hidden = name === "" || !lists.limits.saves;
       for (const key of DRAWN) load[key].root.hidden = name !== "";
       for (const key of DRAWN_MORE) more[key].root.hidden = name !== "";

@@ -818,9 +818,20 @@ test("a dropped trace is kept, is the load, and is the command line's", async ()
   await page.reload(); // the address names the trace, the store has it
   await answered(page, 1);
   assert.equal(await page.locator("#field-trace").inputValue(), "two_turns.csv");
-  await page.getByRole("button", { name: "Delete this trace" }).click();
-  await page.getByText("two_turns.csv is deleted.").waitFor();
+  await page.locator("#field-trace-file").setInputFiles({
+    name: file,
+    mimeType: "text/csv",
+    buffer: Buffer.from("time,input,output\n0,100,5\n1,100,5\n"),
+  });
+  await page.getByText("the store has a trace 'two_turns.csv' already").waitFor();
+  await page.getByRole("button", { name: "Replace it" }).click();
+  await page.getByText("two_turns.csv: 2 requests over 1.00 s, kept in the store.").waitFor();
   await answered(page, 2);
+  await page.getByRole("button", { name: "Delete this trace" }).click();
+  assert.equal(await page.locator("#field-trace option").count(), 2); // asked once more
+  await page.getByRole("button", { name: "Delete two_turns.csv for good?" }).click();
+  await page.getByText("two_turns.csv is deleted.").waitFor();
+  await answered(page, 3);
   assert.equal(await page.locator("#field-trace").inputValue(), "");
   assert.equal(await page.locator("#field-request_rate").isVisible(), true);
   await page.locator("#field-trace-file").setInputFiles({
@@ -830,7 +841,68 @@ test("a dropped trace is kept, is the load, and is the command line's", async ()
   });
   await page.getByText(/broken.csv:2: .*many/).waitFor(); // and nothing of it is kept
   assert.equal(await page.locator("#field-trace option").count(), 1);
-  page.complaints = page.complaints.filter((one) => !one.includes("422"));
+  page.complaints = page.complaints.filter((one) => !/409|422/.test(one));
+  await closed(page);
+});
+
+test("the page opens without the store's traces, and says why", async () => {
+  const page = await opened(home + "#plan?num_prompts=100");
+  await answered(page, 1);
+  await page.route("**/api/traces", (route) =>
+    route.fulfill({ status: 503, json: { error: "the server is busy" } }),
+  );
+  await page.reload();
+  await answered(page, 1);
+  await page.getByText("The traces of the store are not read: the server is busy").waitFor();
+  page.complaints = page.complaints.filter((one) => !one.includes("503"));
+  await closed(page);
+});
+
+test("of a trace beyond the server's limit the first requests are the load", async () => {
+  const page = await opened(home + "#plan?num_prompts=100");
+  await answered(page, 1);
+  const kept = { name: "long.csv", created_at: "", requests: 20001, duration_s: 20000 };
+  await page.route("**/api/traces", (route) => route.fulfill({ json: { traces: [kept] } }));
+  await page.reload();
+  await answered(page, 1);
+  await page.goto(home + "#plan?trace=long.csv");
+  await page.locator("#line", { hasText: "--trace long.csv --max-requests 20000" }).waitFor();
+  await page.getByText("Only its first 20,000 requests are simulated").waitFor();
+  await answered(page, 2);
+  page.complaints = page.complaints.filter((one) => !one.includes("400")); // it is not in the store
+  await closed(page);
+});
+
+test("a stored run is opened in the form only if its trace is in the store", async () => {
+  const page = await opened(home + "#plan?num_prompts=100");
+  await answered(page, 1);
+  const lines = ["--trace /data/x.csv", "--request-rate 2"];
+  const runs = lines.map((load, index) => ({
+    id: index + 1,
+    name: "",
+    created_at: "2026-11-24T12:00:00Z",
+    kind: "simulate",
+    model: "gpt2",
+    gpu: "h100",
+    engine: "vllm",
+    summary: "",
+    command_line: `roofcast simulate --model gpt2 --gpu h100 ${load}`,
+  }));
+  await page.route("**/api/runs", (route) => route.fulfill({ json: { runs, runs_total: 2 } }));
+  await page.goto(home + "#runs");
+  await page.getByRole("link", { name: "Open run 2" }).waitFor();
+  assert.equal(await page.getByRole("link", { name: "Open run 1" }).count(), 0);
+  await closed(page);
+});
+
+test("a search counts the turns of its sessions", async () => {
+  const page = await opened(home + "#plan?num_prompts=1000&turns=4&think=5");
+  await answered(page, 1);
+  await page.route("**/api/whatif", () => {}); // never answered
+  await page.locator("#field-vary").fill("tp=2");
+  await page.locator("#try").click();
+  await page.locator("#search-line", { hasText: "--num-prompts 125 " }).waitFor(); // 500 / 4
+  await page.locator("#search-stop").click();
   await closed(page);
 });
 

@@ -39,6 +39,22 @@ TEST_F(RunsSql, ColumnNamesAreTitlesAndNothingStandsForNull) {
             "n  absent  t\n-  ------  -\n7          a\n");
 }
 
+// A terminal would obey them, and the page has the same rule.
+TEST_F(RunsSql, NamesOfRunsHaveNoControlCharactersAndAreShort) {
+  for (const std::string& name :
+       {std::string("a\x1b[2J"), std::string("a\xc2\x9b") + "2J", std::string("a\x7f"),
+        std::string("\xff"), std::string(81, 'a')}) {
+    const CommandResult refused = run_command("runs 1 --store s.db --name " + name);
+    EXPECT_EQ(refused.exit_code, 2) << name.size();
+    EXPECT_THAT(refused.err, HasSubstr("--name: expected at most 80 bytes of UTF-8 text"));
+  }
+  // U+00E9 is C3 A9, U+00A0 is C2 A0: no control characters.
+  EXPECT_EQ(
+      run_command("runs 1 --store s.db --name \xc3\xa9\xc2\xa0" + std::string(76, 'a')).exit_code,
+      0);
+  EXPECT_THAT(run_command("runs 1 --store s.db --name=").err, HasSubstr("no longer has a name"));
+}
+
 TEST_F(RunsSql, NumbersAreRawInJson) {
   const auto json = nlohmann::json::parse(
       ask("SELECT 9007199254740993 AS n, 0.1 AS x, NULL AS x, 1e999 AS y", "-o json").out);

@@ -114,8 +114,9 @@ TEST(Api, RunsAreNamedComparedInFiguresAndDeleted) {
   EXPECT_EQ(api.name_run(R"({"id": 2, "name": "one L40S"})").status, 200);
   EXPECT_EQ(api.get("runs").body["runs"][0]["name"], "one L40S");
   EXPECT_EQ(api.name_run(R"({"id": 9, "name": "x"})").status, 404);
-  for (const char* body : {R"({"id": 1})", R"({"id": 1, "name": 5})", R"({"id": -1, "name": "x"})",
-                           R"({"id": 1, "name": "two\nlines"})", R"([])"}) {
+  for (const char* body :
+       {R"({"id": 1})", R"({"id": 1, "name": 5})", R"({"id": -1, "name": "x"})",
+        R"({"id": 1, "name": "two\nlines"})", R"({"id": 1, "name": "\u009b2J"})", R"([])"}) {
     EXPECT_EQ(api.name_run(body).status, 400) << body;
   }
   const ApiAnswer compared = api.figures("compare", R"({"runs": [1, 2]})");
@@ -163,6 +164,11 @@ TEST(Api, ATraceIsKeptAndNamedByQuestions) {
   std::string page;
   EXPECT_EQ(api.report("1", page).status, 200);
   EXPECT_THAT(page, HasSubstr("all stored figures were reproduced"));
+  ASSERT_EQ(api.add_trace("two_replicas.csv", trace_of(31), true).status, 200);
+  ApiLimits limits = unhurried();
+  limits.max_requests = 30;
+  EXPECT_EQ(Api(limits, (folder.path() / "traces.db").string()).report("1", page).status, 200);
+  EXPECT_THAT(page, HasSubstr("more than the 30 requests that are simulated again"));
   EXPECT_EQ(api.delete_trace(R"({"name": "two_replicas.csv"})").status, 200);
   EXPECT_EQ(api.delete_trace(R"({"name": "two_replicas.csv"})").status, 404);
   EXPECT_EQ(api.command("simulate", asked + "}").status, 400);
@@ -172,15 +178,13 @@ TEST(Api, NoQuestionOpensATraceFile) {
   const TemporaryFolder folder;
   const std::filesystem::path file = folder.path() / "secret.csv";
   std::ofstream(file) << trace_of(5);
-  const auto before = std::filesystem::current_path();
-  std::filesystem::current_path(folder.path());
+  ASSERT_TRUE(std::filesystem::equivalent(std::filesystem::current_path(), folder.path()));
   Api api(unhurried(), "traces.db");
   const std::string asked = R"({"model": "llama-3.1-8b", "gpu": "h100", )";
   EXPECT_THAT(line_of(api.command("simulate", asked + R"("trace": "secret.csv"})")),
               HasSubstr("no trace"));
   EXPECT_EQ(api.command("whatif", asked + R"("vary": ["trace=secret.csv"]})").status, 400);
   EXPECT_EQ(api.command("whatif", asked + R"("vary": ["workload.path=secret.csv"]})").status, 400);
-  std::filesystem::current_path(before);
 }
 
 TEST(Api, ATraceThatIsTooLargeOrBrokenIsRefusedInALine) {
@@ -198,7 +202,10 @@ TEST(Api, ATraceThatIsTooLargeOrBrokenIsRefusedInALine) {
   EXPECT_NE(line_of(api.add_trace("a.csv", "")), "");
   EXPECT_NE(line_of(api.add_trace("../..", trace_of(2))), "");
   EXPECT_TRUE(api.get("traces").body["traces"].empty());
-  EXPECT_EQ(api.add_trace("a.csv", trace_of(10)).status, 200);
+  EXPECT_EQ(api.add_trace("a.csv", trace_of(9)).status, 200);
+  EXPECT_EQ(api.add_trace("a.csv", trace_of(10)).status, 409);
+  EXPECT_EQ(api.get("traces").body["traces"][0]["requests"], 9);
+  EXPECT_EQ(api.add_trace("a.csv", trace_of(10), true).status, 200);  // at the limit of one, too
   EXPECT_THAT(line_of(api.add_trace("b.csv", trace_of(2))), HasSubstr("delete one first"));
   const std::string asked = R"({"model": "llama-3.1-8b", "gpu": "h100", "trace": "a.csv")";
   EXPECT_THAT(line_of(api.command("simulate", asked + "}")), HasSubstr("this server allows 8"));
@@ -215,8 +222,41 @@ TEST(Api, SessionsAreBoundedByTheirTurns) {
   EXPECT_EQ(api.command("simulate", asked + R"("turns": 4, "num_prompts": 25})").status, 200);
   EXPECT_THAT(line_of(api.command("simulate", asked + R"("turns": 4, "num_prompts": 26})")),
               HasSubstr("104 requested, this server allows 100"));
-  EXPECT_THAT(line_of(api.command("simulate", asked + R"("turns": "uniform:1:5"})")),
-              HasSubstr("turns"));
+  const ApiAnswer drawn = api.command("simulate", asked + R"("turns": "uniform:1:5"})");
+  EXPECT_EQ(drawn.status, 400);
+  EXPECT_THAT(line_of(drawn), HasSubstr("turns: expected a number here, not a distribution"));
+}
+
+/// A what-if of `load` with `vary` is refused, in a line that says `line`.
+void expect_refused(Api& api, const std::string& load, const std::string& vary,
+                    const std::string& line) {
+  const ApiAnswer answer = api.command("whatif", R"({"model": "llama-3.1-8b", "gpu": "h100", )" +
+                                                     load + R"(, "vary": [")" + vary + "\"]}");
+  EXPECT_EQ(answer.status, 400) << vary;
+  EXPECT_THAT(line_of(answer), HasSubstr(line)) << vary;
+}
+
+TEST(Api, VariantsAreBoundedAsTheLoadItselfIs) {
+  const TemporaryFolder folder;
+  ApiLimits limits = unhurried();
+  limits.max_requests = 100;
+  limits.max_turns = 10;
+  Api api(limits, (folder.path() / "traces.db").string());
+  const std::string drawn =
+      R"("request_rate": 1, "input_len": 50, "output_len": 5, "num_prompts": 20, )"
+      R"("turns": 4, "think_time": "exponential:1", "prefix_len": 10)";
+  expect_refused(api, drawn, "turns=11", "turns: 11 requested, this server allows 10 turns");
+  expect_refused(api, drawn, "turns=6", "120 requested, this server allows 100");         // 20 x 6
+  expect_refused(api, drawn, "num_prompts=26", "104 requested, this server allows 100");  // 26 x 4
+  expect_refused(api, drawn, "turns=uniform:1:5", "turns: expected a number");
+  expect_refused(api, drawn, "prefix_len=20000", "20000 requested, this server allows 16384");
+  ASSERT_EQ(api.add_trace("a.csv", trace_of(150)).status, 200);
+  const std::string trace = R"("trace": "a.csv", "max_requests": 100)";
+  expect_refused(api, trace, "max_requests=101", "has 150 requests, this server allows 100");
+  const ApiAnswer fewer = api.command(
+      "whatif",
+      R"({"model": "llama-3.1-8b", "gpu": "h100", "vary": ["max_requests=50"], )" + trace + "}");
+  EXPECT_EQ(fewer.status, 200) << line_of(fewer);
 }
 
 TEST(Api, FiguresHaveOptionsWordsAndTables) {
