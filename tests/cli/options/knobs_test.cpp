@@ -219,6 +219,9 @@ TEST(EngineKnobs, CanBeVariedAndAskedForByTheWebPage) {
                      {"data-parallel-size", 2},
                      {"enable-expert-parallel", true},
                      {"expert-power-law", 1.1}};
+    if (std::string_view(knob.key) == "limit_mm_per_prompt") {  // of a model that takes pictures
+      question = {{"model", "qwen3-vl-8b"}, {"gpu", "h100"}};
+    }
     question[std::string(knob.flag)] = text;
     if (std::string_view(knob.key) == "scheduling_policy") {  // no request here has a priority
       EXPECT_THROW((void)asked_simulation(question, {}), UsageError);

@@ -26,7 +26,7 @@ assert.match(await said('estimate', { model: 'llama-3.1-8b', gpu: 'h100', batch:
 assert.match(await said('simulate', { ...load, gpu: 'h100' }), /The SLO is met/);
 assert.match(await said('plan', { ...load, gpu: 'h100,l40s', search: ['tp=1'] }), /vllm serve/);
 assert.match(await said('runs', {}), /simulate/);
-assert.match(await said('compare', { runs: [1, 2] }), /ttft_s/);
+assert.match(await said('compare', { runs: [1, 2] }), /TTFT p95 /);
 
 const wrong = await client.callTool({ name: 'memory', arguments: { model: 'llama-3.1-8b', gpuu: 'h100' } });
 assert.equal(wrong.isError, true);
