@@ -52,7 +52,7 @@ TEST_F(RunsSql, NamesOfRunsHaveNoControlCharactersAndAreShort) {
   EXPECT_EQ(
       run_command("runs 1 --store s.db --name \xc3\xa9\xc2\xa0" + std::string(76, 'a')).exit_code,
       0);
-  EXPECT_THAT(run_command("runs 1 --store s.db --name=").err, HasSubstr("no longer has a name"));
+  EXPECT_THAT(run_command("runs 1 --store s.db --name ''").err, HasSubstr("no longer has a name"));
 }
 
 TEST_F(RunsSql, NumbersAreRawInJson) {
