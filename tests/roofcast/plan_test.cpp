@@ -96,8 +96,8 @@ TEST(PlanAnswer, NamesWhatIsEnoughAsPredictedBesideWhatIsProbable) {
   question.min_probability = kPlanProbability;
   const PlanAnswer answer = plan_read_back(plan(question));
   ASSERT_TRUE(answer.point_estimate);
-  EXPECT_LT(answer.point_estimate->probability, kPlanProbability);
-  EXPECT_GT(answer.point_estimate->probability, 0.5);
+  EXPECT_LT(answer.point_estimate->confidence.probability, kPlanProbability);
+  EXPECT_GT(answer.point_estimate->confidence.probability, 0.5);
   ASSERT_FALSE(answer.ranked.empty());
   EXPECT_GE(answer.ranked.front().confidence.probability, kPlanProbability);
   EXPECT_GT(*answer.ranked.front().cost.dollars_per_hour,
