@@ -321,7 +321,8 @@ void explain(SimulationOutcome& outcome, const Progress& progress) {
   std::optional<LimitReport> report;
   std::optional<Advice> advice;
   if (goes_on) report = report_limits(counted, account, available_threads(), progress);
-  if (report) advice = advice_on(run, run.result.requirement, available_threads(), progress);
+  if (report)
+    advice = advice_on(run, {.requirement = run.result.requirement}, available_threads(), progress);
   if (!advice) {
     outcome.answer.notes.emplace_back("interrupted: the limits of the run are left out");
     return;
