@@ -176,6 +176,13 @@ std::string plain_name(std::string name) {
   return name.find_first_not_of("._") == std::string::npos ? "" : name;
 }
 
+/// Without paths but in the run's name, which is whatever a reader chose.
+Json row_json(const RunRow& row) {
+  Json json = without_paths_in(to_json(row));
+  if (json.contains("name")) json["name"] = row.name;
+  return json;
+}
+
 Json trace_json(const StoredTrace& trace) {
   return {{"name", trace.name},
           {"created_at", trace.created_at},
@@ -589,7 +596,7 @@ ApiAnswer Api::runs(const GivenUp& given_up) {
     const Store store(store_, Store::Mode::read);
     Json runs = Json::array();
     for (const RunRow& row : store.runs(kMaxListed)) {
-      runs.push_back(without_paths_in(to_json(row)));
+      runs.push_back(row_json(row));
     }
     return ApiAnswer{.body = {{"runs", std::move(runs)}, {"runs_total", store.run_count()}}};
   });
@@ -614,7 +621,7 @@ ApiAnswer Api::listed() const {
                           {"Summary", false}},
               .rows = {}};
   for (const RunRow& row : store.runs(kMaxShown)) {
-    document.machine["runs"].push_back(without_paths_in(to_json(row)));
+    document.machine["runs"].push_back(row_json(row));
     table.rows.push_back({std::to_string(row.id), row.kind, row.model, row.gpu, row.engine,
                           without_paths(row.summary)});
   }

@@ -17,6 +17,13 @@ const SMALL_LOAD = 20_000;
 
 const SLOW = 150; // ms from which on the page shows that an answer is pending
 
+/// What may help, if anything does.
+function showAdvice(sentences) {
+  const place = document.getElementById("advice");
+  place.hidden = sentences.length === 0;
+  place.querySelector("ul").replaceChildren(...sentences.map((one) => element("li", {}, one)));
+}
+
 /// Marks the answer as pending: for assistive technology at once, for the eye if it takes a while.
 function pending() {
   const answer = document.getElementById("answer");
@@ -119,6 +126,7 @@ export function startPlan(values, changed, lists) {
       if (run.fits) showCards(memory, run, values);
       else showRemedies(memory, tried);
       byId("notes").replaceChildren(...(run.notes || []).map((note) => element("li", {}, note)));
+      showAdvice(run.advice || []);
       byId("save").disabled = byId("carry").disabled = !run.fits;
       if (drawing) {
         const { figures } = await drawing;
@@ -134,6 +142,7 @@ export function startPlan(values, changed, lists) {
       // Remove the older answer, so that it is not taken for this one.
       byId("cards").replaceChildren();
       byId("notes").replaceChildren();
+      showAdvice([]);
       showFigures([]);
       byId("save").disabled = byId("carry").disabled = true;
     }

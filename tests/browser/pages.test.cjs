@@ -699,6 +699,17 @@ test("lengths that vary, pools and speculation are the command line's", async ()
   await closed(page);
 });
 
+test("what may help is what the command line says", async () => {
+  const page = await opened(home + "#plan?gpu=nvidia-l40s&num_prompts=600&request_rate=20");
+  await answered(page, 1);
+  const line = await page.locator("#line").textContent();
+  const run = JSON.parse(typed(...line.split(" ").slice(1), "--no-store", "-o", "json"));
+  assert.ok(run.advice.length >= 1, "an L40S does not carry 20 requests/s");
+  assert.deepEqual(await page.locator("#advice li").allTextContents(), run.advice);
+  await expectAccessible(page);
+  await closed(page);
+});
+
 test("a change is tried, and a search can be stopped", async () => {
   const page = await opened(home + "#plan?num_prompts=100");
   await answered(page, 1);
