@@ -8,6 +8,7 @@
 #include "base/error.hpp"
 #include "base/wording.hpp"
 #include "model/architecture/experts.hpp"
+#include "model/step/error_causes.hpp"
 #include "model/step/scaled_step_time.hpp"
 #include "planner/prices.hpp"
 #include "planner/step_census.hpp"
@@ -203,6 +204,7 @@ PoolStepTimes step_times_of(const SimulationRun& run) {
 
 void take_use(PoolRun& pool, const StepUse& use, const SimulationResult& result) {
   pool.step_uncertainty = use.steps.relative_uncertainty;
+  pool.step_causes = error_causes(use.steps);
   // A step's work is that of one GPU of every stage.
   const double at_once = steps_at_once(result, pool) / pool.deployment.parallel.pipeline;
   pool.mfu = use.mfu * at_once;

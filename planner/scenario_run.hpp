@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "base/error_cause.hpp"
 #include "base/progress.hpp"
 #include "model/memory/memory_plan.hpp"
 #include "model/step/step_estimate.hpp"
@@ -32,6 +33,7 @@ struct PoolRun {
   /// Relative standard deviation of the times of the steps that its engines ran. Filled in by
   /// simulate_sampled.
   double step_uncertainty = 0;
+  std::vector<ErrorCause> step_causes{};  // the same by cause
   /// Utilisation of each GPU while a step is in progress, 0 to 1 (StepUse). Filled in by
   /// simulate_sampled; unset for measured runs.
   std::optional<double> mfu{}, mbu{};

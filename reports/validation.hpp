@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "base/error_cause.hpp"
+
 namespace roofcast {
 
 struct Interval {
@@ -41,6 +43,7 @@ struct ComparedCase {
   std::string model{};
   std::string reason{};  // why there is no prediction; empty if there is one
   std::vector<ComparedFigure> figures{};
+  std::vector<ErrorCause> causes{};  // of the predicted step times' error
 };
 
 /// Errors of one metric over several cases, as shares: 0.05 is 5 %.

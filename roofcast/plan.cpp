@@ -187,6 +187,9 @@ void members(Visitor& visit, PlanAnswer& answer) {
         "interrupted: nothing is ranked or, with `mix`, only what is of one kind");
   visit("answer", answer.headline, "the answer in one sentence");
   visit("ranked", answer.ranked, "best first");
+  visit("choice_probability", answer.choice_probability,
+        "that the best meets the SLO and nothing that needs 5 % less does, as far as predicted "
+        "step times err; null: nothing is ranked");
   visit.if_set("point_estimate", answer.point_estimate,
                "the cheapest that meets the SLO as predicted, if less probable than required");
   visit.if_set("shorter_context", answer.shorter_context,
@@ -361,6 +364,7 @@ PlanAnswer answer_of(const PreparedPlan& prepared, const PlanFindings& found) {
   PlanAnswer answer{.head = answer_head("plan"),
                     .inputs = plan_inputs(prepared),
                     .stopped = found.stopped,
+                    .choice_probability = found.choice_probability,
                     .candidates = found.candidates,
                     .simulations = found.simulations,
                     .finalist_simulations = found.finalist_simulations,

@@ -198,6 +198,9 @@ struct PlanAnswer {
   bool stopped = false;              // cancelled: nothing is ranked or decided
   std::string headline{};            // the answer in one sentence
   std::vector<RankedPlan> ranked{};  // best first
+  /// That the best ranked meets the SLO and nothing that needs 5 % less does; unset: none is
+  /// ranked.
+  std::optional<double> choice_probability{};
   /// Simulated, cheaper than the best, and good as predicted, but less probable than asked for.
   std::optional<RankedPlan> point_estimate{};
   /// The best with `max_model_len` "auto" of what the model's full context alone keeps out of

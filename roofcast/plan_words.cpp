@@ -130,6 +130,19 @@ const char* superlative(PlanObjective objective) {
   return "Lowest power";
 }
 
+/// What would have been a better choice.
+const char* less_of(PlanObjective objective) {
+  switch (objective) {
+    case PlanObjective::cost:
+      return "5 % cheaper";
+    case PlanObjective::gpus:
+      return "with 5 % fewer GPUs";
+    case PlanObjective::power:
+      break;
+  }
+  return "with 5 % less power";
+}
+
 /// "2 replicas of 1x NVIDIA L40S for prompts of up to 1,024 tokens (71 % of requests) and ..."
 std::string pools_text(const MixedPlan& mix) {
   std::string text;
@@ -239,6 +252,12 @@ std::vector<std::string> plan_sentences(const PlanAnswer& answer) {
                                           answer.mixed ? " of one kind" : "");
     lines.push_back(fmt::format("{}: {}; {}; {}.", i == 0 ? first : "Next", one.title,
                                 price_of(one), prospects_of(one)));
+  }
+  if (answer.choice_probability) {
+    lines.push_back(fmt::format(
+        "Probability {} that it meets the SLO and nothing {} does, as far as predicted step times "
+        "err.",
+        as_probability(*answer.choice_probability), less_of(answer.inputs.objective)));
   }
   if (answer.no_mix) std::ranges::move(mix_text(answer), std::back_inserter(lines));
   if (answer.stopped) lines.emplace_back("The search for a mix of pools was interrupted.");

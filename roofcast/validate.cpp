@@ -124,6 +124,8 @@ void members(Visitor& visit, Decision& decision) {
   visit("alternatives", decision.alternatives, "deployments that were measured");
   visit("regret", decision.regret, "share of the best throughput that the choice gives away");
   visit("promised", decision.promised, "the choice is predicted to meet the limit");
+  visit("probability", decision.probability,
+        "predicted, that the chosen one meets the limit and is within 5 % of the best");
   visit("broken", decision.broken, "its predicted best point misses the limit by over 5 %");
   visit("pairs", decision.pairs, "of deployments that differ by over 5 %");
   visit("ordered", decision.ordered, "of them, in the right order");

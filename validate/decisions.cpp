@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/quantity.hpp"
+#include "planner/capacity/choice_confidence.hpp"
 
 namespace roofcast {
 namespace {
@@ -40,6 +41,31 @@ double lowest_predicted_tpot(const Alternative& alternative) {
   double lowest = INFINITY;
   for (const DecisionRun* run : alternative.runs) lowest = std::min(lowest, run->predicted_tpot);
   return lowest;
+}
+
+/// How sure the choice is by what is predicted; nullopt if nothing says how far that errs.
+std::optional<double> probability_of(const std::vector<Alternative>& alternatives,
+                                     const std::optional<double>& limit, std::size_t chosen) {
+  std::vector<ChoiceOption> options;
+  for (const Alternative& one : alternatives) {
+    const BestPoint best =
+        best_point(one, limit, &DecisionRun::predicted_tpot, &DecisionRun::predicted_rate);
+    const DecisionRun& run = best.run == nullptr ? *one.runs.front() : *best.run;
+    if (run.causes.empty()) return std::nullopt;
+    // All points of a deployment err together; those whose steps turn out too long drop out.
+    const auto worth = [&one, limit](double error) {
+      const double longer = std::exp(error);
+      double most = 0;
+      for (const DecisionRun* point : one.runs) {
+        if (limit && point->predicted_tpot * longer > *limit) continue;
+        most = std::max(most, point->predicted_rate / longer * one.worth);
+      }
+      return most;
+    };
+    options.push_back(
+        {.kernels = run.gpu + " " + run.engine, .causes = run.causes, .worth = worth});
+  }
+  return probability_of_choice(options, chosen);
 }
 
 int sign_of(double value) { return value > 0 ? 1 : (value < 0 ? -1 : 0); }
@@ -87,6 +113,7 @@ std::optional<Decision> decided(const std::vector<Alternative>& alternatives,
   } else if (limit) {
     decision.broken = predicted[chosen].run->measured_tpot > *limit * (1 + kBrokenBy);
   }
+  decision.probability = probability_of(alternatives, limit, chosen);
   decision.chosen = alternatives[chosen].name;
   decision.regret = 1 - measured[chosen].rate / best->rate;
   for (std::size_t i = 0; i < alternatives.size(); ++i) {
@@ -299,7 +326,9 @@ std::optional<DecisionRun> decision_run(const ComparedCase& compared) {
                   .gpu = compared.gpu,
                   .deployment = alternative_name(compared),
                   .point = key_in(compared, "conc"),
-                  .date = key_in(compared, "date")};
+                  .date = key_in(compared, "date"),
+                  .engine = key_in(compared, "engine_name"),
+                  .causes = compared.causes};
   if (const ComparedFigure* tpot = middle_of(compared, "tpot_s")) {
     run.measured_tpot = tpot->measured;
     run.predicted_tpot = tpot->predicted;

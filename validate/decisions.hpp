@@ -16,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "base/error_cause.hpp"
 #include "reports/validation.hpp"
 
 namespace roofcast {
@@ -34,6 +35,8 @@ struct DecisionRun {
   double predicted_tpot = 0;
   double measured_rate = 0;  // output tokens per second and GPU
   double predicted_rate = 0;
+  std::string engine{};              // "sglang", without its version
+  std::vector<ErrorCause> causes{};  // of the predicted step times' error
 };
 
 /// What a question chooses among, and by what.
@@ -57,6 +60,10 @@ struct Decision {
   /// 1 - (best measured of the chosen) / (best measured of all); 1 if the chosen one cannot meet
   /// the limit.
   double regret = 0;
+  /// Predicted probability that the chosen one meets the limit and is within kGoodChoice of the
+  /// best (planner/capacity/choice_confidence.hpp); unset where nothing says how far predictions
+  /// err.
+  std::optional<double> probability{};
   bool promised = false;  // the chosen deployment is predicted to meet the limit
   bool broken = false;    // its predicted best point misses the limit by more than kBrokenBy
   /// Pairs of alternatives whose measured bests differ by more than kOrderedFrom of the larger, and

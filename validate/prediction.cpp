@@ -133,6 +133,7 @@ Prediction predict_load(SimulationRun& run, const std::optional<std::int64_t>& s
   prediction.run = simulation_row(run, "", false);
   prediction.run.metrics = figures_of(run);
   prediction.notes = run.notes;
+  prediction.causes = run.pools.front().step_causes;
   if (run.result.completed == 0) prediction.refusal = "nothing is served";
   Spread spread(prediction.run.metrics);
   const std::vector<Deviations> causes = causes_of_error(run);

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/error_cause.hpp"
 #include "base/progress.hpp"
 #include "planner/deploy.hpp"
 #include "planner/run_simulation.hpp"
@@ -21,6 +22,7 @@ struct Prediction {
   std::vector<Interval> intervals{};  // one for each of run.metrics
   std::string refusal{};              // why there are no figures: what does not fit
   std::vector<std::string> notes{};   // assumptions behind the figures
+  std::vector<ErrorCause> causes{};   // of the step times' error; of several pools the first's
 };
 
 /// Answers the case's question. The interval of a figure comes from repeating the prediction with

@@ -50,6 +50,7 @@ ValidatedCase validated(const ValidationCase& question, const Progress& go_on) {
   try {
     result.prediction = predict(question, go_on);
     compared.reason = result.prediction.refusal;
+    compared.causes = result.prediction.causes;
     compared.engine = result.prediction.run.row.engine;
     compared.gpu = result.prediction.run.row.gpu;
     compared.model = result.prediction.run.row.model;

@@ -52,14 +52,22 @@ std::string with_own_source(const std::string& kernel) {
   return "NCCL, NCCL " + kernel.substr(kernel.rfind(' ') + 1);
 }
 
+constexpr std::string_view kOr = " or ";
+
 /// Whether a curve is the fastest of several sources at each size ("TRTLLM 1.2.0 or TRTLLM 1.3.0"),
 /// which are kept apart here.
 bool joins_sources(const std::string& kernel) {
-  constexpr std::string_view kOr = " or ";
   const std::size_t end = kernel.find(kOr);
   if (end == std::string::npos) return false;
   const std::string_view whole = kernel;
   return source_of(whole.substr(0, end)) != source_of(whole.substr(whole.rfind(kOr) + kOr.size()));
+}
+
+/// Whether a curve is the fastest of several kernels of experts, of which an engine runs one: they
+/// are not all timed at the same sizes (imported_rows.cpp, picks_by_groups), so that such a curve
+/// jumps from one to the other.
+bool joins_experts(const MeasuredCurve& curve) {
+  return curve.shape.family == OperatorFamily::moe && curve.kernel.find(kOr) != std::string::npos;
 }
 
 constexpr const char* kFlashinferExperts =
@@ -178,7 +186,7 @@ std::map<std::string, SourceShapes> curves_by_source(const Gpu& gpu,
   std::map<std::pair<std::string, std::string_view>, std::int64_t> not_run;
   std::map<std::string, std::map<OperatorShape, Measured>> all;
   for (MeasuredCurve curve : gpu.measured->curves) {
-    if (joins_sources(curve.kernel)) continue;
+    if (joins_sources(curve.kernel) || joins_experts(curve)) continue;
     curve.kernel = with_own_source(curve.kernel);
     curve.shape.name = expert_name(curve);
     if (const SourceLeftOut* rule = why_left_out(source_of(curve.kernel), gpu)) {

@@ -1,6 +1,7 @@
 #include "model/architecture/expert_load.hpp"
 
 #include <algorithm>
+#include <boost/math/distributions/normal.hpp>
 #include <cmath>
 #include <numeric>
 #include <utility>
@@ -23,6 +24,11 @@ double law_quantile(double u, double exponent) {
   return std::pow((std::pow(largest, power) - 1.0) * u + 1.0, 1.0 / power);
 }
 
+/// That of a lognormal law whose median is 1.
+double lognormal_quantile(double u, double log_spread) {
+  return std::exp(log_spread * boost::math::quantile(boost::math::normal(), u));
+}
+
 /// Takes what exceeds `cap` from the shares and gives it to the others in proportion.
 void bound_shares(std::vector<double>& shares, double cap) {
   for (std::size_t bounded = 0; bounded < shares.size();) {
@@ -37,6 +43,10 @@ void bound_shares(std::vector<double>& shares, double cap) {
     bounded += over;
   }
 }
+
+/// Classes of pick_classes(): of 256 experts with a spread of 1, as many as are hit by 1 to 256
+/// tokens come out within 1 %.
+constexpr std::size_t kClasses = 16;
 
 /// Placements whose busiest rank is averaged: its mean is then known to about 1 %.
 constexpr std::uint64_t kPlacements = 200;
@@ -95,13 +105,22 @@ double busiest_balanced(std::vector<double> shares, int redundant, int ranks) {
 
 }  // namespace
 
-std::vector<double> expert_shares(std::int64_t experts, std::int64_t picks, double exponent) {
+ExpertPopularity published_popularity(const Transformer& model, const MoeFfn& experts) {
+  // Of its architecture, models with other experts (Kimi-K2) were trained apart.
+  const bool is_deepseek_v3 = model.architecture == "DeepseekV3ForCausalLM" &&
+                              experts.experts == 256 && experts.experts_per_token == 8;
+  return {.log_spread = is_deepseek_v3 ? 1.075 : 0};
+}
+
+std::vector<double> expert_shares(std::int64_t experts, std::int64_t picks,
+                                  const ExpertPopularity& popularity) {
   std::vector<double> shares(static_cast<std::size_t>(experts), 1.0 / static_cast<double>(experts));
-  if (exponent <= 0) return shares;
+  if (popularity.is_even()) return shares;
   double sum = 0;
   for (std::size_t i = 0; i < shares.size(); ++i) {
     const double u = (static_cast<double>(i) + 0.5) / static_cast<double>(experts);
-    shares[i] = law_quantile(u, exponent);
+    shares[i] = popularity.power_law > 0 ? law_quantile(u, popularity.power_law)
+                                         : lognormal_quantile(u, popularity.log_spread);
     sum += shares[i];
   }
   for (double& share : shares) share /= sum;
@@ -109,12 +128,27 @@ std::vector<double> expert_shares(std::int64_t experts, std::int64_t picks, doub
   return shares;
 }
 
-double busiest_rank_load(const MoeFfn& experts, const Parallelism& parallel, double exponent,
-                         bool balanced) {
-  const int ranks = parallel.expert_ranks();
-  if (ranks == 1 || exponent <= 0) return 1.0;
+std::vector<double> pick_classes(const MoeFfn& experts, const ExpertPopularity& popularity) {
+  if (popularity.is_even()) return {};
   const std::vector<double> shares =
-      expert_shares(experts.experts, experts.experts_per_token, exponent);
+      expert_shares(experts.experts, experts.experts_per_token, popularity);
+  const std::size_t in_class = shares.size() % kClasses == 0 ? shares.size() / kClasses : 1;
+  std::vector<double> classes;
+  for (auto first = shares.begin(); first != shares.end();) {
+    const auto last = first + static_cast<std::ptrdiff_t>(in_class);
+    const double mean = std::accumulate(first, last, 0.0) / static_cast<double>(in_class);
+    classes.push_back(mean * static_cast<double>(experts.experts_per_token));
+    first = last;
+  }
+  return classes;
+}
+
+double busiest_rank_load(const MoeFfn& experts, const Parallelism& parallel,
+                         const ExpertPopularity& popularity, bool balanced) {
+  const int ranks = parallel.expert_ranks();
+  if (ranks == 1 || popularity.is_even()) return 1.0;
+  const std::vector<double> shares =
+      expert_shares(experts.experts, experts.experts_per_token, popularity);
   const double load = balanced ? busiest_balanced(shares, parallel.redundant_experts, ranks)
                                : busiest_by_chance(shares, ranks);
   return std::clamp(load, 1.0, static_cast<double>(ranks));

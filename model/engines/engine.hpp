@@ -89,7 +89,7 @@ struct EngineOverrides {
   std::optional<std::int64_t> attention_dp_batching_wait_iters{};  // and then for further prompts
   std::optional<MoeBackend> moe_backend{};   // TensorRT-LLM: which kernels run the experts
   std::optional<All2All> all2all_backend{};  // unset: the engine's
-  std::optional<double> expert_power_law{};  // exponent of experts' popularity; unset: even
+  std::optional<double> expert_power_law{};  // of experts' popularity; unset: the model's
   std::optional<bool> enable_eplb{};         // popular experts are moved and copied
   std::optional<std::int64_t> num_redundant_experts{};         // copies over all ranks
   std::optional<std::int64_t> decode_context_parallel_size{};  // vLLM: ranks that share a cache
@@ -233,8 +233,9 @@ struct Engine {
   MoeBackend moe_backend = MoeBackend::automatic;  // TRT-LLM
   bool counts_cached = false;  // TRT-LLM: cached prefixes count before a request starts
   All2All all2all = All2All::allgather_reducescatter;  // of experts on data-parallel ranks
-  /// Exponent of a power law of the experts' picks, for times measured with one; 0: even.
-  double expert_power_law = 0;
+  /// Exponent of a power law of the experts' picks, for times measured with one; 0: even; unset: as
+  /// published for the model (published_popularity).
+  std::optional<double> expert_power_law{};
   bool enable_eplb = false;        // EPLB: moves and copies experts by how often they are picked
   std::int64_t context_ranks = 1;  // vLLM: TP ranks that share a sequence's tokens (DCP)
   Bytes overhead{};                // textbook rule

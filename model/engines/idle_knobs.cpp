@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
+#include "model/architecture/expert_load.hpp"
 #include "model/architecture/experts.hpp"
 #include "model/cache/kv_cache.hpp"
 #include "model/engines/knobs.hpp"
@@ -87,7 +89,13 @@ bool one_kernel_of_experts(const S& s) { return !has_tables(s); }
 
 bool shares_no_experts(const S& s) { return no_experts(s) || no_exchange(s); }
 
-bool even_experts(const S& s) { return s.engine.expert_power_law == 0; }
+bool even_experts(const S& s) {
+  if (s.engine.expert_power_law) return *s.engine.expert_power_law == 0;
+  return std::ranges::all_of(s.model.layers, [&](const Layer& layer) {
+    const auto* moe = std::get_if<MoeFfn>(&layer.ffn);
+    return moe == nullptr || published_popularity(s.model, *moe).is_even();
+  });
+}
 
 bool no_adapters_in_memory(const S& s) { return only_fits(s) && s.engine.lora.max_rank == 0; }
 

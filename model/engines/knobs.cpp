@@ -655,12 +655,14 @@ std::vector<EngineKnob> feature_knobs() {
            .key = "expert_power_law",
            .group = scheduler,
            .kind = number,
-           .range = {.min = 0.01, .max = 10},
-           .help = "exponent of the power law of expert popularity (default: evenly popular)",
+           .range = {.min = 0, .max = 10},
+           .help = "exponent of the power law of expert popularity, 0: even (default: as "
+                   "published for the model)",
            .effect = "How unevenly tokens are routed: the exponent of the power law of expert "
                      "popularity. Curves timed with it are used where the profile has them (1.01 "
-                     "and 1.2 in aiconfigurator's tables); otherwise the busiest rank's share "
-                     "follows from it. Default: evenly.",
+                     "and 1.2 in aiconfigurator's tables); otherwise the experts that are read "
+                     "and the busiest rank's share follow from it. 0: evenly. Default: evenly, "
+                     "but for DeepSeek-V3 and R1 as TensorRT-LLM counted their picks.",
            .examples = {1.2}}),
       unshown<&O::enable_eplb, &Engine::enable_eplb>(
           {.flag = "enable-eplb",

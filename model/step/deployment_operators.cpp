@@ -52,9 +52,9 @@ bool same_shape(const LinearOperator& a, const LinearOperator& b) {
   return a.work.name == b.work.name && a.work.format == b.work.format &&
          a.flops_each == b.flops_each && a.activation_each == b.activation_each &&
          a.stored_fixed == b.stored_fixed && a.experts == b.experts &&
-         a.expert_bytes == b.expert_bytes && a.expert_ranks == b.expert_ranks && a.wait == b.wait &&
-         a.serial == b.serial && a.shape == b.shape && a.block == b.block && a.phase == b.phase &&
-         a.beside == b.beside;
+         a.expert_bytes == b.expert_bytes && a.pick_classes == b.pick_classes &&
+         a.expert_ranks == b.expert_ranks && a.wait == b.wait && a.serial == b.serial &&
+         a.shape == b.shape && a.block == b.block && a.phase == b.phase && a.beside == b.beside;
 }
 
 /// Equal layers, counted once, in order of first appearance.
@@ -100,22 +100,29 @@ LinearOperator gemm_operator(const Deployment& deployment, const Weight& whole,
   return op;
 }
 
+/// How unevenly the layer's experts are picked: as the engine was told, else as published.
+ExpertPopularity popularity_of(const Deployment& deployment, const MoeFfn& moe) {
+  const std::optional<double>& given = deployment.engine.expert_power_law;
+  return given ? ExpertPopularity{.power_law = *given}
+               : published_popularity(deployment.model, moe);
+}
+
 /// The shape under which measured curves list a layer's routed experts; `whole` is the matrix of
 /// all ranks.
 void set_expert_shape(const Deployment& deployment, const Layer& layer, const Weight& down,
                       const Weight& whole, double pairs_a_token, LinearOperator& op) {
-  op.shape = {
-      .family = OperatorFamily::moe,
-      .name = std::string(expert_kernels(deployment, layer)),
-      .format = kernel_format_name(layer.ffn_format),
-      .outputs = down.inputs,
-      .inputs = down.outputs,
-      .experts = down.copies,
-      .experts_per_token = std::min(down.copies_used, down.copies),
-      .gated = std::get<MoeFfn>(layer.ffn).gated,
-      .power_law = deployment.engine.enable_eplb
-                       ? 0  // timed without
-                       : static_cast<int>(std::lround(100 * deployment.engine.expert_power_law))};
+  op.shape = {.family = OperatorFamily::moe,
+              .name = std::string(expert_kernels(deployment, layer)),
+              .format = kernel_format_name(layer.ffn_format),
+              .outputs = down.inputs,
+              .inputs = down.outputs,
+              .experts = down.copies,
+              .experts_per_token = std::min(down.copies_used, down.copies),
+              .gated = std::get<MoeFfn>(layer.ffn).gated,
+              .power_law = deployment.engine.enable_eplb
+                               ? 0  // timed without
+                               : static_cast<int>(std::lround(
+                                     100 * deployment.engine.expert_power_law.value_or(0)))};
   op.shape_each = pairs_a_token / to_double(op.shape.experts_per_token);
   op.calls_of_shape = kExpertCalls;
   const int ranks = deployment.parallel.expert_ranks();
@@ -160,8 +167,8 @@ LinearOperator expert_operator(const Deployment& deployment, const Layer& layer,
   op.expert_ranks = parallel.expert_ranks();
   op.group_tokens = parallel.data;
   const MoeFfn& moe = std::get<MoeFfn>(layer.ffn);
-  op.busiest = busiest_rank_load(moe, parallel, deployment.engine.expert_power_law,
-                                 deployment.engine.enable_eplb);
+  const ExpertPopularity popularity = popularity_of(deployment, moe);
+  op.busiest = busiest_rank_load(moe, parallel, popularity, deployment.engine.enable_eplb);
   const double pairs =
       to_double(picked * op.group_tokens) / to_double(parallel.expert_ranks()) * op.busiest;
   const double per_call = 1.0 / to_double(kExpertCalls);
@@ -172,6 +179,10 @@ LinearOperator expert_operator(const Deployment& deployment, const Layer& layer,
   op.work.format = layer.ffn_format.name;
   op.work.weight_bits = layer.ffn_format.bits_per_weight;
   op.pick_probability = to_double(picked) / to_double(all);
+  op.pick_classes = pick_classes(moe, popularity);
+  for (double& probability : op.pick_classes) {
+    probability *= to_double(moe.experts) / to_double(all);  // spread over the copies
+  }
   op.expert_bytes = parameters * layer.ffn_format.bits_per_weight / 8.0 * per_call;
   op.flops_each = 2.0 * parameters * pairs * per_call;
   op.activation_each = widths * pairs * activation_bytes(deployment) * per_call;

@@ -44,8 +44,10 @@ struct LinearOperator {
   double stored_fixed = 0;     // bytes per call: weights
   double wire_share = 1;       // of a collective's message: the minimum that a rank must send
   // Experts: their weights are read only if a token chooses them.
-  std::int64_t experts = 0;       // on this rank; 0: not an expert operator
-  double pick_probability = 0;    // that a token chooses a given expert: top-k / experts
+  std::int64_t experts = 0;     // on this rank; 0: not an expert operator
+  double pick_probability = 0;  // that a token chooses a given expert: top-k / experts
+  /// The same of classes of equally many experts where tokens pick unevenly (pick_classes).
+  std::vector<double> pick_classes{};
   std::int64_t group_tokens = 1;  // tokens of the expert group per token of this rank
   double expert_bytes = 0;        // weights of one expert on this rank
   double busiest = 1;             // its share of the picks over the mean rank's

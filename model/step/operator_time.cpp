@@ -16,17 +16,23 @@ constexpr std::int64_t kLargestCount = std::int64_t{1} << 24;
 // Below this share of experts that no token chooses, the rest is rounding error.
 constexpr double kNoneMissed = 1e-18;
 
+// The same where experts are not picked alike: the rarest few of them add less than 1e-4 to what is
+// read.
+constexpr double kFewMissed = 1e-3;
+
 // Bounds the table of an operator with very many experts of which a token chooses very few.
 constexpr std::int64_t kMaxExpertBends = 16384;
 
 /// Counts up to which the number of experts read still grows.
 std::int64_t expert_bends(const LinearOperator& op) {
   if (op.experts == 0) return 0;
+  const double rarest = op.pick_classes.empty() ? op.pick_probability : op.pick_classes.front();
+  const double none = op.pick_classes.empty() ? kNoneMissed : kFewMissed;
   double missed = 1;
   std::int64_t n = 0;
-  while (missed > kNoneMissed && n < kMaxExpertBends) {
+  while (missed > none && n < kMaxExpertBends) {
     for (std::int64_t token = 0; token < op.group_tokens; ++token) {
-      missed *= 1 - op.pick_probability;
+      missed *= 1 - rarest;
     }
     ++n;
   }
@@ -102,6 +108,7 @@ TimedOperator::TimedOperator(LinearOperator op, const Gpu& gpu, std::string_view
   spread_picks_ = measured_ && op_.shape.family == OperatorFamily::moe &&
                   !measured_->of_power_law() && is_engine(measured_->source());
   busiest_by_chance_ = largest_of_normals(op_.expert_ranks);
+  for (const double probability : op_.pick_classes) log_missed_.push_back(std::log1p(-probability));
   if (measured_) return;
   // The other families' efficiency is over bytes, where EfficiencyCurve keeps it from rising too
   // fast.
@@ -119,12 +126,22 @@ Seconds TimedOperator::unbent_time(std::int64_t n, const Gpu& gpu) const {
   return expected_time(scratch_, gpu, efficiency_);
 }
 
+double TimedOperator::missed_share(double size) const {
+  const double mean = to_double(op_.shape.experts_per_token) / to_double(op_.shape.experts);
+  if (op_.pick_classes.empty()) return std::pow(1 - mean, size);
+  // Tokens that choose among all experts; one rank's experts are chosen as often a token.
+  const double tokens = size / op_.busiest * mean / op_.pick_probability;
+  double sum = 0;
+  for (const double log_missed : log_missed_) sum += std::exp(tokens * log_missed);
+  return sum / to_double(std::ssize(op_.pick_classes));
+}
+
 Seconds TimedOperator::time_of_call(double size) const {
   const auto at = [&](double tokens) { return measured_->at(tokens, 0); };
   if (!spread_picks_) return at(size);
   const double experts = to_double(op_.shape.experts);
   const double picked = to_double(op_.shape.experts_per_token);
-  const double missed = std::pow(1 - picked / experts, size);
+  const double missed = missed_share(size);
   const double ranks = op_.shape.expert_ranks;
   const double of_rank = experts / ranks;
   const double mean = of_rank * (1 - missed);

@@ -43,10 +43,13 @@ class TimedOperator {
   Seconds measured_time(std::int64_t n, const Gpu& gpu) const;
   /// Even picks are timed on tokens spread over as many experts as they can hit (aiconfigurator
   /// 095f58a, collector/helper.py, balanced_logits), while tokens that pick independently hit
-  /// E (1 - (1 - k/E)^n) of them: as many as fewer spread tokens do. Once spread tokens hit all,
-  /// the experts that are not read are taken off. Of several ranks the one counts that most are hit
-  /// on: the largest of as many binomial numbers of hits, as if these were normal.
+  /// E (1 - (1 - k/E)^n) of them, and fewer where some experts are more popular than others: as
+  /// many as fewer spread tokens do. Once spread tokens hit all, the experts that are not read are
+  /// taken off. Of several ranks the one counts that most are hit on: the largest of as many
+  /// binomial numbers of hits, as if these were normal.
   Seconds time_of_call(double size) const;
+  /// Share of the experts of the timed shape that none of its tokens picks.
+  double missed_share(double size) const;
   double size_of(std::int64_t n) const { return static_cast<double>(n) * op_.shape_each; }
   std::int64_t timed_calls() const { return op_.work.calls / op_.calls_of_shape; }
 
@@ -54,6 +57,7 @@ class TimedOperator {
   EfficiencyEstimate efficiency_;
   std::optional<MeasuredTimes> measured_;
   bool spread_picks_ = false;            // time_of_call()
+  std::vector<double> log_missed_{};     // of LinearOperator::pick_classes: that a token misses one
   double busiest_by_chance_ = 0;         // its hits beyond the mean, in standard deviations
   std::vector<std::int64_t> bend_;       // counts, ascending
   std::vector<Seconds> longest_so_far_;  // at or before that count

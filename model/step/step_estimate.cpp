@@ -1,10 +1,8 @@
 #include "model/step/step_estimate.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <iterator>
-#include <map>
 #include <numeric>
 #include <optional>
 #include <string_view>
@@ -12,7 +10,7 @@
 #include <utility>
 
 #include "model/architecture/weights.hpp"
-#include "model/curves/curve_source.hpp"
+#include "model/step/error_causes.hpp"
 #include "model/step/operator_time.hpp"
 #include "model/step/picture_work.hpp"
 #include "model/step/timed_block.hpp"
@@ -29,44 +27,6 @@ constexpr Seconds kPenaltyOfAToken{22e-9};
 
 double attended_by_decodes(const StepBatch& batch) {
   return batch.decode_attended.empty() ? 0.0 : static_cast<double>(batch.decode_attended.front());
-}
-
-// How far an engine's kernel tables err together, one standard deviation: they come from one
-// collection on one machine, and what a table times is not all that a server runs. From the TPOT of
-// measured servers that nothing was fitted to, so that eight in ten lie within (docs/accuracy.md,
-// "How wide the intervals are"): dense models on H200 0.065 and 0.08 of the step; DeepSeek-R1 with
-// SGLang 0.10 and 0.13 on B200 and H200, with TensorRT-LLM, whose experts' kernel is a choice that
-// the tables do not all have, 0.28 and 0.17, of which the experts are about 55 %.
-constexpr double kTablesTogether = 0.07;
-constexpr double kExpertsTogether = 0.16;
-constexpr double kTensorrtExpertsTogether = 0.36;
-
-/// The standard deviation that the operator shares with all others that its tables answer for; 0 of
-/// other answers.
-double error_together(const OperatorEstimate& op) {
-  if (!is_engine(op.source)) return 0;
-  if (op.work.family != OperatorFamily::moe) return kTablesTogether;
-  return is_of_engine(op.source, "trtllm") ? kTensorrtExpertsTogether : kExpertsTogether;
-}
-
-/// Operators of one family and provenance have correlated errors; families are independent, except
-/// what an engine's kernel tables have in common.
-double combined_uncertainty(const std::vector<OperatorEstimate>& operators, Seconds host,
-                            Seconds total) {
-  constexpr int kProvenances = 5;
-  std::array<std::array<double, kOperatorFamilies>, kProvenances> deviation{};
-  for (const OperatorEstimate& op : operators) {
-    deviation[static_cast<std::size_t>(op.provenance)][static_cast<std::size_t>(op.work.family)] +=
-        op.time.value * op.relative_uncertainty;
-  }
-  double together = 0;
-  for (const OperatorEstimate& op : operators) together += op.time.value * error_together(op);
-  const double host_deviation = host.value * kHostUncertainty;
-  double sum = host_deviation * host_deviation + together * together;
-  for (const auto& families : deviation) {
-    for (const double one : families) sum += one * one;
-  }
-  return total.value > 0 ? std::sqrt(sum) / total.value : 0.0;
 }
 
 /// Removes what is part of a block from both lists of `operators`, block by block.
@@ -143,7 +103,7 @@ StepEstimate sum_of(const std::vector<StepEstimate>& steps, const std::vector<do
       sum.operators.push_back(std::move(part));
     }
   }
-  sum.relative_uncertainty = combined_uncertainty(sum.operators, sum.host, sum.total);
+  sum.relative_uncertainty = combined_deviation(error_causes(sum));
   return sum;
 }
 
@@ -450,7 +410,7 @@ StepEstimate RooflineStepTime::explain(const StepBatch& batch) const {
   result.device = impl_->device_time(batch);
   result.total = seconds(batch);
   result.host = result.total - result.device;
-  result.relative_uncertainty = combined_uncertainty(result.operators, result.host, result.total);
+  result.relative_uncertainty = combined_deviation(error_causes(result));
   return result;
 }
 

@@ -23,11 +23,18 @@ double power(double base, std::int64_t exponent) {
   return result;
 }
 
+/// Share of the experts that none of n tokens chooses.
+double missed_share(const LinearOperator& op, std::int64_t n) {
+  if (op.pick_classes.empty()) return power(1.0 - op.pick_probability, n);
+  double sum = 0;
+  for (const double probability : op.pick_classes) sum += power(1.0 - probability, n);
+  return sum / to_double(std::ssize(op.pick_classes));
+}
+
 /// Expected number of this rank's experts that at least one of n tokens chooses, each token
-/// choosing independently: E * (1 - (1 - k/E)^n).
+/// choosing independently: of E even ones E * (1 - (1 - k/E)^n).
 double expected_experts(const LinearOperator& op, std::int64_t n) {
-  const double missed = power(1.0 - op.pick_probability, n * op.group_tokens);
-  return to_double(op.experts) * (1.0 - missed);
+  return to_double(op.experts) * (1.0 - missed_share(op, n * op.group_tokens));
 }
 
 /// Sum over n consecutive positions from 0 of (position mod period) + 1.

@@ -23,6 +23,7 @@ void members(Visitor& visit, KeptTrial& kept) {
   members(visit, kept.of);
   visit("probability", kept.of.probability, "that it holds");
   visit("further_simulations", kept.of.further_simulations, "for the probability");
+  visit("step_causes", kept.of.step_causes, "of step times' error");
 }
 
 struct KeptFinalist {

@@ -9,6 +9,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/error_cause.hpp"
 #include "planner/capacity/confidence.hpp"
 #include "planner/cost.hpp"
 #include "planner/scenario_run.hpp"
@@ -44,7 +45,8 @@ struct CandidateFigures {
   /// That it holds, of what holds as predicted if the plan asks for a probability: `least` of
   /// confidence_for if it has that.
   std::optional<double> probability{};
-  std::int64_t further_simulations = 0;  // for the probability
+  std::int64_t further_simulations = 0;   // for the probability
+  std::vector<ErrorCause> step_causes{};  // of step times' error; of several pools the first's
 };
 
 /// Figures computed only for candidates in the answer.

@@ -16,6 +16,12 @@ void members(Visitor& visit, PoolUtilisation& use) {
 }
 
 template <class Visitor>
+void members(Visitor& visit, ErrorCause& cause) {
+  visit("name", cause.name, "of the error");
+  visit("deviation", cause.deviation, "relative, one standard deviation");
+}
+
+template <class Visitor>
 void members(Visitor& visit, Cause& cause) {
   visit("name", cause.name, "the uncertain input");
   visit("flips_at_standard_deviations", cause.flips_at,

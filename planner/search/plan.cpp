@@ -1,14 +1,21 @@
 #include "planner/search/plan.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <boost/math/distributions/normal.hpp>
+#include <cmath>
 #include <functional>
 #include <limits>
 #include <map>
 #include <set>
+#include <string_view>
 #include <tuple>
 #include <utility>
 #include <variant>
 
+#include "planner/capacity/choice_confidence.hpp"
+#include "planner/capacity/margin_scale.hpp"
 #include "planner/search/pareto.hpp"
 
 namespace roofcast {
@@ -134,6 +141,46 @@ void mark_pareto(std::vector<RankedCandidate>& ranked) {
     points.push_back({cost, -one.figures.verdict.worst_margin, -one.finalist.capacity_rate_per_s});
   }
   for (const std::size_t i : pareto_set(points)) ranked[i].pareto = true;
+}
+
+/// The log of how much longer steps may take until a simulated candidate fails; negative: of how
+/// much shorter they must be until it holds.
+double room_of(const CandidateFigures& figures, const std::optional<double>& probability) {
+  const double deviation = combined_deviation(figures.step_causes);
+  const boost::math::normal normal;
+  // Other causes than step times count as if they were these.
+  if (probability) return deviation * boost::math::quantile(normal, *probability);
+  const bool rates = figures.verdict.saturated && figures.request_rate_per_s > 0 &&
+                     figures.request_rate_per_s < figures.offered_rate_per_s;
+  return rates ? std::log(figures.request_rate_per_s / figures.offered_rate_per_s)
+               : log_room(figures.verdict.worst_margin);
+}
+
+/// How sure the choice of the best ranked is, beside all that was simulated and needs less.
+double choice_probability(const PlanFindings& answer, const Tried& tried) {
+  const RankedCandidate& best = answer.ranked.front();
+  std::vector<ChoiceOption> options;
+  const auto add = [&](std::size_t index, std::int64_t units, const CandidateFigures& figures,
+                       double room) {
+    const PlannedShape& planned = answer.shapes[index];
+    const double worth = 1 / (planned.unit_objective * static_cast<double>(units));
+    const std::string_view engine = planned.shape.engine;
+    options.push_back(
+        {.kernels = fmt::format("{} {}", planned.shape.gpu, engine.substr(0, engine.find('-'))),
+         .causes = figures.step_causes,
+         .worth = [worth, room](double error) { return error <= room ? worth : 0.0; }});
+  };
+  const double probability = std::clamp(best.finalist.confidence.probability,
+                                        1 - greatest_probability(), greatest_probability());
+  add(best.shape, best.units, best.figures, room_of(best.figures, probability));
+  const double objective =
+      answer.shapes[best.shape].unit_objective * static_cast<double>(best.units);
+  for (const auto& [key, figures] : tried) {
+    const double other = answer.shapes[key.first].unit_objective * static_cast<double>(key.second);
+    if (other >= (1 - kGoodChoice) * objective) continue;
+    add(key.first, key.second, figures, room_of(figures, figures.probability));
+  }
+  return probability_of_choice(options, 0);
 }
 
 /// False if the user cancelled.
@@ -283,6 +330,9 @@ PlanFindings make_plan(const PlanTask& question, std::vector<PlannedShape> shape
   if (!answer.stopped) {
     count_outcomes(answer.shapes, searched, result);
     mark_pareto(answer.ranked);
+    if (!answer.ranked.empty()) {
+      answer.choice_probability = choice_probability(answer, trials.tried);
+    }
     describe_rejected(answer, question.space.gpus, nearest_first);
   }
   if (answer.ranked.empty()) {

@@ -43,10 +43,13 @@ struct PlanFindings {
   std::optional<RankedCandidate> point_estimate{};
   std::vector<TriedCandidate> closest{};  // if none is ranked: simulated candidates, nearest first
   std::vector<NearestRejected> rejected{};  // in the order of the search's GPUs; empty when stopped
-  std::int64_t candidates = 0;              // shapes times allowed unit counts
-  std::int64_t simulations = 0;             // in the search
-  std::int64_t finalist_simulations = 0;    // for probabilities and breaking points
-  bool stopped = false;                     // cancelled: nothing is ranked or decided
+  /// That the best ranked holds and nothing that was simulated and needs kGoodChoice less does
+  /// (planner/capacity/choice_confidence.hpp); unset: nothing is ranked.
+  std::optional<double> choice_probability{};
+  std::int64_t candidates = 0;            // shapes times allowed unit counts
+  std::int64_t simulations = 0;           // in the search
+  std::int64_t finalist_simulations = 0;  // for probabilities and breaking points
+  bool stopped = false;                   // cancelled: nothing is ranked or decided
 };
 
 /// Searches, then evaluates the candidates in the answer.

@@ -233,6 +233,34 @@ TEST(Packing, ExpertsInKernelsThatAreChosenByNameAreKeptApart) {
                                                    "SGLang 0.5.14: trtllm_gen", "vLLM 0.24.0: "));
 }
 
+// What the import adds as the fastest of two kernels at each size is no kernel that an engine runs,
+// and jumps where the two were timed at different sizes.
+TEST(Packing, ExpertsAreOfOneKernelAtAllSizes) {
+  MeasuredCurve curve{.shape = {.family = OperatorFamily::moe,
+                                .format = "nvfp4",
+                                .outputs = 768,
+                                .inputs = 2048,
+                                .experts = 128,
+                                .experts_per_token = 8,
+                                .gated = true},
+                      .kernel = "moe_torch_flow_cutlass, TRTLLM 1.3.0rc20",
+                      .terms = {.floor = Seconds{1e-5}}};
+  MeasuredCurve joined = curve;
+  joined.kernel += " or moe_torch_flow_min_latency, TRTLLM 1.3.0rc20";
+  for (double x = 16; x <= 2048; x *= 2) add(curve, x, 0, 18);
+  add(joined, 16, 0, 18);
+  for (double x = 32; x <= 2048; x *= 2) add(joined, x, 0, 7);
+  Gpu gpu = load_gpu("b200").gpu;
+  gpu.measured.emplace();
+  gpu.measured->curves = {joined, curve};
+  const PackedTables packed = pack_tables(gpu, {});
+  ASSERT_EQ(packed.groups.size(), 1u);
+  ASSERT_EQ(packed.groups[0].curves.size(), 1u);
+  const MeasuredCurve& kept = packed.groups[0].curves[0];
+  EXPECT_EQ(kept.kernel, curve.kernel);
+  EXPECT_NEAR(answer(kept, 2048, 0, gpu.multiprocessors).time.value, 18e-5, 1e-6);
+}
+
 // Its absorbed products, one for each head, are another table's.
 TEST(Packing, ProductsOfWeightsLeftUnsetAreLeftOut) {
   OperatorShape shape = product();

@@ -312,7 +312,7 @@ TEST(MeasuredStep, TheBusiestRankIsCountedOnce) {
                 [](const MeasuredCurve& one) { return one.shape.family == OperatorFamily::moe; });
   curves.push_back(curve);
   const auto& moe = std::get<MoeFfn>(deployment.model.layers.front().ffn);
-  const double busiest = busiest_rank_load(moe, deployment.parallel, 1.2, false);
+  const double busiest = busiest_rank_load(moe, deployment.parallel, {.power_law = 1.2}, false);
   ASSERT_GT(busiest, 1.2);
   const OperatorEstimate experts = named(
       RooflineStepTime(deployment).explain(decode_batch(deployment.model, 512, 100)), "experts");

@@ -235,18 +235,45 @@ TEST(Operators, TheBusiestRankDecidesWhereExpertsArePickedUnevenly) {
   const double even = experts();
   d.engine.expert_power_law = 1.2;
   const auto& moe = std::get<MoeFfn>(d.model.layers.front().ffn);
-  const double by_chance = busiest_rank_load(moe, d.parallel, 1.2, false);
+  const double by_chance = busiest_rank_load(moe, d.parallel, {.power_law = 1.2}, false);
   EXPECT_GT(by_chance, 1.2);
   EXPECT_NEAR(experts() / even, by_chance, 1e-9);
   d.engine.enable_eplb = true;
   d.parallel.redundant_experts = 4;
-  const double moved = busiest_rank_load(moe, d.parallel, 1.2, true);
+  const double moved = busiest_rank_load(moe, d.parallel, {.power_law = 1.2}, true);
   EXPECT_LT(moved, by_chance);
   EXPECT_NEAR(experts() / even, moved, 1e-9);
   const double expert = 3 * 4096.0 * 14336.0 * 32;
-  const double missed = std::pow(1 - 2.0 / 12, 40);
+  // Each expert by its own popularity, picked 8 / 12 as often for its copies.
+  double missed = 0;
+  const std::vector<double> classes = pick_classes(moe, {.power_law = 1.2});
+  for (const double one : classes) {
+    missed += std::pow(1 - one * 8 / 12, 40) / static_cast<double>(classes.size());
+  }
   EXPECT_NEAR(total_stored(step_work(d, prefill_batch(1, 10)), OperatorFamily::moe),
               2 * (1 - missed) * 3 * expert, 1e-9 * expert);
+}
+
+// Of 256 experts of which 16 tokens pick 8 each, fewer are read where some are picked more often
+// (expert_load_test.cpp): as many as the classes' probabilities say, and all 102 (1 - (1 -
+// 8/256)^16 of 256) with even picks.
+TEST(Operators, FewerExpertsAreReadWhereSomeArePopular) {
+  Deployment d = deployment_of(test::deepseek_v3(), round_gpu(), {.tensor = 8});
+  const auto read = [&] {
+    return total_stored(step_work(d, prefill_batch(1, 16)), OperatorFamily::moe);
+  };
+  const double published = read();
+  d.engine.expert_power_law = 0;
+  const double even = read();
+  d.model.architecture = "DeepseekV3ForCausalLM";
+  d.engine.expert_power_law.reset();
+  const auto& moe = std::get<MoeFfn>(d.model.layers.back().ffn);
+  double hit = 0;
+  for (const double one : pick_classes(moe, published_popularity(d.model, moe))) {
+    hit += 1 - std::pow(1 - one, 16);
+  }
+  EXPECT_NEAR(even / read(), 16 * (1 - std::pow(1 - 8.0 / 256, 16)) / hit, 1e-9);
+  EXPECT_LE(published, even);
 }
 
 // DeepSeek-V3 on eight ranks, whose tokens four share: a quarter of the latents are read, each for

@@ -1,0 +1,53 @@
+#include "model/step/error_causes.hpp"
+
+#include <fmt/format.h>
+
+#include <map>
+#include <utility>
+
+#include "model/curves/curve_source.hpp"
+
+namespace roofcast {
+
+namespace {
+
+// How far an engine's kernel tables err together, one standard deviation: they come from one
+// collection on one machine, and what a table times is not all that a server runs. From the TPOT of
+// measured servers that nothing was fitted to, so that eight in ten lie within (docs/accuracy.md,
+// "How wide the intervals are"): dense models on H200 0.065 and 0.08 of the step; DeepSeek-R1 with
+// SGLang 0.10 and 0.13 on B200 and H200, with TensorRT-LLM, whose experts' kernel is a choice that
+// the tables do not all have, 0.28 and 0.17, of which the experts are about 55 %.
+constexpr double kTablesTogether = 0.07;
+constexpr double kExpertsTogether = 0.16;
+constexpr double kTensorrtExpertsTogether = 0.36;
+
+/// The standard deviation that the operator shares with all others that its tables answer for; 0 of
+/// other answers.
+double error_together(const OperatorEstimate& op) {
+  if (!is_engine(op.source)) return 0;
+  if (op.work.family != OperatorFamily::moe) return kTablesTogether;
+  return is_of_engine(op.source, "trtllm") ? kTensorrtExpertsTogether : kExpertsTogether;
+}
+
+}  // namespace
+
+std::vector<ErrorCause> error_causes(const StepEstimate& step) {
+  std::vector<ErrorCause> causes;
+  if (step.total.value <= 0) return causes;
+  std::map<std::pair<Provenance, OperatorFamily>, Seconds> families;
+  Seconds together;
+  for (const OperatorEstimate& op : step.operators) {
+    families[{op.provenance, op.work.family}] += op.time * op.relative_uncertainty;
+    together += op.time * error_together(op);
+  }
+  for (const auto& [kind, deviation] : families) {
+    causes.push_back(
+        {fmt::format("{} {}", name_of(kind.first), name_of(kind.second)), deviation / step.total});
+  }
+  causes.push_back({"kernel tables", together / step.total});
+  causes.push_back({"host", step.host * kHostUncertainty / step.total});
+  std::erase_if(causes, [](const ErrorCause& cause) { return cause.deviation <= 0; });
+  return causes;
+}
+
+}  // namespace roofcast
