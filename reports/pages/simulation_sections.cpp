@@ -344,7 +344,8 @@ std::string capitalised(std::string sentence) {
   return sentence;
 }
 
-/// "The SLO is met (probability 97.3 %)." "The SLO is not met: ... (probability of meeting it 3 %)."
+/// "The SLO is met (probability 97.3 %)." "The SLO is not met: ... (probability of meeting it 3
+/// %)."
 std::string probable(const std::string& sentence, const SimulatedSlo& slo) {
   if (!slo.probability) return sentence + ".";
   return fmt::format("{} ({} {}).", sentence,
