@@ -1,5 +1,6 @@
 # What `cmake --install` puts where, and the .deb that `cpack` makes of it. The program holds its
-# hardware profiles, models and pages itself, so that only documents are beside it.
+# hardware profiles, models and pages itself, so that only documents and the module of `serve` are
+# beside it.
 include(GNUInstallDirs)
 set(ROOFCAST_MAINTAINER "Roofcast contributors <roofcast@packages.invalid>"
   CACHE STRING "Who answers for a package: name <address>")
@@ -31,6 +32,9 @@ endif()
 # ---- what goes where
 
 install(TARGETS roofcast RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+if(TARGET roofcast_serve_module)
+  install(TARGETS roofcast_serve_module LIBRARY DESTINATION lib/roofcast) # where the program looks
+endif()
 install(FILES cli/shell/bash.sh RENAME roofcast
   DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
 install(FILES cli/shell/fish.fish RENAME roofcast.fish

@@ -243,10 +243,11 @@ Advice advice_at_limit(const CapacityFindings& found, Execution& execution) {
   SimulationRun run = at_load(found.study, found.limit_load);
   run.stopped = execution.stopped;
   run.result = simulate_run(run);
-  auto advice = advice_on(run, found.study.requirement, execution.threads, execution.ticks());
+  auto advice = advice_on(run, steady_question(found.study, found.limit_load), execution.threads,
+                          execution.ticks());
   throw_if_stopped(run);
   if (!advice) throw_interrupted();
-  execution.simulations += 1 + std::ssize(advice->changes);
+  execution.simulations += 1 + advice->simulations;
   return *std::move(advice);
 }
 

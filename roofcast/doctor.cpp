@@ -83,9 +83,7 @@ Finding processor_of(const Machine& machine) {
       .found = fmt::format("{}, {}, {}, {} of memory; {}", cpu.name,
                            counted(cpu.multiprocessors, "core"), cpu.architecture,
                            as_gib(Bytes{static_cast<double>(cpu.memory_bytes)}), versions_of(cpu)),
-      .advice =
-          "roofcast calibrate --device cpu --quick --out my-cpu.json times it in ten "
-          "seconds"};
+      .advice = "ten seconds time it: roofcast calibrate --device cpu --quick --out my-cpu.json"};
 }
 
 /// The built-in profile of a device; nullopt if there is none.

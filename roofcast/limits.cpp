@@ -45,7 +45,7 @@ LimitsAnswer limits_answer(const LimitReport& report, std::span<const PoolRun> p
 }
 
 AdviceAnswer advice_answer(const Advice& advice) {
-  AdviceAnswer answer{.dollars_per_hour = advice.dollars_per_hour};
+  AdviceAnswer answer{.slo = advice.slo, .dollars_per_hour = advice.dollars_per_hour};
   for (const TriedChange& tried : advice.changes) {
     std::string flags;
     for (const Setting& setting : tried.settings) {
@@ -53,12 +53,15 @@ AdviceAnswer advice_answer(const Advice& advice) {
       std::ranges::replace(flag, '_', '-');
       flags += fmt::format("{}--{} {}", flags.empty() ? "" : " ", flag, setting.value);
     }
-    answer.changes.push_back({.change = tried.title,
-                              .flags = std::move(flags),
-                              .latency_s = tried.latency_s,
-                              .relative_gain = tried.gain,
-                              .holds = tried.verdict.holds,
-                              .dollars_per_hour = tried.dollars_per_hour});
+    AdvisedChange change{.change = tried.title,
+                         .flags = std::move(flags),
+                         .slo = tried.slo,
+                         .dollars_per_hour = tried.dollars_per_hour};
+    if (tried.slo != SloOutcome::saturated) {
+      change.latency_s = tried.latency_s;
+      change.relative_gain = tried.gain;
+    }
+    answer.changes.push_back(std::move(change));
   }
   return answer;
 }

@@ -28,14 +28,16 @@ struct LimitAnswer {
 struct AdvisedChange {
   std::string change{};  // "one replica more"
   std::string flags{};   // "--replicas 3"
-  double latency_s = 0;  // the yardstick with it
-  double relative_gain = 0;
-  bool holds = false;  // the SLO is met with it
+  /// The yardstick with it, and the share of it that is saved; unset if it grows without bound.
+  std::optional<double> latency_s{};
+  std::optional<double> relative_gain{};
+  SloOutcome slo = SloOutcome::missed;
   std::optional<double> dollars_per_hour{};
 };
 
-/// What can be done, best first.
+/// What can be done: the greatest gain first, what saturates last.
 struct AdviceAnswer {
+  SloOutcome slo = SloOutcome::missed;       // as it is
   std::optional<double> dollars_per_hour{};  // as it is
   std::vector<AdvisedChange> changes{};
 };

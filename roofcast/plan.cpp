@@ -234,6 +234,17 @@ void require_a_promise(const Slo& slo, const std::optional<double>& goodput_shar
       "plan needs an SLO: `slo` p95:ttft:500ms p95:tpot:50ms, or `goodput` with `goodput_share`");
 }
 
+/// Without a rate, a limit of the client or a count of requests there is nothing to plan for.
+void require_a_load(const PlanQuestion& question) {
+  const auto* synthetic = std::get_if<SyntheticWorkload>(&question.scenario.workload);
+  if (synthetic == nullptr || !question.free_length || question.scenario.max_concurrency) return;
+  if (!std::holds_alternative<SteadyRate>(synthetic->pattern)) return;
+  if (std::isfinite(synthetic->request_rate)) return;
+  throw UsageError(
+      "plan needs a load: `request_rate` 10, `max_concurrency` 64, `trace` FILE, or `num_prompts` "
+      "1000 for so many at once");
+}
+
 PlanTask task_of(const PlanQuestion& question) {
   PlanTask task{.base = question.scenario};
   task.free_length = question.free_length && may_grow(task.base);
@@ -397,7 +408,11 @@ std::optional<LimitsAnswer> limits_of_best(const PreparedPlan& prepared, const P
   const LimitAccount account = simulate_with_account(run, step_times_of(run), {});
   const auto report = report_limits(run, account, threads, progress);
   if (!report) return std::nullopt;
-  const auto advice = advice_on(run, prepared.task.requirement, threads, progress);
+  const auto advice = advice_on(run,
+                                {.load = prepared.catalogue.growing.get(),
+                                 .most = arrival_limits(prepared.catalogue.base).search,
+                                 .requirement = prepared.task.requirement},
+                                threads, progress);
   if (!advice) return std::nullopt;
   LimitsAnswer limits = limits_answer(*report, run.pools);
   limits.advice = advice_answer(*advice);
@@ -635,6 +650,7 @@ bool breaks_on_few(const PlanProspects& one) {
 PreparedPlan prepare_plan(const PlanQuestion& question) {
   refuse_pools(question.scenario);
   require_a_promise(question.scenario.slo, question.min_goodput_share);
+  require_a_load(question);
   PreparedPlan prepared{.task = task_of(question), .explain = question.explain};
   prepared.catalogue =
       load_catalogue(prepared.task.base, prepared.task.space, prepared.task.free_length);

@@ -39,6 +39,12 @@ struct EnumNames<LimitKind> {
 };
 
 template <>
+struct EnumNames<SloOutcome> {
+  static inline const auto values =
+      names_of_first<SloOutcome>(static_cast<int>(SloOutcome::saturated) + 1);
+};
+
+template <>
 struct EnumNames<LoadKind> {
   static constexpr std::array values{std::pair{LoadKind::rate, "rate_per_s"},
                                      std::pair{LoadKind::concurrency, "concurrency"}};
@@ -125,14 +131,15 @@ template <class Visitor>
 void members(Visitor& visit, AdvisedChange& change) {
   visit("change", change.change, "what was tried");
   visit("flags", change.flags, "as flags of simulate");
-  visit("latency_s", change.latency_s, "the compared latency with it");
+  visit("latency_s", change.latency_s, "the compared latency with it; null: grows without bound");
   visit("relative_gain", change.relative_gain, "share by which the compared latency falls");
-  visit("holds", change.holds, "the SLO is met with it");
+  visit("slo", change.slo, "met, missed, undecided or saturated with it");
   visit("cost_usd_per_h", change.dollars_per_hour, "with it; null: a price is unknown");
 }
 
 template <class Visitor>
 void members(Visitor& visit, AdviceAnswer& advice) {
+  visit("slo", advice.slo, "met, missed, undecided or saturated as it is");
   visit("cost_usd_per_h", advice.dollars_per_hour, "unchanged; null: a price is unknown");
   visit("changes", advice.changes, "largest gain first");
 }

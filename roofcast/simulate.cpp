@@ -13,6 +13,7 @@
 #include "planner/capacity/intervals.hpp"
 #include "planner/evaluate_all.hpp"
 #include "planner/run_simulation.hpp"
+#include "planner/what_if/hints.hpp"
 #include "roofcast/record_parts.hpp"
 #include "simulator/results/figures.hpp"
 #include "simulator/results/verdict.hpp"
@@ -207,6 +208,9 @@ void members(Visitor& visit, SimulationAnswer& answer) {
   visit("replicas", answer.replicas, "if there are several, or their number may change");
   visit("unserved", answer.unserved, "requests that were not served and why, for readers");
   visit("notes", answer.notes, "sources and assumptions, for readers");
+  visit("advice", answer.advice,
+        "what may help, from this run alone, for readers; limits.advice has changes that were "
+        "simulated");
   members(visit, answer.cost);
   visit.if_set("session_rate_per_s", answer.session_rate_per_s, "sessions offered");
   visit.if_set("limits", answer.limits, "limits of the run, if requested");
@@ -299,6 +303,7 @@ SimulationAnswer answer_of(const SimulationRun& run) {
   answer.replicas = result.replicas;
   answer.unserved = result.notes;
   answer.notes = run.notes;
+  answer.advice = hints_on(run);
   answer.cost = cost_of(run.pools, result);
   if (result.session_rate_per_s > 0) answer.session_rate_per_s = result.session_rate_per_s;
   answer.stopped = result.stopped;
@@ -321,7 +326,8 @@ void explain(SimulationOutcome& outcome, const Progress& progress) {
   std::optional<LimitReport> report;
   std::optional<Advice> advice;
   if (goes_on) report = report_limits(counted, account, available_threads(), progress);
-  if (report) advice = advice_on(run, run.result.requirement, available_threads(), progress);
+  if (report)
+    advice = advice_on(run, {.requirement = run.result.requirement}, available_threads(), progress);
   if (!advice) {
     outcome.answer.notes.emplace_back("interrupted: the limits of the run are left out");
     return;

@@ -133,6 +133,7 @@ struct SimulationAnswer {
   std::vector<ReplicaResult> replicas{};       // if there are several, or their number may change
   std::vector<std::string> unserved{};         // what was not served and why, human-readable
   std::vector<std::string> notes{};            // assumptions behind the numbers, human-readable
+  std::vector<std::string> advice{};           // from this run alone (planner/what_if/hints.hpp)
   ServingCost cost{};
   std::optional<double> session_rate_per_s{};  // sessions offered; unset: there are none
   std::optional<LimitsAnswer> limits{};        // with `explain`

@@ -219,8 +219,10 @@ std::optional<WhatIfAnswer> what_if(const WhatIfQuestion& question, const Progre
 }
 
 bool is_yes(const WhatIfAnswer& answer) {
-  return std::ranges::any_of(answer.variants,
-                             [](const VariantAnswer& variant) { return variant.reason.empty(); });
+  const auto is_answered = [](const VariantAnswer& one) { return one.reason.empty(); };
+  // The baseline comes first.
+  return std::any_of(answer.variants.begin() + (answer.variants.size() > 1 ? 1 : 0),
+                     answer.variants.end(), is_answered);
 }
 
 Json to_json(const WhatIfAnswer& answer) { return record_to_json(answer); }

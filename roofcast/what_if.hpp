@@ -84,7 +84,7 @@ std::optional<WhatIfAnswer> what_if(const WhatIfQuestion& question, const Progre
 WhatIfTask what_if_task(const WhatIfQuestion& question);
 std::optional<WhatIfAnswer> what_if(const WhatIfTask& task, const Progress& progress = {});
 
-/// Whether any variant could be answered.
+/// Whether any variant beside the baseline could be answered.
 bool is_yes(const WhatIfAnswer& answer);
 
 /// What `roofcast whatif -o json` prints.

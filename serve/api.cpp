@@ -176,6 +176,13 @@ std::string plain_name(std::string name) {
   return name.find_first_not_of("._") == std::string::npos ? "" : name;
 }
 
+/// Without paths but in the run's name, which is whatever a reader chose.
+Json row_json(const RunRow& row) {
+  Json json = without_paths_in(to_json(row));
+  if (json.contains("name")) json["name"] = row.name;
+  return json;
+}
+
 Json trace_json(const StoredTrace& trace) {
   return {{"name", trace.name},
           {"created_at", trace.created_at},
@@ -227,6 +234,28 @@ ApiAnswer Api::answered(WorkSlots& slots, const GivenUp& given_up,
   return worked(slots, given_up, work);
 }
 
+ApiAnswer Api::asked(WorkSlots& slots, const GivenUp& given_up, const std::string& body,
+                     const std::function<Work(const Json&)>& make) {
+  Json question;
+  try {
+    question = parsed(body);
+  } catch (const Error& error) {
+    return error_answer(http_status::kBadRequest, error);
+  }
+  if (!question.is_object() || !question.contains("trace")) {
+    return answered(slots, given_up, [&] { return make(question); });
+  }
+  return worked(slots, given_up, [&](const GivenUp& stopped) {
+    Work work;
+    try {
+      work = make(question);
+    } catch (const Error& error) {
+      return error_answer(http_status::kBadRequest, error);
+    }
+    return work(stopped);
+  });
+}
+
 ApiAnswer Api::worked(WorkSlots& slots, const GivenUp& given_up, const Work& work) {
   const GivenUp is_abandoned = [&] { return stopping_ || given_up(); };
   const auto place = slots.take(limits_.patience, is_abandoned);
@@ -260,7 +289,7 @@ ApiAnswer Api::worked(WorkSlots& slots, const GivenUp& given_up, const Work& wor
   }
 }
 
-Api::Work Api::work_of(const std::string& command, const Json& question) const {
+Api::Work Api::work_of(const std::string& command, const Json& question, const Shown& shown) const {
   if (command == "models") {
     return [asked = asked_model(question)](const GivenUp&) {
       if (asked.model.empty()) return verdict(true, models_document(list_models()));
@@ -298,17 +327,24 @@ Api::Work Api::work_of(const std::string& command, const Json& question) const {
     };
   }
   if (command == "plan") {
-    return [asked = asked_plan(question, limits_)](const GivenUp& stopped) {
-      const PlanAnswer answer = plan(
-          asked,
-          {.progress = [stopped](PlanStage, std::int64_t, std::int64_t) { return !stopped(); }});
+    return [asked = asked_plan(question, limits_), shown](const GivenUp& stopped) {
+      const auto counted = [&](PlanStage stage, std::int64_t done, std::int64_t total) {
+        constexpr std::array<std::string_view, 3> kCounted = {"placements", "simulations",
+                                                              "limits"};
+        shown(kCounted[static_cast<std::size_t>(stage)], done, total);
+        return !stopped();
+      };
+      const PlanAnswer answer = plan(asked, {.progress = counted});
       if (answer.stopped) throw_stopped();
       return verdict(is_yes(answer), plan_document(answer));
     };
   }
   if (command == "whatif") {
-    return [asked = asked_what_if(question, limits_)](const GivenUp& stopped) {
-      const auto answer = what_if(asked, until(stopped));
+    return [asked = asked_what_if(question, limits_), shown](const GivenUp& stopped) {
+      const auto answer = what_if(asked, [&](std::int64_t done, std::int64_t total) {
+        shown("simulations", done, total);
+        return !stopped();
+      });
       if (!answer) throw_stopped();
       return verdict(is_yes(*answer), what_if_document(*answer));
     };
@@ -358,10 +394,28 @@ CompareAnswer Api::compared(const std::vector<std::int64_t>& ids) const {
   return compare(asked);
 }
 
-ApiAnswer Api::command(const std::string& name, const std::string& body, const GivenUp& given_up) {
+ApiAnswer Api::command(const std::string& name, const std::string& body, const GivenUp& given_up,
+                       const std::string& watched_as) {
   if (!is_among(kCommands, name)) return api_error(http_status::kNotFound, "unknown question");
-  return answered(is_among(kQuick, name) ? quick_slots_ : slots_, given_up,
-                  [&] { return work_of(name, parsed(body)); });
+  std::optional<ProgressBoard::Entry> entry;
+  if (!watched_as.empty()) {
+    if (!ProgressBoard::is_name(watched_as)) {
+      return api_error(http_status::kBadRequest,
+                       "Roofcast-Progress: expected 1 to 40 letters, digits and '-'");
+    }
+    entry.emplace(board_, watched_as);
+  }
+  const Shown shown = [&](std::string_view what, std::int64_t done, std::int64_t total) {
+    if (entry) entry->show({.what = what, .done = done, .total = total});
+  };
+  return asked(is_among(kQuick, name) ? quick_slots_ : slots_, given_up, body,
+               [&](const Json& question) { return work_of(name, question, shown); });
+}
+
+ApiAnswer Api::progress(const std::string& name) const {
+  const auto count = board_.of(name);
+  if (!count) return {.body = Json::object()};  // browsers log every 404
+  return {.body = {{"what", count->what}, {"done", count->done}, {"total", count->total}}};
 }
 
 Api::Work Api::figures_of(const std::string& command, const Json& question) const {
@@ -402,15 +456,15 @@ Api::Work Api::figures_of(const std::string& command, const Json& question) cons
 
 ApiAnswer Api::figures(const std::string& name, const std::string& body, const GivenUp& given_up) {
   if (!is_among(kDrawn, name)) return api_error(http_status::kNotFound, "no such figures");
-  return answered(is_among(kQuick, name) ? quick_slots_ : slots_, given_up,
-                  [&] { return figures_of(name, parsed(body)); });
+  return asked(is_among(kQuick, name) ? quick_slots_ : slots_, given_up, body,
+               [&](const Json& question) { return figures_of(name, question); });
 }
 
 ApiAnswer Api::save(const std::string& body, const GivenUp& given_up) {
   if (!limits_.saves)
     return api_error(http_status::kForbidden, "the store is read-only: runs are not saved");
-  return answered(slots_, given_up, [&]() -> Work {
-    return [this, asked = asked_simulation(parsed(body), limits_)](const GivenUp& stopped) {
+  return asked(slots_, given_up, body, [&](const Json& question) -> Work {
+    return [this, asked = asked_simulation(question, limits_)](const GivenUp& stopped) {
       return simulated(asked, store_, stopped);
     };
   });
@@ -501,7 +555,7 @@ ApiAnswer Api::traces() {
 }
 
 ApiAnswer Api::get(const std::string& what, const GivenUp& given_up) {
-  constexpr std::string_view kRun = "runs/";
+  constexpr std::string_view kRun = "runs/", kProgress = "progress/";
   if (what == "models") {
     std::call_once(models_once_, [this] { models_ = to_json(list_models()); });
     return {.body = models_};
@@ -527,6 +581,7 @@ ApiAnswer Api::get(const std::string& what, const GivenUp& given_up) {
   if (what == "openapi.json") return {.body = openapi(limits_, needs_token_)};
   if (what == "runs") return runs(given_up);
   if (what == "traces") return traces();
+  if (what.starts_with(kProgress)) return progress(what.substr(kProgress.size()));
   if (what.starts_with(kRun)) return run(what.substr(kRun.size()));
   return api_error(http_status::kNotFound, "not found");
 }
@@ -541,7 +596,7 @@ ApiAnswer Api::runs(const GivenUp& given_up) {
     const Store store(store_, Store::Mode::read);
     Json runs = Json::array();
     for (const RunRow& row : store.runs(kMaxListed)) {
-      runs.push_back(without_paths_in(to_json(row)));
+      runs.push_back(row_json(row));
     }
     return ApiAnswer{.body = {{"runs", std::move(runs)}, {"runs_total", store.run_count()}}};
   });
@@ -566,7 +621,7 @@ ApiAnswer Api::listed() const {
                           {"Summary", false}},
               .rows = {}};
   for (const RunRow& row : store.runs(kMaxShown)) {
-    document.machine["runs"].push_back(without_paths_in(to_json(row)));
+    document.machine["runs"].push_back(row_json(row));
     table.rows.push_back({std::to_string(row.id), row.kind, row.model, row.gpu, row.engine,
                           without_paths(row.summary)});
   }

@@ -14,6 +14,7 @@
 #include "reports/store.hpp"
 #include "roofcast/compare.hpp"
 #include "serve/http_status.hpp"
+#include "serve/progress_board.hpp"
 #include "serve/serve_options.hpp"
 #include "serve/work_slots.hpp"
 
@@ -45,8 +46,10 @@ class Api {
 
   /// POST /api/COMMAND with the question as a JSON object (serve/questions.hpp). Beside the routes
   /// of the page also models, gpus and runs, by name or id.
+  /// `watched_as`, if not empty, names the question for GET /api/progress/NAME while plans and
+  /// what-ifs are answered.
   ApiAnswer command(const std::string& name, const std::string& body,
-                    const GivenUp& given_up = never);
+                    const GivenUp& given_up = never, const std::string& watched_as = {});
 
   /// POST /api/figures/COMMAND: figures of the answer, for the page to draw. Capacity, learn and
   /// sampling also give "code" and "document", so that their work is done once.
@@ -69,7 +72,8 @@ class Api {
   /// POST /api/traces/delete: {"name": "chat.csv"}.
   ApiAnswer delete_trace(const std::string& body);
 
-  /// GET /api/WHAT: models, gpus, engines, glossary, limits, runs, runs/ID, traces or openapi.json.
+  /// GET /api/WHAT: models, gpus, engines, glossary, limits, runs, runs/ID, traces, progress/NAME
+  /// or openapi.json.
   ApiAnswer get(const std::string& what, const GivenUp& given_up = never);
 
   /// GET /report/ID: `page` gets the report's HTML where the status is 200.
@@ -83,12 +87,18 @@ class Api {
   using Work = std::function<ApiAnswer(const GivenUp& stopped)>;
   /// `make` reads the question, which may throw Error; its work then runs in a slot.
   ApiAnswer answered(WorkSlots& slots, const GivenUp& given_up, const std::function<Work()>& make);
+  /// The same of a question as JSON. One that names a trace of the store is read in the slot: it
+  /// holds the trace's bytes from then on.
+  ApiAnswer asked(WorkSlots& slots, const GivenUp& given_up, const std::string& body,
+                  const std::function<Work(const Json&)>& make);
   ApiAnswer worked(WorkSlots& slots, const GivenUp& given_up, const Work& work);
   ApiAnswer error_answer(int status, const std::exception& error) const;
-  Work work_of(const std::string& command, const Json& question) const;
+  using Shown = std::function<void(std::string_view what, std::int64_t done, std::int64_t total)>;
+  Work work_of(const std::string& command, const Json& question, const Shown& shown) const;
   Work figures_of(const std::string& command, const Json& question) const;
   bool may_have(const std::string& id) const;
   ApiAnswer runs(const GivenUp& given_up);
+  ApiAnswer progress(const std::string& name) const;
   ApiAnswer run(const std::string& id);
   ApiAnswer traces();
   /// Runs `change` on the store; its answer's status is 404 if `change` returns false.
@@ -103,6 +113,7 @@ class Api {
   const std::string store_name_;  // without its folder, for answers
   WorkSlots slots_;
   WorkSlots quick_slots_;  // for what takes milliseconds: it does not wait behind simulations
+  ProgressBoard board_;
   std::atomic<bool> stopping_{false};
   // Constant; made at the first request.
   std::once_flag models_once_, gpus_once_;

@@ -142,6 +142,15 @@ void add_gets(Json& paths) {
                                     {"required", true},
                                     {"schema", {{"type", "integer"}, {"minimum", 1}}}}});
   paths["/api/runs/{id}"]["get"] = run;
+  Json progress = get("getProgress",
+                      "How far a plan or what-if is whose request named itself in the header "
+                      "Roofcast-Progress; nothing if there is none",
+                      object_of({{"what", {{"type", "string"}}},
+                                 {"done", {{"type", "integer"}}},
+                                 {"total", {{"type", "integer"}, {"description", "may grow"}}}}));
+  progress["parameters"] = Json::array(
+      {{{"name", "name"}, {"in", "path"}, {"required", true}, {"schema", {{"type", "string"}}}}});
+  paths["/api/progress/{name}"]["get"] = progress;
   paths["/api/openapi.json"]["get"] = get("openapi", "This description", {{"type", "object"}});
   run["operationId"] = "getReport";
   run["summary"] = "The report of a stored run as a page";

@@ -19,6 +19,7 @@ using httplib::Response;
 
 constexpr std::size_t kMaxPath = 512;
 constexpr const char* kTokenCookie = "roofcast_token";
+constexpr const char* kProgressHeader = "Roofcast-Progress";
 constexpr std::string_view kApi = "/api/";
 constexpr std::string_view kReport = "/report/";
 constexpr std::string_view kTraces = "/api/traces";  // the only route whose bodies are not JSON
@@ -201,7 +202,8 @@ void answer_post(const Request& request, Response& response, Api& api,
   if (std::string_view(what).starts_with(kFigures)) {
     return send(api.figures(what.substr(kFigures.size()), request.body, client_gone()), response);
   }
-  send(api.command(what, request.body, client_gone()), response);
+  send(api.command(what, request.body, client_gone(), request.get_header_value(kProgressHeader)),
+       response);
 }
 
 /// The message for what the HTTP library itself refuses, which has none.

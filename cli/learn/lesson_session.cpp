@@ -16,7 +16,7 @@
 namespace roofcast {
 namespace {
 
-constexpr std::size_t kWidth = 88;
+constexpr std::size_t kWidth = 80;
 
 class Session {
  public:

@@ -206,13 +206,18 @@ int run_validate(CommandContext& context) {
   for (const std::string& line : manifest.remarks) context.err << with_flags(line) << "\n";
   // Opened before the work: an unwritable file should not cost a validation.
   if (!options.plot_path.empty()) check_plot_path(options);
+  const bool keeps = options.store && can_be_kept_in(options.store_path, context.err);
   std::optional<Store> store;
-  if (options.store) store.emplace(options.store_path, Store::Mode::write);
+  if (keeps && options.store_path != kDefaultStore) {
+    store.emplace(options.store_path, Store::Mode::write);
+  }
   const auto outcome = validate_with_progress(question, std::move(manifest), context.err);
   if (!outcome) {
     context.err << "interrupted; nothing was stored\n";
     return kExitFailed;
   }
+  // A file of the default name is not made for a question that could not be answered.
+  if (keeps && !store) store.emplace(options.store_path, Store::Mode::write);
   if (store) {
     const auto runs = validation_runs(*outcome, context.command_line);
     store->add_validations(runs);

@@ -78,22 +78,33 @@ bool on_stage(const Weight& weight, bool tied, bool first, bool last) {
   return at_input ? first || (tied_head && last) : last;
 }
 
+/// Calls `use` with the weights of a layer and the number of such layers in a row: neighbours are
+/// often equal, and listing their weights takes longer than comparing them.
+template <class Use>
+void for_each_kind(const Transformer& model, LayerRange range, const Use& use) {
+  for (std::int64_t i = range.first; i < range.last;) {
+    const Layer& layer = model.layers[static_cast<std::size_t>(i)];
+    std::int64_t alike = 1;
+    while (i + alike < range.last && model.layers[static_cast<std::size_t>(i + alike)] == layer) {
+      ++alike;
+    }
+    use(layer_weights(layer, model.hidden, model.activation), alike);
+    i += alike;
+  }
+}
+
 /// Bytes per rank of one pipeline stage.
 std::vector<PartBytes> stage_parts(const Transformer& model, const Parallelism& parallel,
                                    int stage) {
   const auto layers = static_cast<std::int64_t>(model.layers.size());
   const LayerRange range = pipeline_stage(layers, parallel.pipeline, stage);
   std::vector<PartBytes> parts;
-  std::vector<Weight> weights;
-  for (std::int64_t i = range.first; i < range.last; ++i) {
-    const Layer& layer = model.layers[static_cast<std::size_t>(i)];
-    // Consecutive layers are often equal: list the weights of such a run once.
-    const bool repeated = i > range.first && layer == model.layers[static_cast<std::size_t>(i - 1)];
-    if (!repeated) weights = layer_weights(layer, model.hidden, model.activation);
+  for_each_kind(model, range, [&](const std::vector<Weight>& weights, std::int64_t layers_alike) {
     for (const Weight& weight : weights) {
-      add_part(parts, weight, bytes_of(shard(weight, parallel)));
+      add_part(parts, weight,
+               bytes_of(shard(weight, parallel)) * static_cast<double>(layers_alike));
     }
-  }
+  });
   for (const Weight& weight : end_weights(model)) {
     const bool here =
         on_stage(weight, model.tied_embeddings, stage == 0, stage == parallel.pipeline - 1);
@@ -138,12 +149,13 @@ ParameterCount count_parameters(const Transformer& model) {
     const bool is_head = weight.name == "embedding" && model.tied_embeddings;
     if (lookup && !weight.multiplies && !is_head) lookups += weight.parameters();
   }
-  for (const Layer& layer : model.layers) {
-    for (const Weight& weight : layer_weights(layer, model.hidden, model.activation)) {
-      count.total += weight.parameters();
-      count.active += weight.parameters_used();
+  const LayerRange all{0, static_cast<std::int64_t>(model.layers.size())};
+  for_each_kind(model, all, [&](const std::vector<Weight>& weights, std::int64_t layers_alike) {
+    for (const Weight& weight : weights) {
+      count.total += layers_alike * weight.parameters();
+      count.active += layers_alike * weight.parameters_used();
     }
-  }
+  });
   count.active_without_input_embedding = count.active - lookups;
   return count;
 }

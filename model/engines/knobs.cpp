@@ -170,7 +170,8 @@ std::vector<EngineKnob> memory_knobs() {
        .kind = length,
        .range = kAnyCount,
        .aliases = {"--context-length"},
-       .help = "context length (default: the model's); auto: as long as fits",
+       .help = "context length (default: the model's), 32k: 32,000, 32Ki: 32,768; auto: as long as "
+               "fits",
        .effect = "Context length, prompt and output together, in tokens; auto: the model's, or the "
                  "longest that fits.",
        .examples = {std::int64_t{8192}, "auto"},

@@ -241,6 +241,9 @@ std::vector<CatalogueEntry> catalogue() {
 Transformer load_catalogue_model(const std::string& name) {
   std::vector<std::string> known;
   if (letters_and_digits(name).empty()) fail_unknown(name, known);
+  for (std::size_t i = 0; i < embedded_models().size(); ++i) {
+    if (embedded_models()[i].name == name) return read_entries().model(i);
+  }
   const QuantisedName* quantised = quantised_name(name);
   const std::string_view plain =
       quantised ? std::string_view(name).substr(0, name.size() - quantised->ending.size()) : name;

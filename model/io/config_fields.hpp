@@ -73,7 +73,9 @@ class Fields : private JsonReader {
   using JsonReader::fail;
 
  private:
-  void note(std::string_view key) const { asked_->emplace(key); }
+  void note(std::string_view key) const {
+    if (!asked_->contains(key)) asked_->emplace(key);
+  }
   std::optional<std::string_view> first_of(Names names) const;
   std::optional<std::int64_t> integer(Names names, std::int64_t min, std::int64_t max) const;
   std::string inside(std::string_view key) const;

@@ -99,10 +99,6 @@ std::string_view built_in_text(std::string_view name) {
   return std::ranges::find(all, name, &EmbeddedFile::name)->text;
 }
 
-Gpu built_in_gpu(const std::string& name) {
-  return parse_gpu(std::string(built_in_text(name)), name + ".json (built in)");
-}
-
 namespace {
 
 /// Parsed when first asked for, once for the life of the program: a search, a server and the tests

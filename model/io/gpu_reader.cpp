@@ -187,6 +187,8 @@ PowerTerms read_power(const ProfileSection& top) {
   return power;
 }
 
+Gpu read_gpu(const ProfileSection& top);
+
 /// Takes what was timed on another card with the same chip.
 void take_curves_of(const ProfileSection& top, Gpu& gpu) {
   const std::string name = text(top, kCurvesOf);
@@ -196,13 +198,15 @@ void take_curves_of(const ProfileSection& top, Gpu& gpu) {
                             did_you_mean(name, known));
   }
   if (name == gpu.name) top.fail(kCurvesOf, fmt::format("{} is the profile itself", name));
-  // Before it is parsed: profiles that name each other would be parsed without end.
-  const Json sister = Json::parse(built_in_text(name));
+  const ProfileText source{.name = name + ".json (built in)",
+                           .text = std::string(built_in_text(name))};
+  const Json sister = parse_profile_json(source);
+  // Before it is read: profiles that name each other would be read without end.
   if (const auto third = sister.find(kCurvesOf); third != sister.end()) {
     top.fail(kCurvesOf, fmt::format("{} has no curves of its own, but those of {}", name,
                                     third->get<std::string>()));
   }
-  carry_over(built_in_gpu(name), gpu);
+  carry_over(read_gpu(ProfileSection{sister, "", source}), gpu);
 }
 
 /// Whether `key`, with dots for nesting, exists in the profile.
@@ -289,12 +293,7 @@ void read_facts(const ProfileSection& top, Gpu& gpu) {
   }
 }
 
-}  // namespace
-
-Gpu parse_gpu(const std::string& profile, const std::string& where) {
-  const ProfileText source{.name = where, .text = profile};
-  const Json json = parse_profile_json(source);
-  const ProfileSection top{json, "", source};
+Gpu read_gpu(const ProfileSection& top) {
   check_keys(top, {"schema_version",
                    "name",
                    "display_name",
@@ -344,6 +343,14 @@ Gpu parse_gpu(const std::string& profile, const std::string& where) {
   if (top.has("floors_s")) gpu.floors = read_floors(top);
   gpu.sources = read_sources(top);
   return gpu;
+}
+
+}  // namespace
+
+Gpu parse_gpu(const std::string& profile, const std::string& where) {
+  const ProfileText source{.name = where, .text = profile};
+  const Json json = parse_profile_json(source);
+  return read_gpu(ProfileSection{json, "", source});
 }
 
 }  // namespace roofcast

@@ -39,10 +39,7 @@ std::string write_gpu(const Gpu& gpu);
 /// Names of all built-in profiles, sorted.
 std::vector<std::string> gpu_names();
 
-/// The built-in profile of that file name, parsed again: for readers of profiles that name another.
-/// Precondition: it is among gpu_names().
-Gpu built_in_gpu(const std::string& name);
-/// Its text. The same precondition.
+/// The text of the built-in profile of that file name. Precondition: it is among gpu_names().
 std::string_view built_in_text(std::string_view name);
 
 /// Normalises a spelling for matching: lower-case letters and digits only, without a leading vendor

@@ -107,6 +107,14 @@ std::string literal_in(std::string_view expression) {
   return longest;
 }
 
+bool matches_wherever(std::string_view expression, std::string_view literal) {
+  constexpr std::string_view kAnything = ".*";
+  if (literal.empty() || !expression.starts_with(kAnything)) return false;
+  expression.remove_prefix(kAnything.size());
+  if (expression.ends_with(kAnything)) expression.remove_suffix(kAnything.size());
+  return expression == literal;
+}
+
 bool ModulePatterns::empty() const {
   return names_.empty() && parts_.empty() && globs_.empty() && expressions_.empty();
 }
@@ -117,7 +125,14 @@ void ModulePatterns::add_expression(const std::string& expression, const std::st
                             where, expression.size(), kLongestExpression));
   }
   try {
-    expressions_.push_back({.literal = literal_in(expression), .regex = compile(expression)});
+    Expression entry{.literal = literal_in(expression), .regex = compile(expression)};
+    // No alternative without ".*" (that has no literal), and nothing that asks for a place.
+    entry.takes_any_start = expression.starts_with(".*") && !entry.literal.empty() &&
+                            expression.find('^') == std::string::npos &&
+                            expression.find("\\b") == std::string::npos &&
+                            expression.find("\\B") == std::string::npos;
+    entry.is_literal = matches_wherever(expression, entry.literal);
+    expressions_.push_back(std::move(entry));
   } catch (const std::regex_error&) {
     throw Error(fmt::format("{}: '{}' is not a supported regular expression", where, expression));
   }
@@ -155,13 +170,16 @@ bool ModulePatterns::matches(const std::string& module) const {
   };
   if (std::any_of(globs_.begin(), globs_.end(), is_glob)) return true;
   if (expressions_.empty()) return false;
+  // The last is what ".*" takes in before the second, too.
   const std::array<std::string, 3> full_names = {
-      "model." + module, "language_model.model." + module, "model.language_model." + module};
+      "model.language_model." + module, "language_model.model." + module, "model." + module};
   return std::ranges::any_of(expressions_, [&](const Expression& expression) {
-    return std::ranges::any_of(full_names, [&](const std::string& name) {
-      return name.find(expression.literal) != std::string::npos &&
-             matches_from_start(name, expression.regex);
-    });
+    const std::ptrdiff_t names = std::ssize(full_names) - (expression.takes_any_start ? 1 : 0);
+    return std::any_of(
+        full_names.begin(), full_names.begin() + names, [&](const std::string& name) {
+          return name.find(expression.literal) != std::string::npos &&
+                 (expression.is_literal || matches_from_start(name, expression.regex));
+        });
   });
 }
 

@@ -21,6 +21,10 @@ bool glob_matches(std::string_view pattern, std::string_view text);
 /// "mlp." of ".*mlp\\.(gate|up)_proj.*".
 std::string literal_in(std::string_view expression);
 
+/// Whether `expression` matches every name that contains `literal`, its literal_in(), from the
+/// name's start: ".*self_attn.*".
+bool matches_wherever(std::string_view expression, std::string_view literal);
+
 class ModulePatterns {
  public:
   bool empty() const;
@@ -39,6 +43,8 @@ class ModulePatterns {
   struct Expression {
     std::string literal{};
     std::regex regex{};
+    bool is_literal = false;       // whatever contains `literal` matches
+    bool takes_any_start = false;  // what it matches, it matches after anything else, too
   };
 
   void add_expression(const std::string& expression, const std::string& where);

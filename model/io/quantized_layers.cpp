@@ -17,7 +17,8 @@ struct Module {
 };
 
 std::vector<std::string> prefixed(std::string_view block, std::vector<std::string> names) {
-  for (std::string& name : names) name = fmt::format("{}.{}", block, name);
+  const std::string prefix = fmt::format("{}.", block);
+  for (std::string& name : names) name.insert(0, prefix);
   return names;
 }
 
@@ -157,9 +158,10 @@ class Resolver {
 
  private:
   WeightFormat of(std::size_t layer, const Module& module, bool experts) const {
+    const std::string prefix = fmt::format("layers.{}.", layer);
     std::vector<std::string> names;
     for (const std::string& name : module.names) {
-      names.push_back(fmt::format("layers.{}.{}", layer, name));
+      names.push_back(prefix + name);
     }
     for (const std::string& name : names) {
       if (const WeightFormat* const format = listed(name)) return *format;
@@ -216,10 +218,14 @@ void apply_quantization(const QuantizationScheme& scheme, const ModuleNames& nam
                         Transformer& model) {
   const WeightFormat plain = plain_format(model.activation);
   Resolver resolver(scheme, plain);
+  std::vector<Module> modules;
   for (std::size_t i = 0; i < model.layers.size(); ++i) {
     Layer& layer = model.layers[i];
-    const auto modules = std::visit(
-        [&](const auto& mixer) { return mixer_modules(mixer, model.hidden, names); }, layer.mixer);
+    if (i == 0 || layer.mixer != model.layers[i - 1].mixer) {
+      modules =
+          std::visit([&](const auto& mixer) { return mixer_modules(mixer, model.hidden, names); },
+                     layer.mixer);
+    }
     layer.mixer_format = resolver.block(i, modules);
     set_ffn_formats(i, names, model.hidden, resolver, layer);
     for (ExtraWeight& extra : layer.extra) {

@@ -198,18 +198,21 @@ LoadTrial trial_of(const LoadStudy& study, const Simulation& simulation, Executi
   };
 }
 
+SteadyQuestion steady_question(const LoadStudy& study, double load) {
+  return {.load = study.grows() ? study.growing.get() : nullptr,
+          .factor = study.kind == LoadKind::rate ? load / study.load_of_run : 1,
+          .most = study.grows() ? arrival_limits(study.growing->scenario()).search : 0,
+          .requirement = study.requirement};
+}
+
 LoadTrial steady_trial_of(const LoadStudy& study, Execution& execution) {
   const auto throughput = std::make_shared<KnownThroughput>();
   return [&study, &execution, throughput](std::span<const double> loads) {
     auto points = run_all(execution, std::ssize(loads), [&](std::int64_t i) {
       const double load = loads[static_cast<std::size_t>(i)];
       SimulationRun run = at_load(study, load);
-      const SteadyQuestion question{
-          .load = study.grows() ? study.growing.get() : nullptr,
-          .factor = study.kind == LoadKind::rate ? load / study.load_of_run : 1,
-          .most = arrival_limits(study.growing->scenario()).search,
-          .requirement = study.requirement,
-          .throughput = throughput.get()};
+      SteadyQuestion question = steady_question(study, load);
+      question.throughput = throughput.get();
       const SloVerdict verdict = simulate_until_decided(
           run, question, [](SimulationRun& one) { one.result = simulate_run(one); });
       LoadPoint point = load_point(load, run.result, study.requirement);

@@ -48,6 +48,9 @@ LoadStudy study_of(const Scenario& scenario, const SloRequirement& requirement, 
 /// The run at another load with the study's requests, not simulated yet.
 SimulationRun at_load(const LoadStudy& study, double load);
 
+/// What decides the verdict at `load`, with as many of the study's requests as it takes.
+SteadyQuestion steady_question(const LoadStudy& study, double load);
+
 /// Simulates a run in some way: as it is, with perturbed inputs, with a relaxed limit. Called from
 /// several threads.
 using Simulation = std::function<SimulationResult(const SimulationRun&)>;

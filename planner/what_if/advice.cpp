@@ -7,7 +7,6 @@
 
 #include "base/error.hpp"
 #include "planner/answers_on.hpp"
-#include "planner/capacity/steady_run.hpp"
 #include "planner/what_if/vary_scenario.hpp"
 
 namespace roofcast {
@@ -98,9 +97,20 @@ std::vector<Change> changes_for(const SimulationRun& run) {
   return changes;
 }
 
+/// The verdict on a run that has been simulated, of more requests where it needs them.
+SloOutcome settled_outcome(SimulationRun& run, const SteadyQuestion& question) {
+  const SloVerdict verdict = settled_verdict(run, question.requirement);
+  if (!verdict.undecided || question.load == nullptr || !question.load->grows()) {
+    return outcome_of(verdict);
+  }
+  return outcome_of(simulate_until_decided(run, question, [](SimulationRun& one) {
+    one.result = simulate_deviating(one, step_times_of(one), {}, {});
+  }));
+}
+
 /// Nullopt if it cannot run, or is what there is already.
 std::optional<TriedChange> tried(const SimulationRun& run, const Change& change,
-                                 const SloRequirement& requirement) {
+                                 const SteadyQuestion& question) {
   try {
     SimulationRun changed =
         prepare_simulation(with_settings(run.scenario, change.settings), run.workload);
@@ -108,33 +118,101 @@ std::optional<TriedChange> tried(const SimulationRun& run, const Change& change,
     changed.stopped = run.stopped;
     changed.result = simulate_deviating(changed, step_times_of(changed), {}, {});
     TriedChange one{.title = change.title, .settings = change.settings};
-    one.verdict = settled_verdict(changed, requirement);
     one.latency_s = yardstick_of(run.result).of(changed.result);
     const double as_is = yardstick_of(run.result).of(run.result);
     one.gain = as_is > 0 ? 1 - one.latency_s / as_is : 0;
     one.dollars_per_hour = cost_of(changed.pools, changed.result).dollars_per_hour;
+    one.slo = settled_outcome(changed, question);
     return one;
   } catch (const Error&) {  // the engine, the model or the checkpoint refuses it
     return std::nullopt;
   }
 }
 
+SloOutcome outcome_as_is(const SimulationRun& run, const SteadyQuestion& question) {
+  SimulationRun same{
+      .scenario = run.scenario, .pools = run.pools, .workload = run.workload, .result = run.result};
+  same.stopped = run.stopped;
+  return settled_outcome(same, question);
+}
+
+/// The fewest replicas that meet the SLO, by doubling and then halving the bracket; nullopt if
+/// 16 times as many do not, or `progress` cancelled.
+std::optional<TriedChange> enough_replicas(const SimulationRun& run, const SteadyQuestion& question,
+                                           Advice& advice, const Progress& progress) {
+  constexpr std::int32_t kMaxTimes = 16;
+  std::int32_t too_few = run.pools.front().replicas + 1;  // it has been tried
+  std::optional<TriedChange> found;
+  std::int32_t enough = 0;
+  const auto meets = [&](std::int32_t replicas) {
+    if (progress && !progress(0, 1)) return false;
+    ++advice.simulations;
+    auto one =
+        tried(run, {"as many replicas as it takes", {number("replicas", replicas)}}, question);
+    if (!one || one->slo != SloOutcome::met) return false;
+    found = std::move(one);
+    enough = replicas;
+    return true;
+  };
+  for (std::int32_t times = 2; times <= kMaxTimes && !found; times *= 2) {
+    const std::int32_t replicas = times * run.pools.front().replicas;
+    if (replicas > too_few && !meets(replicas)) too_few = replicas;
+  }
+  while (found && enough - too_few > 1) {
+    const std::int32_t middle = too_few + (enough - too_few) / 2;
+    if (!meets(middle)) too_few = middle;
+  }
+  return found;
+}
+
 }  // namespace
 
-std::optional<Advice> advice_on(const SimulationRun& run, const SloRequirement& requirement,
+std::string_view name_of(SloOutcome outcome) {
+  switch (outcome) {
+    case SloOutcome::met:
+      return "met";
+    case SloOutcome::missed:
+      return "missed";
+    case SloOutcome::undecided:
+      return "undecided";
+    case SloOutcome::saturated:
+      break;
+  }
+  return "saturated";
+}
+
+SloOutcome outcome_of(const SloVerdict& verdict) {
+  if (verdict.saturated) return SloOutcome::saturated;
+  if (verdict.undecided && !verdict.missed_anyway) return SloOutcome::undecided;
+  return verdict.holds ? SloOutcome::met : SloOutcome::missed;
+}
+
+std::optional<Advice> advice_on(const SimulationRun& run, const SteadyQuestion& question,
                                 int threads, const Progress& progress) {
   const std::vector<Change> changes = changes_for(run);
   auto answers = answers_on(
       threads, std::ssize(changes),
-      [&](std::int64_t i) { return tried(run, changes[static_cast<std::size_t>(i)], requirement); },
+      [&](std::int64_t i) { return tried(run, changes[static_cast<std::size_t>(i)], question); },
       progress);
   if (!answers) return std::nullopt;
-  Advice advice;
-  advice.dollars_per_hour = cost_of(run.pools, run.result).dollars_per_hour;
+  Advice advice{.slo = outcome_as_is(run, question),
+                .dollars_per_hour = cost_of(run.pools, run.result).dollars_per_hour,
+                .simulations = 1 + std::ssize(changes)};
+  const auto is_met = [](const TriedChange& one) { return one.slo == SloOutcome::met; };
   for (std::optional<TriedChange>& one : *answers) {
     if (one) advice.changes.push_back(*std::move(one));
   }
-  std::ranges::stable_sort(advice.changes, std::ranges::greater{}, &TriedChange::gain);
+  if (advice.slo != SloOutcome::met && is_together(run) &&
+      std::ranges::none_of(advice.changes, is_met)) {
+    if (auto enough = enough_replicas(run, question, advice, progress)) {
+      advice.changes.push_back(*std::move(enough));
+    }
+  }
+  std::ranges::stable_sort(advice.changes, [](const TriedChange& a, const TriedChange& b) {
+    const bool a_grows = a.slo == SloOutcome::saturated;
+    const bool b_grows = b.slo == SloOutcome::saturated;
+    return a_grows != b_grows ? b_grows : a.gain > b.gain;
+  });
   return advice;
 }
 

@@ -234,13 +234,17 @@ std::string tokens_text(const BatchesInputs& inputs) {
                      with_separators(inputs.output_tokens));
 }
 
-/// "products from 162 sequences, attention never, the whole step never"
-std::string compute_bound_text(const ComputeBoundBatches& batches) {
+/// "A decode step is memory-bound at any batch: its products become compute-bound (above 206.1
+/// FLOP/byte) from 219 sequences, attention never."
+std::string compute_bound_text(const ComputeBoundBatches& batches, double ridge) {
   const auto from = [](const std::optional<std::int64_t>& batch) {
     return batch ? "from " + counted(*batch, "sequence") : std::string("never");
   };
-  return fmt::format("products {}, attention {}, the whole step {}", from(batches.products),
-                     from(batches.attention), from(batches.step));
+  const std::string step = batches.step ? "becomes compute-bound " + from(batches.step) + " on"
+                                        : "is memory-bound at any batch";
+  return fmt::format(
+      "A decode step {}: its products become compute-bound (above {} FLOP/byte) {}, attention {}.",
+      step, fixed(ridge, 1), from(batches.products), from(batches.attention));
 }
 
 }  // namespace
@@ -317,9 +321,7 @@ std::vector<std::string> batch_sentences(const BatchesAnswer& answer) {
                                 counted(answer.max_num_seqs, "sequence")));
   }
   if (answer.contexts.size() == 1) {
-    lines.push_back(fmt::format("Decoding is compute-bound (above {} FLOP/byte): {}.",
-                                fixed(answer.ridge.value, 1),
-                                compute_bound_text(answer.contexts.front().compute_bound)));
+    lines.push_back(compute_bound_text(answer.contexts.front().compute_bound, answer.ridge.value));
   } else {
     lines.push_back(
         fmt::format("The ridge point is at {} FLOP/byte.", fixed(answer.ridge.value, 1)));

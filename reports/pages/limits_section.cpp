@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <optional>
 
 #include "base/numbers.hpp"
@@ -86,30 +87,75 @@ std::string price_of(const AdviceAnswer& advice, const AdvisedChange& change) {
 
 std::string in_words(const LimitsAnswer& limits, const AdvisedChange& change) {
   return fmt::format("{} ({}) changes {} by {}", change.change, change.flags, limits.yardstick,
-                     gain_text(change.relative_gain));
+                     gain_text(change.relative_gain.value_or(0)));
 }
 
-/// The change that helps most, and the one that helps most among those that cost nothing.
-std::vector<std::string> advice_lines(const LimitsAnswer& limits) {
-  constexpr double kNoticeable = 0.01;  // of the latency
+constexpr double kNoticeable = 0.01;  // of the latency
+
+bool is_noticeable(const AdvisedChange& one) {
+  return one.relative_gain.value_or(0) >= kNoticeable;
+}
+
+/// Without an SLO the mean E2E latency is compared, and to meet it is to keep up with the load.
+bool has_slo(const LimitsAnswer& limits) { return !limits.yardstick.starts_with("mean"); }
+
+bool meets(const AdvisedChange& one) { return one.slo == SloOutcome::met; }
+
+/// Of changes that are worth making, the one that helps most and the one that helps most among
+/// those that cost nothing. `allowed`: what may be recommended at all.
+template <class Allowed>
+std::vector<std::string> best_lines(const LimitsAnswer& limits, const Allowed& allowed) {
   const AdviceAnswer& advice = *limits.advice;
-  std::vector<std::string> lines;
-  if (advice.changes.empty() || advice.changes.front().relative_gain < kNoticeable) {
-    lines.push_back(fmt::format("None of the changes tried improves {} by 1 %.", limits.yardstick));
-    return lines;
-  }
-  const AdvisedChange& first = advice.changes.front();
-  lines.push_back(
-      fmt::format("Helps most: {}, {}.", in_words(limits, first), price_of(advice, first)));
-  const auto is_free = [&](const AdvisedChange& one) {
-    return one.relative_gain >= kNoticeable && price_of(advice, one) == "at no cost";
-  };
-  const auto free = std::ranges::find_if(advice.changes, is_free);
-  if (free != advice.changes.end() && free->flags != first.flags) {
+  const auto helps = [&](const AdvisedChange& one) { return is_noticeable(one) && allowed(one); };
+  const auto first = std::ranges::find_if(advice.changes, helps);
+  if (first == advice.changes.end()) return {};
+  std::vector<std::string> lines{
+      fmt::format("Helps most: {}, {}.", in_words(limits, *first), price_of(advice, *first))};
+  const auto free = std::ranges::find_if(advice.changes, [&](const AdvisedChange& one) {
+    return helps(one) && price_of(advice, one) == "at no cost";
+  });
+  if (free != advice.changes.end() && free != first) {
     lines.push_back("Helps most at no cost: " + in_words(limits, *free) + ".");
   }
+  return lines;
+}
+
+/// The cheapest change that meets the SLO where it is not met; empty if there is none.
+std::vector<std::string> cure_lines(const LimitsAnswer& limits) {
+  const AdviceAnswer& advice = *limits.advice;
+  const AdvisedChange* cheapest = nullptr;
+  for (const AdvisedChange& one : advice.changes) {
+    if (!meets(one)) continue;
+    const auto price = [](const AdvisedChange& of) {
+      return of.dollars_per_hour.value_or(std::numeric_limits<double>::infinity());
+    };
+    if (cheapest == nullptr || price(one) < price(*cheapest)) cheapest = &one;
+  }
+  if (cheapest == nullptr) return {};
+  return {fmt::format("{} at the lowest price: {}, {}.",
+                      has_slo(limits) ? "Meets the SLO" : "Keeps up with the load",
+                      in_words(limits, *cheapest), price_of(advice, *cheapest))};
+}
+
+std::vector<std::string> advice_lines(const LimitsAnswer& limits) {
+  const AdviceAnswer& advice = *limits.advice;
+  std::vector<std::string> lines;
+  if (advice.slo == SloOutcome::met) {
+    lines = best_lines(limits, meets);
+    if (lines.empty()) {
+      lines.push_back(fmt::format("None of the changes tried improves {} by 1 %{}.",
+                                  limits.yardstick,
+                                  has_slo(limits) ? " and still meets the SLO" : ""));
+    }
+  } else if (lines = cure_lines(limits); lines.empty()) {
+    lines.push_back(fmt::format("None of the changes tried {} by itself.",
+                                has_slo(limits) ? "meets the SLO" : "keeps up with the load"));
+    const auto closer =
+        best_lines(limits, [](const AdvisedChange& one) { return one.relative_gain.has_value(); });
+    lines.insert(lines.end(), closer.begin(), closer.end());
+  }
   const bool other_formats = std::ranges::any_of(advice.changes, [](const AdvisedChange& one) {
-    return one.change.starts_with("8-bit") && one.relative_gain >= kNoticeable;
+    return one.change.starts_with("8-bit") && is_noticeable(one);
   });
   if (other_formats) {
     lines.emplace_back("Number formats are compared by speed alone; they may change the answers.");
@@ -188,12 +234,13 @@ Section advice_section(const LimitsAnswer& limits) {
   const auto price = [](const std::optional<double>& dollars) {
     return dollars ? fixed(*dollars, 2) : std::string("-");
   };
-  section.table.rows.push_back(
-      {"unchanged", "", as_time(Seconds{limits.as_is_s}), "", price(advice.dollars_per_hour), ""});
+  section.table.rows.push_back({"unchanged", "", as_time(Seconds{limits.as_is_s}), "",
+                                price(advice.dollars_per_hour), std::string(name_of(advice.slo))});
   for (const AdvisedChange& one : advice.changes) {
-    section.table.rows.push_back({one.change, one.flags, as_time(Seconds{one.latency_s}),
-                                  gain_text(one.relative_gain), price(one.dollars_per_hour),
-                                  one.holds ? "met" : "missed"});
+    section.table.rows.push_back({one.change, one.flags,
+                                  one.latency_s ? as_time(Seconds{*one.latency_s}) : "unbounded",
+                                  one.relative_gain ? gain_text(*one.relative_gain) : "",
+                                  price(one.dollars_per_hour), std::string(name_of(one.slo))});
   }
   return section;
 }

@@ -13,6 +13,8 @@ Document simulation_document(const SimulationAnswer& answer) {
   if (answer.limits) document.sections.push_back(limits_section(*answer.limits));
   if (answer.limits && answer.limits->advice) {
     document.sections.push_back(advice_section(*answer.limits));
+  } else if (!answer.advice.empty()) {
+    document.sections.push_back({.heading = "What to do", .lines = answer.advice, .table = {}});
   }
   return document;
 }

@@ -17,7 +17,7 @@
 #include "planner/cost.hpp"
 #include "planner/deployment_description.hpp"
 #include "planner/pool_description.hpp"
-#include "reports/pages/hints.hpp"
+#include "planner/what_if/hints.hpp"
 #include "reports/pages/load_figures.hpp"
 #include "reports/pages/memory_figures.hpp"
 #include "reports/pages/provenance_section.hpp"
@@ -311,8 +311,8 @@ Report simulation_report(const Run& stored, const SimulationRun& run, const Repo
     report.sections.push_back(roofline_section(run, typical, estimate));
     report.sections.push_back(staircase_section(first, typical));
   }
-  if (auto hints = hints_on(run); !hints.empty()) {
-    report.sections.push_back({.heading = "What to do", .lines = std::move(hints)});
+  if (auto advice = hints_on(run); !advice.empty()) {
+    report.sections.push_back({.heading = "What to do", .lines = std::move(advice)});
   }
   report.sections.push_back(provenance_section(run, estimate, confidence));
   report.sections.push_back(input_section(stored.row));

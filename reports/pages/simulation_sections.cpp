@@ -344,11 +344,12 @@ std::string capitalised(std::string sentence) {
   return sentence;
 }
 
-/// "The SLO is met (probability 97.3 %)."
+/// "The SLO is met (probability 97.3 %)." "The SLO is not met: ... (probability of meeting it 3
+/// %)."
 std::string probable(const std::string& sentence, const SimulatedSlo& slo) {
   if (!slo.probability) return sentence + ".";
   return fmt::format("{} ({} {}).", sentence,
-                     slo.met.value_or(false) ? "probability" : "probability that it is",
+                     slo.met.value_or(false) ? "probability" : "probability of meeting it",
                      as_probability(*slo.probability));
 }
 

@@ -84,7 +84,7 @@ std::string relative_text(const std::optional<double>& value, double difference)
   if (!value) return "";
   const double before = *value - difference;
   if (before == 0) return "";
-  return fmt::format("{:+.1f} %", 100 * difference / std::abs(before));
+  return (difference > 0 ? "+" : "") + as_percent(difference / std::abs(before));
 }
 
 std::vector<std::string> difference_cells(const MetricAnswer& metric) {

@@ -28,6 +28,11 @@ export async function get(path) {
   return answered(await reached(path));
 }
 
+/// {what, done, total} of a question under way; {} if it has not begun to count.
+export function progressOf(watched) {
+  return get("/api/progress/" + watched);
+}
+
 const BUSY = 503;
 const RETRY_AFTER = 500; // ms
 const RETRIES = 2; // the server itself lets a question wait 12 s before it says that it is busy
@@ -38,8 +43,10 @@ async function isBusy(response) {
 }
 
 /// Asks again while the server is busy, with this page's own figures perhaps, but not for ever.
-export async function post(path, flags, signal) {
+/// `watched` is a name under which progressOf() finds the question.
+export async function post(path, flags, signal, watched) {
   const headers = { "Content-Type": "application/json" };
+  if (watched) headers["Roofcast-Progress"] = watched;
   const question = { method: "POST", headers, body: JSON.stringify(flags), signal };
   for (let tries = 0; ; ++tries) {
     const response = await reached(path, question);

@@ -15,17 +15,45 @@ const byId = (id) => document.getElementById(id);
 /// Requests up to which intervals come unasked, as in roofcast simulate.
 const SMALL_LOAD = 20_000;
 
+const SLOW = 150; // ms from which on the page shows that an answer is pending
+
+/// What may help, if anything does.
+function showAdvice(sentences) {
+  const place = document.getElementById("advice");
+  place.hidden = sentences.length === 0;
+  place.querySelector("ul").replaceChildren(...sentences.map((one) => element("li", {}, one)));
+}
+
+/// Marks the answer as pending: for assistive technology at once, for the eye if it takes a while.
+function pending() {
+  const answer = document.getElementById("answer");
+  let timer = null;
+  return {
+    begin() {
+      answer.setAttribute("aria-busy", "true");
+      if (timer === null) timer = setTimeout(() => answer.classList.add("slow"), SLOW);
+    },
+    end() {
+      clearTimeout(timer);
+      timer = null;
+      answer.classList.remove("slow");
+      answer.removeAttribute("aria-busy");
+    },
+  };
+}
+
 /// `values` are the page's state; `changed()` is called when they change; `lists` are the server's
 /// models, GPUs, engines and limits. Returns {show()}.
 export function startPlan(values, changed, lists) {
   const { limits } = lists;
+  const busy = pending();
   const showFigures = figureList(byId("figures"));
   const showCurves = figureList(byId("curves"));
   const groups = controlsOf(lists, (key, text) => {
     values[key] = text;
     if (key === "model") choose("max_model_len", ""); // it belonged to the other model
+    ask(); // first: the address costs milliseconds
     changed();
-    ask();
   });
   function choose(key, text) {
     values[key] = text;
@@ -82,7 +110,7 @@ export function startPlan(values, changed, lists) {
   }
 
   const answer = newestOf(async (flags, signal, superseded) => {
-    byId("answer").setAttribute("aria-busy", "true");
+    busy.begin();
     let asks = false; // for intervals, too
     try {
       const [memory, simulation] = await Promise.all([
@@ -98,6 +126,7 @@ export function startPlan(values, changed, lists) {
       if (run.fits) showCards(memory, run, values);
       else showRemedies(memory, tried);
       byId("notes").replaceChildren(...(run.notes || []).map((note) => element("li", {}, note)));
+      showAdvice(run.advice || []);
       byId("save").disabled = byId("carry").disabled = !run.fits;
       if (drawing) {
         const { figures } = await drawing;
@@ -113,23 +142,24 @@ export function startPlan(values, changed, lists) {
       // Remove the older answer, so that it is not taken for this one.
       byId("cards").replaceChildren();
       byId("notes").replaceChildren();
+      showAdvice([]);
       showFigures([]);
       byId("save").disabled = byId("carry").disabled = true;
     }
-    if (!superseded()) byId("answer").removeAttribute("aria-busy");
+    if (!superseded()) busy.end();
     document.body.dataset.answered = String(Number(document.body.dataset.answered || 0) + 1);
     if (asks && !superseded()) await addIntervals(flags, signal);
   });
 
   function ask() {
+    const flags = simulationFlags(values, lists);
+    busy.begin();
+    answer(flags); // the rest is done while the server works
     byId("told").textContent = "";
-    byId("answer").setAttribute("aria-busy", "true");
     search.stop();
     hideCapacity();
     traces.show(values.trace);
-    const flags = simulationFlags(values, lists);
     byId("line").textContent = commandLine("simulate", flags);
-    answer(flags);
   }
 
   // Runs a button's request and shows the answer in a line next to it.

@@ -129,6 +129,20 @@ export function startRuns(lists) {
     }
   }
 
+  /// The table stays as it is: the reader is in it, perhaps by the keyboard, and has chosen runs.
+  async function nameRun(id, name) {
+    try {
+      await post("/api/runs/name", { id, name });
+      if (name) names.set(id, name);
+      else names.delete(id);
+      byId("runs-told").textContent = name
+        ? `Run ${id} is named ${name}.`
+        : `Run ${id} no longer has a name.`;
+    } catch (error) {
+      byId("runs-told").textContent = error.message;
+    }
+  }
+
   function nameField(run) {
     const field = element("input", {
       type: "text",
@@ -137,15 +151,7 @@ export function startRuns(lists) {
       placeholder: "no name",
       "aria-label": `Name of run ${run.id}`,
     });
-    field.addEventListener("change", () =>
-      change(
-        "/api/runs/name",
-        { id: run.id, name: field.value.trim() },
-        field.value.trim()
-          ? `Run ${run.id} is named ${field.value.trim()}.`
-          : `Run ${run.id} no longer has a name.`,
-      ),
-    );
+    field.addEventListener("change", () => nameRun(run.id, field.value.trim()));
     return field;
   }
 

@@ -1,6 +1,6 @@
 // Questions that take a while: the cheapest deployment, and what a change would do. One at a time,
 // with the time it has taken and a way to stop it.
-import { post, Refusal } from "./api.js";
+import { post, progressOf, Refusal } from "./api.js";
 import { data, element, table } from "./element.js";
 import { count, fixed, percent, probability, time } from "./format.js";
 import { hasPools } from "./more.js";
@@ -28,6 +28,14 @@ export function changeWords(name, share, significant = true) {
   if (!significant || Math.abs(share) < 0.0005) return "no clear difference";
   const better = name.includes("per_s") ? share > 0 : share < 0;
   return `${shareWords(share)} (${better ? "better" : "worse"})`;
+}
+
+const TICK = 500; // ms between looks at the progress
+
+/// "12 of 40 simulations, 3 s": `far` is what progressOf() gives.
+function progressWords(far, elapsed) {
+  const done = far.total ? `${count(far.done)} of ${count(far.total)} ${far.what}, ` : "";
+  return done + time(Math.round(elapsed));
 }
 
 const MAX_REQUESTS = 500; // of a run within a search, so that an answer comes in seconds
@@ -101,6 +109,46 @@ function planRow(ranked, use) {
   ];
 }
 
+const spoken = (key) => key.replaceAll("_", " ");
+
+/// What was searched, and why the nearest of the others are not in the answer.
+function searched(found) {
+  const outcomes = Object.entries(found.shapes).map(
+    ([outcome, shapes]) => `${count(shapes)} ${spoken(outcome)}`,
+  );
+  const parts = [
+    element(
+      "p",
+      {},
+      `${count(found.candidates)} candidates, ${count(found.simulations)} simulations, ` +
+        `${count(found.finalist_simulations)} more for probabilities and breaking points. ` +
+        `By shape: ${outcomes.join(", ")}.`,
+    ),
+  ];
+  if (found.rejected.length) {
+    const columns = [
+      { title: "Shape" },
+      { title: "Replicas", right: true },
+      { title: "TTFT p95", right: true },
+      { title: "TPOT p95", right: true },
+      { title: "Outcome" },
+      { title: "Why" },
+    ];
+    const latency = (result, key) =>
+      result ? data(result[key], time(result[key])) : "not simulated";
+    const rows = found.rejected.map(({ shape, units, result, outcome, why }) => [
+      shape.name,
+      units == null ? "" : data(units, count(units)),
+      latency(result, "ttft_p95_s"),
+      latency(result, "tpot_p95_s"),
+      spoken(outcome),
+      why,
+    ]);
+    parts.push(table("The nearest of those that are not in the answer", columns, rows));
+  }
+  return element("details", {}, element("summary", {}, "How it was searched"), ...parts);
+}
+
 function planned(found, use) {
   const parts = [element("p", { class: "said" }, found.answer)];
   if (found.ranked.length) {
@@ -117,6 +165,7 @@ function planned(found, use) {
       element("pre", { tabindex: "0", "aria-label": "Launch command" }, launch.join("\n")),
     );
   }
+  parts.push(searched(found));
   return parts;
 }
 
@@ -187,6 +236,8 @@ export function startSearch(values, lists, use) {
     under_way = null;
     clearInterval(ticking);
     byId("search-stop").hidden = true;
+    byId("search-progress").hidden = true;
+    byId("search-count").textContent = "";
   }
 
   async function run(command, flags, show) {
@@ -194,15 +245,23 @@ export function startSearch(values, lists, use) {
     const own = new AbortController();
     const began = performance.now();
     under_way = own;
-    const elapsed = () => time(Math.round((performance.now() - began) / 1000));
-    ticking = setInterval(() => told(`Simulating ... ${elapsed()}`), 1000);
+    const watched = crypto.randomUUID ? crypto.randomUUID() : `q-${Math.random()}`.replace(".", "");
+    const bar = byId("search-progress");
+    ticking = setInterval(async () => {
+      const far = await progressOf(watched).catch(() => ({})); // the answer says what is wrong
+      if (under_way !== own) return;
+      byId("search-count").textContent = progressWords(far, (performance.now() - began) / 1000);
+      if (far.total) Object.assign(bar, { max: far.total, value: far.done });
+    }, TICK);
     told("Simulating ...");
+    bar.removeAttribute("value"); // not known yet
+    bar.hidden = false;
     byId("search-stop").hidden = false;
     byId("search-line").textContent = commandLine(command, flags);
     byId("search-line").hidden = false;
     byId("search-answer").replaceChildren();
     try {
-      const { document: found } = await post(`/api/${command}`, flags, own.signal);
+      const { document: found } = await post(`/api/${command}`, flags, own.signal, watched);
       if (under_way !== own) return;
       byId("search-answer").replaceChildren(...show(found));
       told(`Answered in ${time((performance.now() - began) / 1000)}.`);

@@ -70,6 +70,15 @@ std::string undecided_share(const std::string& what, const ConfidenceInterval& s
                      100 * share.high, what);
 }
 
+/// Whether a target is missed that no steady state to come can meet: the engine starts empty, and
+/// without prefixes that have yet to be cached latencies only grow until it is filled.
+bool is_missed_anyway(const SimulationResult& result, const SloRequirement& requirement) {
+  if (!requirement.sample || result.use.prefix_hits > 0) return false;
+  return std::ranges::any_of(result.slo, [](const TargetOutcome& outcome) {
+    return outcome.decided && outcome.share && !outcome.met;
+  });
+}
+
 /// What chance leaves open of targets and goodput, empty if nothing; nullopt if one is certainly
 /// missed, whatever else is open.
 std::optional<std::string> undecided_targets(const SimulationResult& result,
@@ -116,6 +125,7 @@ void add_undecided(SloVerdict& verdict, const SimulationResult& result,
     verdict.finding = *targets;
   }
   verdict.undecided = !verdict.finding.empty();
+  verdict.missed_anyway = verdict.undecided && is_missed_anyway(result, requirement);
 }
 
 }  // namespace

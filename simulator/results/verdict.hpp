@@ -35,6 +35,9 @@ struct SloVerdict {
   bool holds = false;      // all requirements are met and at least one request is served
   bool saturated = false;  // then no requirement counts as met
   bool undecided = false;  // a longer run might give another verdict
+  /// If undecided: only whether the backlog grows is open, and a target is missed either way, since
+  /// an engine that starts empty and has no prefixes to warm up only becomes slower.
+  bool missed_anyway = false;
   /// If undecided, or if `binding` is `saturated`: why in words, "undecided: 93.1 to 96.2 % of the
   /// requests are within the limit of p95 TTFT", and the counts behind it, which may be empty.
   std::string finding{};

@@ -32,7 +32,8 @@ struct RateInWords {
   std::string operator()(const SteadyRate&) const {
     if (std::isinf(spec.request_rate)) return "all at once";
     const std::string rate =
-        fmt::format("{} {}/s", spec.request_rate, spec.sessions ? "sessions" : "requests");
+        fmt::format("{} {}{}/s", spec.request_rate, spec.sessions ? "session" : "request",
+                    spec.request_rate == 1 ? "" : "s");
     return fmt::format("at {} (burstiness {})", spec.any_rate ? "any rate" : rate, spec.burstiness);
   }
   std::string operator()(const RampUp& ramp) const {

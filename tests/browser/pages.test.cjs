@@ -672,7 +672,7 @@ test("Back returns to the question before, and a question on its way is marked",
   await page.locator("#field-gpu").selectOption("nvidia-l40s");
   await page.locator("#answer[aria-busy]").waitFor();
   await page.waitForTimeout(300);
-  assert.equal(await page.locator("#busy").isVisible(), true);
+  await page.locator("#busy").waitFor({ state: "visible" });
   await page.unroute("**/api/simulate");
   held();
   await answered(page, 2);
@@ -699,6 +699,17 @@ test("lengths that vary, pools and speculation are the command line's", async ()
   await closed(page);
 });
 
+test("what may help is what the command line says", async () => {
+  const page = await opened(home + "#plan?gpu=nvidia-l40s&num_prompts=600&request_rate=20");
+  await answered(page, 1);
+  const line = await page.locator("#line").textContent();
+  const run = JSON.parse(typed(...line.split(" ").slice(1), "--no-store", "-o", "json"));
+  assert.ok(run.advice.length >= 1, "an L40S does not carry 20 requests/s");
+  assert.deepEqual(await page.locator("#advice li").allTextContents(), run.advice);
+  await expectAccessible(page);
+  await closed(page);
+});
+
 test("a change is tried, and a search can be stopped", async () => {
   const page = await opened(home + "#plan?num_prompts=100");
   await answered(page, 1);
@@ -709,8 +720,14 @@ test("a change is tried, and a search can be stopped", async () => {
   assert.match(await answer.textContent(), /as it is.*replicas = \+1, speculative = eagle:2:0.6/s);
   await expectAccessible(page);
   await page.route("**/api/plan", () => {}); // never answered
+  const far = { what: "simulations", done: 3, total: 1200 };
+  await page.route("**/api/progress/*", (route) => route.fulfill({ json: far }));
   await page.locator("#find").click();
+  await page.locator("#search-count", { hasText: "3 of 1,200 simulations, " }).waitFor();
+  assert.equal(await page.locator("#search-progress").getAttribute("max"), "1200");
+  await expectAccessible(page);
   await page.locator("#search-stop").click();
+  assert.equal(await page.locator("#search-progress").isVisible(), false);
   assert.equal(await page.locator("#search-told").textContent(), "Stopped.");
   assert.equal(await page.locator("#search-stop").isVisible(), false);
   await closed(page);
@@ -720,11 +737,11 @@ test("a plan's answer is the command line's, and its first goes into the form", 
   const page = await opened(home + "#plan?num_prompts=200&request_rate=60");
   await answered(page, 1);
   await page.locator("#find").click();
-  const answer = page.locator("#search-answer table");
+  const answer = page.locator("#search-answer > .table table");
   await answer.waitFor();
   const line = await page.locator("#search-line").textContent();
-  const { ranked } = JSON.parse(typed(...line.split(" ").slice(1), "--no-store", "-o", "json"));
-  const [best] = ranked;
+  const found = JSON.parse(typed(...line.split(" ").slice(1), "--no-store", "-o", "json"));
+  const [best] = found.ranked;
   assert.ok(best.units >= 2, `${best.units} units`);
   const cells = answer.locator("tbody tr").first().locator("td, th");
   const titles = await answer.locator("thead th").allTextContents();
@@ -735,6 +752,10 @@ test("a plan's answer is the command line's, and its first goes into the form", 
   );
   assert.equal(await each.textContent(), best.cost_usd_per_million_output_tokens.toFixed(2));
   assert.doesNotMatch(await answer.textContent(), /inf|NaN/);
+  await page.getByText("How it was searched").click();
+  const searched = page.locator("#search-answer details");
+  assert.match(await searched.textContent(), new RegExp(`^.*${found.candidates.toLocaleString("en")} candidates`));
+  assert.equal(await searched.locator("tbody tr").count(), found.rejected.length);
   await expectAccessible(page);
   await answer.getByRole("button", { name: "Use it" }).first().click();
   await answered(page, 2);
@@ -931,11 +952,16 @@ test("runs are named, compared in words and figures, and deleted", async () => {
   const listed = () => JSON.parse(typed("runs", "--store", "browser.db", "-o", "json")).runs;
   const [second, first] = listed().map((run) => run.id);
   const page = await opened(home + "#runs");
+  await page.getByLabel(`Choose run ${first}`, { exact: true }).check();
   await page.getByLabel(`Name of run ${first}`).fill("one L40S");
   await page.getByLabel(`Name of run ${first}`).press("Enter");
   await page.getByText(`Run ${first} is named one L40S.`).waitFor();
   assert.equal(listed().find((run) => run.id === first).name, "one L40S");
-  await page.getByLabel(`Choose run ${first}`, { exact: true }).check();
+  // The reader stays in the field, and what was chosen is.
+  assert.equal(
+    await page.evaluate(() => document.activeElement.getAttribute("aria-label")),
+    `Name of run ${first}`,
+  );
   await page.getByLabel(`Choose run ${second}`, { exact: true }).check();
   await page.locator("#compare").click();
   await page.locator("#comparison table").waitFor();

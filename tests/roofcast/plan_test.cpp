@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "base/error.hpp"
@@ -161,6 +162,33 @@ TEST(PlanAnswer, NeedsAPromiseAndNoPoolsOfItsOwn) {
   PlanQuestion pools = chat_to_plan();
   pools.scenario.cluster = ClusterScenario{.pools = {{.name = "mine"}}};
   EXPECT_THROW(plan(pools), Error);
+}
+
+TEST(PlanAnswer, NeedsALoad) {
+  PlanQuestion question = chat_to_plan();
+  std::get<SyntheticWorkload>(question.scenario.workload).request_rate =
+      std::numeric_limits<double>::infinity();
+  EXPECT_NO_THROW(prepare_plan(question));  // 40 requests at once, as asked for
+  question.free_length = true;
+  EXPECT_THROW(prepare_plan(question), UsageError);
+  question.scenario.max_concurrency = 8;
+  EXPECT_NO_THROW(prepare_plan(question));
+}
+
+// A plan's verdicts must stand: changes to what it ranks are judged over as many requests.
+TEST(PlanAnswer, IsMetAsItIsAndWithAReplicaMore) {
+  PlanQuestion question = chat_to_plan();
+  question.gpus = {"l40s"};
+  question.search = {parse_dimension("tp=1")};
+  question.free_length = true;
+  question.explain = true;
+  const PlanAnswer answer = plan(question);
+  ASSERT_TRUE(answer.limits && answer.limits->advice);
+  EXPECT_EQ(answer.limits->advice->slo, SloOutcome::met);
+  const auto& changes = answer.limits->advice->changes;
+  const auto more = std::ranges::find(changes, "one replica more", &AdvisedChange::change);
+  ASSERT_NE(more, changes.end());
+  EXPECT_EQ(more->slo, SloOutcome::met);
 }
 
 TEST(PlanAnswer, RoutesAsItIsAskedTo) {

@@ -120,13 +120,43 @@ TEST(SimulationAnswer, ExplainedEndsWithWhatHelpsAndItsCost) {
   const auto replica = std::ranges::find(advice.changes, "--replicas 2", &AdvisedChange::flags);
   ASSERT_NE(replica, advice.changes.end());
   EXPECT_NEAR(*replica->dollars_per_hour, 2 * *advice.dollars_per_hour, 1e-9);
-  EXPECT_GT(replica->relative_gain, 0.5);
+  EXPECT_GT(replica->relative_gain.value(), 0.5);
   EXPECT_TRUE(std::ranges::is_sorted(advice.changes, std::ranges::greater{},
                                      &AdvisedChange::relative_gain));
   // As what-if would have it: the same requests on two.
   scenario.cluster = ClusterScenario{.pools = {{.replicas = 2}}};
   const SimulationAnswer two = simulate({.scenario = scenario});
-  EXPECT_DOUBLE_EQ(two.slo.targets.front().achieved_s.value(), replica->latency_s);
+  EXPECT_DOUBLE_EQ(two.slo.targets.front().achieved_s.value(), replica->latency_s.value());
+}
+
+TEST(SimulationAnswer, ExplainedFindsTheReplicasThatItTakes) {
+  // Some four times what one L40S serves: no single change is enough.
+  Scenario scenario = chat_at_ten();
+  scenario.gpu = "l40s";
+  scenario.workload = SyntheticWorkload{.num_prompts = 600,
+                                        .request_rate = 40,
+                                        .input = fixed_length(1200),
+                                        .output = fixed_length(20)};
+  scenario.slo.targets = {parse_percentile_target("p95:ttft:2s")};
+  const SimulationAnswer answer = simulate({.scenario = scenario, .explain = true});
+  ASSERT_TRUE(answer.limits && answer.limits->advice);
+  const AdviceAnswer& advice = *answer.limits->advice;
+  EXPECT_NE(advice.slo, SloOutcome::met);
+  const auto enough =
+      std::ranges::find(advice.changes, "as many replicas as it takes", &AdvisedChange::change);
+  ASSERT_NE(enough, advice.changes.end());
+  EXPECT_EQ(enough->slo, SloOutcome::met);
+  EXPECT_EQ(std::ranges::count(advice.changes, SloOutcome::met, &AdvisedChange::slo), 1);
+  // That many are certainly enough, and one fewer are not.
+  const auto replicas =
+      static_cast<std::int32_t>(std::stoi(enough->flags.substr(std::string("--replicas ").size())));
+  const auto meets = [&](std::int32_t count) {
+    scenario.cluster = ClusterScenario{.pools = {{.replicas = count}}};
+    const SimulatedSlo slo = simulate({.scenario = scenario}).slo;
+    return slo.met.value() && !slo.undecided;
+  };
+  EXPECT_TRUE(meets(replicas));
+  EXPECT_FALSE(meets(replicas - 1));
 }
 
 TEST(SimulationAnswer, ReadsBackAsItWasWritten) {

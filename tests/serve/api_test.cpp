@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <fstream>
+#include <mutex>
 #include <thread>
 
 #include "reports/store.hpp"
@@ -113,6 +114,8 @@ TEST(Api, RunsAreNamedComparedInFiguresAndDeleted) {
   api.save(R"({"model": "llama-3.1-8b", "gpu": "l40s", "request_rate": 20, "num_prompts": 50})");
   EXPECT_EQ(api.name_run(R"({"id": 2, "name": "one L40S"})").status, 200);
   EXPECT_EQ(api.get("runs").body["runs"][0]["name"], "one L40S");
+  EXPECT_EQ(api.name_run(R"({"id": 1, "name": "/h100/l40s"})").status, 200);
+  EXPECT_EQ(api.get("runs").body["runs"][1]["name"], "/h100/l40s");  // no path of this machine
   EXPECT_EQ(api.name_run(R"({"id": 9, "name": "x"})").status, 404);
   for (const char* body :
        {R"({"id": 1})", R"({"id": 1, "name": 5})", R"({"id": -1, "name": "x"})",
@@ -490,6 +493,46 @@ TEST(Api, AGivenUpQuestionEndsAndMemoryDoesNotWaitForSimulations) {
   gone = true;
   simulation.join();
   EXPECT_EQ(api.command("simulate", kSimulation).status, 200);
+}
+
+TEST(Api, ATraceIsReadOnceItsQuestionHasASlot) {
+  ApiLimits limits = unhurried();
+  limits.runs_at_once = 1;
+  limits.runs_waiting = 0;
+  Api api(limits, "none.db");
+  const std::string asked =
+      R"({"model": "llama-3.1-8b", "gpu": "h100", "trace": "chat.csv", "vary": ["tp=2"]})";
+  EXPECT_THAT(line_of(api.command("whatif", asked)), HasSubstr("no trace 'chat.csv'"));
+  std::atomic<bool> asked_once{false};
+  // Asked while another question has the only slot.
+  api.command("simulate", kSimulation, [&] {
+    if (!asked_once.exchange(true)) {
+      EXPECT_EQ(api.command("whatif", asked).status, 503);
+      EXPECT_EQ(api.command("whatif", R"({"model": 1})").status, 400);  // is not kept waiting
+    }
+    return false;
+  });
+  EXPECT_TRUE(asked_once);
+}
+
+TEST(Api, AQuestionUnderWaySaysHowFarItIs) {
+  Api api(unhurried(), "none.db");
+  EXPECT_EQ(api.get("progress/mine").body, Json::object());
+  std::mutex mutex;
+  Json far;
+  const auto look = [&] {
+    const std::scoped_lock lock(mutex);
+    if (const Json now = api.get("progress/mine").body; !now.empty()) far = now;
+    return false;
+  };
+  const std::string asked = R"({"model": "llama-3.1-8b", "gpu": "h100", "request_rate": 5,
+                                "num_prompts": 20, "vary": ["tp=2"], "seeds": 3})";
+  ASSERT_EQ(api.command("whatif", asked, look, "mine").status, 200);
+  EXPECT_EQ(far["what"], "simulations");
+  EXPECT_EQ(far["total"], 6) << far;  // the baseline and a variant under three seeds
+  EXPECT_LE(far["done"], 6);          // 0 where all end before the first look
+  EXPECT_EQ(api.get("progress/mine").body, Json::object());
+  EXPECT_EQ(api.command("whatif", asked, never, "not mine").status, 400);
 }
 
 TEST(Api, AStoreThatCanOnlyBeReadTakesNoRun) {

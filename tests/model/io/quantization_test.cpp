@@ -310,6 +310,18 @@ TEST(ModulePatterns, KnowTheLongestTextThatAMatchMustContain) {
   EXPECT_EQ(literal_in(""), "");
 }
 
+TEST(ModulePatterns, AnExpressionThatIsALiteralWithAnythingAroundItIsRecognised) {
+  const auto is_literal = [](const char* expression) {
+    return matches_wherever(expression, literal_in(expression));
+  };
+  EXPECT_TRUE(is_literal(".*self_attn.*"));
+  EXPECT_TRUE(is_literal(".*lm_head"));        // the end of a match need not be the end of the name
+  EXPECT_FALSE(is_literal("vision_model.*"));  // from the start of the name alone
+  EXPECT_FALSE(is_literal(".*mlp\\.down_proj.*"));  // "." is one character, "\\." two
+  EXPECT_FALSE(is_literal(".*(gate|up)_proj.*"));
+  EXPECT_FALSE(is_literal(".*"));
+}
+
 TEST(ModulePatterns, PrefixesOfTheLanguageModelAreDropped) {
   EXPECT_EQ(without_model_prefix("model.language_model.layers.3.mlp"), "layers.3.mlp");
   EXPECT_EQ(without_model_prefix("language_model.model.layers.3.mlp"), "layers.3.mlp");

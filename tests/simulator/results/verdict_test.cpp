@@ -66,6 +66,28 @@ TEST(SloVerdict, BeyondSaturationNothingHolds) {
   EXPECT_EQ(verdict.worst_margin, kMarginWithoutService);
 }
 
+TEST(SloVerdict, ATargetThatAnEngineMissesWhileItFillsIsMissedAnyway) {
+  TargetOutcome late = outcome(LatencyMetric::ttft, 0.5, 20);
+  late.share = {.low = 0.1, .high = 0.2};  // of the requests within the limit, far from 0.95
+  SimulationResult result = served({late});
+  result.saturation = {.undecided = true, .finding = "undecided: the backlog grows by -1 to 40 %"};
+  const SloRequirement requirement{.must_keep_up = true, .sample = true, .must_stand = true};
+  const SloVerdict verdict = judge(result, requirement);
+  EXPECT_TRUE(verdict.undecided);  // whether it keeps up
+  EXPECT_TRUE(verdict.missed_anyway);
+  EXPECT_EQ(verdict.binding, Binding::target);
+  // With prefixes that have yet to be cached, the first requests may be the slowest.
+  result.use.prefix_hits = 100;
+  EXPECT_FALSE(judge(result, requirement).missed_anyway);
+  // One that is met while the engine fills may be missed later.
+  late = outcome(LatencyMetric::ttft, 0.5, 0.1);
+  late.share = {.low = 0.99, .high = 1};
+  result.slo = {late};
+  result.use.prefix_hits = 0;
+  EXPECT_TRUE(judge(result, requirement).undecided);
+  EXPECT_FALSE(judge(result, requirement).missed_anyway);
+}
+
 TEST(SloVerdict, WithoutPromisesALoadThatIsServedHolds) {
   const SloVerdict verdict = judge(served({}));
   EXPECT_TRUE(verdict.holds);

@@ -1,4 +1,4 @@
-#include "reports/pages/hints.hpp"
+#include "planner/what_if/hints.hpp"
 
 #include <fmt/format.h>
 

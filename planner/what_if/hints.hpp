@@ -1,4 +1,5 @@
-// What may help a simulation's outcome, in sentences: one per finding, with the flag to try.
+// What may help a simulation's outcome, in sentences: one per finding, with the flag to try. The
+// one advice without further simulations, of the terminal, the page and reports.
 #pragma once
 
 #include <string>
