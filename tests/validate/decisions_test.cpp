@@ -48,6 +48,20 @@ TEST(Decisions, TheChosenDeploymentCountsByItsBestMeasuredPoint) {
   }
 }
 
+// Far below the limit of 100 ms b's 380 stand against a's 350: good while a is not over 380 / 0.95,
+// an error of log(380 / 332.5) = 0.1335. Of two deviations of 0.1 half is in common, which leaves
+// the difference one of 0.1: Phi(1.335) = 0.909.
+TEST(Decisions, AreAsSureAsStepTimesErr) {
+  std::vector<DecisionRun> runs = two_deployments();
+  EXPECT_FALSE(decisions_of(runs, {}).back().probability.has_value());  // nothing says how far
+  for (DecisionRun& one : runs) one.causes = {{"kernel tables", 0.1}};
+  const std::vector<Decision> decisions = decisions_of(runs, {});
+  EXPECT_EQ(decisions.back().chosen, "b");
+  EXPECT_NEAR(decisions.back().probability.value_or(0), 0.909, 0.015);
+  // At 10 ms a's 9 ms may turn out 1.11 times as long, and b's 10.5 as short as 10.
+  EXPECT_LT(decisions.front().probability.value_or(1), decisions.back().probability.value_or(0));
+}
+
 TEST(Decisions, ASummaryIsTheMeanOfTheQuestions) {
   const std::vector<DecisionSummary> summaries = summaries_of(decisions_of(two_deployments(), {}));
   ASSERT_EQ(summaries.size(), 2U);  // all, and the one GPU
