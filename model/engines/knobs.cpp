@@ -933,7 +933,7 @@ bool owns(KnobOwner owner, SchedulerKind scheduler, MemoryRule memory) {
     case every:
       return true;
     case prefix_cache:
-      return scheduler != SchedulerKind::static_batch && scheduler != SchedulerKind::naive;
+      return traits_of(scheduler).prefix_cache;
     case vllm_scheduler:
       return scheduler == SchedulerKind::vllm_v1;
     case vllm_memory:
