@@ -123,6 +123,10 @@ Document estimate_document(const EstimateAnswer& answer, bool list_operators) {
   };
   if (list_operators) {
     const auto& [prefill, decode] = answer.operators;
+    document.sections.front().lines.push_back(fmt::format(
+        "An operator takes its floor + max(FLOP / peak, bytes / bandwidth) / efficiency "
+        "(docs/step-time.md); roofcast gpus {} prints the numbers and their sources.",
+        answer.inputs.deployment.gpu));
     add(operator_table(
         {prefill, answer.host.prefill, answer.step.prefill},
         fmt::format("Prefill, as one step of all prompts: {}", as_time(answer.step.prefill))));
