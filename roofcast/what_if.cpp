@@ -24,6 +24,8 @@ template <class Visitor>
 void members(Visitor& visit, MetricAnswer& metric) {
   visit("name", metric.name, "name in the store");
   visit("statistic", metric.statistic, "value, mean or a percentile");
+  std::optional<bool> more = more_is_better({metric.name, metric.statistic});
+  visit("more_is_better", more, "null: neither more nor less is");
   visit("value", metric.value, "mean over seeds; null: some run has none");
   visit("difference", metric.difference, "difference from the baseline");
   visit("difference_low", metric.low, "lower end of its 95 % interval; null: unknown");
