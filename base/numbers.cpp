@@ -88,21 +88,22 @@ Printed two_units(double time_s, const PrintedUnit& big, const PrintedUnit& smal
           fmt::format("{:.0f}", static_cast<double>(smalls) * small.factor), "s"};
 }
 
-constexpr PrintedUnit kSecond{"s", "s", 1};
-constexpr PrintedUnit kMinutes{"min", "s", kMinute};
-constexpr PrintedUnit kHours{"h", "s", kHour};
-constexpr PrintedUnit kDays{"d", "s", kDay};
+constexpr PrintedUnit kInSeconds{"s", "s", 1};
+constexpr PrintedUnit kInMinutes{"min", "s", kMinute};
+constexpr PrintedUnit kInHours{"h", "s", kHour};
+constexpr PrintedUnit kInDays{"d", "s", kDay};
 
 Printed positive_time(double time_s) {
-  if (time_s == 0) return in_unit(0, 0, kSecond);
+  if (time_s == 0) return in_unit(0, 0, kInSeconds);
   if (shows_below(time_s * 1e9, 0, 1000)) return in_unit(time_s * 1e9, 0, {"ns", "s", 1e-9});
   if (shows_below(time_s * 1e6, 1, 1000)) return in_unit(time_s * 1e6, 1, {"us", "s", 1e-6});
   if (shows_below(time_s * 1e3, 1, 1000)) return in_unit(time_s * 1e3, 1, {"ms", "s", 1e-3});
-  if (shows_below(time_s, 2, 100)) return in_unit(time_s, 2, kSecond);
-  if (shows_below(time_s, 1, 2 * kMinute)) return in_unit(time_s, 1, kSecond);
-  if (shows_below(time_s, 0, kHour)) return two_units(time_s, kMinutes, kSecond);
-  if (shows_below(time_s / kMinute, 0, kDay / kMinute)) return two_units(time_s, kHours, kMinutes);
-  return two_units(time_s, kDays, kHours);
+  if (shows_below(time_s, 2, 100)) return in_unit(time_s, 2, kInSeconds);
+  if (shows_below(time_s, 1, 2 * kMinute)) return in_unit(time_s, 1, kInSeconds);
+  if (shows_below(time_s, 0, kHour)) return two_units(time_s, kInMinutes, kInSeconds);
+  if (shows_below(time_s / kMinute, 0, kDay / kMinute))
+    return two_units(time_s, kInHours, kInMinutes);
+  return two_units(time_s, kInDays, kInHours);
 }
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/json.hpp"
+#include "base/numbers.hpp"
 #include "base/progress.hpp"
 #include "planner/capacity/confidence.hpp"
 #include "planner/capacity/growth.hpp"
@@ -148,5 +149,6 @@ std::string as_load(LoadKind kind, double load);
 
 /// Four significant digits at any magnitude.
 std::string as_number(double value);
+Printed printed_load(double value);
 
 }  // namespace roofcast

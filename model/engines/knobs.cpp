@@ -169,6 +169,7 @@ std::vector<EngineKnob> memory_knobs() {
        .key = "max_model_len",
        .kind = length,
        .range = kAnyCount,
+       .in_measure = InMeasure::acts,
        .aliases = {"--context-length"},
        .help = "context length (default: the model's); auto: as long as fits",
        .effect = "Context length, prompt and output together, in tokens; auto: the model's, or the "
@@ -182,6 +183,7 @@ std::vector<EngineKnob> memory_knobs() {
            .key = "max_num_seqs",
            .kind = count,
            .range = kAnyCount,
+           .in_measure = InMeasure::acts,
            .aliases = {"--max-running-requests", "--max-batch-size"},
            .help = "maximum concurrent sequences",
            .effect = "Maximum number of sequences that run at the same time.",
@@ -191,6 +193,7 @@ std::vector<EngineKnob> memory_knobs() {
            .key = "max_num_batched_tokens",
            .kind = count,
            .range = kAnyCount,
+           .in_measure = InMeasure::acts,
            .aliases = {"--max-num-tokens"},
            .help = "token budget of a step",
            .effect = "Token budget of one step.",
@@ -200,6 +203,7 @@ std::vector<EngineKnob> memory_knobs() {
            .key = "block_size",
            .kind = count,
            .range = {.min = 1, .max = static_cast<double>(kLargestBlock)},
+           .in_measure = InMeasure::acts,
            .aliases = {"--tokens-per-block", "--page-size"},
            .help = "tokens per KV block",
            .effect = "Tokens in one KV cache block.",
@@ -253,6 +257,7 @@ std::vector<EngineKnob> memory_knobs() {
           {.flag = "kv-cache-dtype",
            .key = "kv_cache_dtype",
            .kind = choice,
+           .in_measure = InMeasure::acts,
            .choice = {.placeholder = "DTYPE",
                       .noun = "number format",
                       .names = {"bf16", "fp16", "fp8"},
@@ -272,6 +277,7 @@ std::vector<EngineKnob> scheduler_knobs() {
            .key = "enable_chunked_prefill",
            .group = scheduler,
            .kind = on_off,
+           .in_measure = InMeasure::acts,
            .help = "chunked prefill (default on)",
            .effect = "Whether a prompt may be computed over several steps.",
            .examples = {true}}),
@@ -282,6 +288,7 @@ std::vector<EngineKnob> scheduler_knobs() {
            .kind = on_off,
            .owner = prefix_cache,
            .only_schedules = true,
+           .in_measure = InMeasure::nothing,
            .help = "reuse common prompt prefixes (default on)",
            .effect = "Whether common prompt prefixes are computed only once.",
            .examples = {false}}),
@@ -341,6 +348,7 @@ std::vector<EngineKnob> scheduler_knobs() {
            .kind = on_off,
            .owner = vllm_scheduler,
            .only_schedules = true,
+           .in_measure = InMeasure::between_requests,
            .help = "admit a request only if its whole prompt fits",
            .effect = "Whether a request is admitted only when blocks are free for its whole "
                      "sequence so far (its prompt; after a preemption also what it generated), not "
@@ -366,6 +374,7 @@ std::vector<EngineKnob> scheduler_knobs() {
            .range = {.min = 0, .max = 1, .max_open = true},
            .owner = vllm_scheduler,
            .only_schedules = true,
+           .in_measure = InMeasure::between_requests,
            .help = "KV blocks kept free at admission",
            .effect = "Share of the KV cache blocks kept free when a request is admitted while "
                      "others run.",
@@ -376,6 +385,7 @@ std::vector<EngineKnob> scheduler_knobs() {
            .group = scheduler,
            .kind = choice,
            .only_schedules = true,
+           .in_measure = InMeasure::between_requests,
            .choice = {.placeholder = "POLICY", .noun = "policy", .names = queue_order_names()},
            .aliases = {"--schedule-policy"},
            .help = "fcfs (default), priority; SGLang: fcfs, lpm, lof",
@@ -493,6 +503,7 @@ std::vector<EngineKnob> scheduler_knobs() {
            .kind = count,
            .range = kAnyCount,
            .only_schedules = true,
+           .in_measure = InMeasure::nothing,
            .help = "tokens per streamed chunk (default 1); affects ITL only",
            .effect =
                "Tokens that the server collects before it streams the next chunk, after the "
