@@ -16,7 +16,7 @@
 #include <string>
 #include <vector>
 
-#include "reports/validation.hpp"
+#include "validate/ledger.hpp"
 
 namespace roofcast {
 

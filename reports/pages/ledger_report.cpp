@@ -12,9 +12,9 @@
 #include "reports/pages/stored_report.hpp"
 #include "reports/pages/validation_figures.hpp"
 #include "reports/store_query.hpp"
-#include "reports/validation.hpp"
 #include "roofcast/envelope.hpp"
 #include "roofcast/what_if.hpp"
+#include "validate/ledger.hpp"
 #include "validate/validation_rows.hpp"
 
 namespace roofcast {
