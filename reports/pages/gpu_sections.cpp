@@ -34,12 +34,14 @@ Table fact_table(const GpuFacts& gpu) {
   if (!cpu) row("GPUs per node", printed::count(gpu.gpus_per_node));
   if (gpu.nics_per_node) row("NICs per node", printed::count(*gpu.nics_per_node));
   if (gpu.board_power) row("board power", in(gpu.board_power->value, 0, "W"));
-  if (gpu.idle_power)
+  if (gpu.idle_power) {
     row("idle power", followed(in(gpu.idle_power->value, 0, "W"), ", model loaded"));
+  }
   if (gpu.curves_of) row("kernels timed on", *gpu.curves_of + ", the same chip");
-  if (gpu.price)
+  if (gpu.price) {
     row("typical price",
         followed(signed_by("$", printed::fixed(gpu.price->value, 2)), " per hour"));
+  }
   return table;
 }
 
