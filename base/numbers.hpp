@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 
 #include "base/units.hpp"
 
@@ -28,5 +29,37 @@ std::string as_probability(double probability);
 std::string as_rate(FlopsPerSecond rate);       // "989.4 TFLOP/s"
 std::string as_rate(BytesPerSecond rate);       // "4.80 TB/s"
 std::string as_parameters(std::int64_t count);  // "8.03 B"
+
+/// What is printed in one place: text, or a number and for programs the same digits in the base
+/// unit of its kind.
+struct Printed {
+  std::string text{};    // "41.5 ms", "over 99.9 %", "never"
+  std::string number{};  // "0.0415", "99.9"; may be in scientific notation; empty: not a number
+  std::string unit{};    // "s", "B", "%", "FLOP/s", "B/s"; empty: a count or a ratio
+  std::string remark{};  // what else the text says: "over"
+
+  Printed() = default;
+  Printed(const char* words) : text(words) {}
+  Printed(std::string words) : text(std::move(words)) {}
+  Printed(std::string words, std::string digits, std::string of = {}, std::string also = {})
+      : text(std::move(words)),
+        number(std::move(digits)),
+        unit(std::move(of)),
+        remark(std::move(also)) {}
+};
+
+/// Each prints as the function above of that name.
+namespace printed {
+Printed count(std::int64_t count);
+Printed fixed(double value, int decimals);
+Printed gib(Bytes bytes);
+Printed bytes(Bytes bytes);
+Printed time(Seconds time);
+Printed percent(double share, int decimals = 1);
+Printed probability(double probability);
+Printed rate(FlopsPerSecond rate);
+Printed rate(BytesPerSecond rate);
+Printed parameters(std::int64_t count);
+}  // namespace printed
 
 }  // namespace roofcast

@@ -112,32 +112,19 @@ void set_weight_formats(const kernels::Backend& backend, const Scenario& scenari
   requantise(model, wanted.name);
 }
 
-/// Settings that bear on a measured run beside those that only schedule.
-constexpr std::array<std::string_view, 6> kActing = {"max_model_len",  "max_num_seqs",
-                                                     "block_size",     "max_num_batched_tokens",
-                                                     "kv_cache_dtype", "enable_chunked_prefill"};
-
-/// Of those that only schedule, what the small engine does not do.
-constexpr std::array<std::string_view, 2> kAbsent = {"enable_prefix_caching", "stream_interval"};
-
-/// And what only decides between requests.
-constexpr std::array<std::string_view, 3> kOfSeveral = {"watermark", "scheduler_reserve_full_isl",
-                                                        "scheduling_policy"};
-
 /// The memory is this machine's and the kernels are launched one by one: other settings of engines
 /// change nothing here. Throws UsageError naming the first that is given.
 void refuse_idle_knobs(const Scenario& scenario, const Workload& workload) {
   for (const EngineKnob& knob : engine_knobs()) {
     if (!knob.get(scenario.overrides)) continue;
-    const bool acts =
-        (knob.only_schedules && std::ranges::find(kAbsent, knob.key) == kAbsent.end()) ||
-        std::ranges::find(kActing, knob.key) != kActing.end();
+    const bool acts = knob.in_measure == InMeasure::if_it_schedules
+                          ? knob.only_schedules
+                          : knob.in_measure != InMeasure::nothing;
     if (!acts) {
       throw UsageError(
           fmt::format("`{}`: has no effect here, it is not part of what measure runs", knob.key));
     }
-    if (workload.requests.size() == 1 &&
-        std::ranges::find(kOfSeveral, knob.key) != kOfSeveral.end()) {
+    if (workload.requests.size() == 1 && knob.in_measure == InMeasure::between_requests) {
       throw UsageError(
           fmt::format("`{}`: has no effect here, there is a single request", knob.key));
     }

@@ -100,7 +100,7 @@ Document sql_document(const QueryAnswer& answer, const std::string& path, const 
   Json rows = Json::array();
   for (const auto& row : answer.rows) {
     Json object = Json::object();
-    std::vector<std::string>& cells = table.rows.emplace_back();
+    std::vector<Cell>& cells = table.rows.emplace_back();
     for (std::size_t i = 0; i < row.size(); ++i) {
       object[keys[i]] = std::visit(CellJson{}, row[i]);
       cells.push_back(std::visit(CellText{}, row[i]));
@@ -129,9 +129,9 @@ Document list_document(const Store& store, const std::string& path) {
   const bool named = std::ranges::any_of(rows, [](const RunRow& row) { return !row.name.empty(); });
   if (named) table.columns.insert(table.columns.begin() + 1, {"Name", false});
   for (const RunRow& row : rows) {
-    std::vector<std::string>& cells = table.rows.emplace_back(
-        std::vector<std::string>{std::to_string(row.id), row.created_at, row.kind, row.model,
-                                 row.gpu, row.engine, row.summary});
+    std::vector<Cell>& cells =
+        table.rows.emplace_back(std::vector<Cell>{std::to_string(row.id), row.created_at, row.kind,
+                                                  row.model, row.gpu, row.engine, row.summary});
     if (named) cells.insert(cells.begin() + 1, row.name);
   }
   document.sections.push_back({.heading = "", .lines = {}, .table = std::move(table)});
@@ -144,7 +144,8 @@ Document run_document(const Run& run, const std::string& path) {
               .columns = {{"Metric", false}, {"Statistic", false}, {"Value"}},
               .rows = {}};
   for (const MetricRow& metric : run.metrics) {
-    table.rows.push_back({metric.name, metric.statistic, fmt::format("{:.6g}", metric.value)});
+    table.rows.push_back(
+        {metric.name, metric.statistic, verbatim(fmt::format("{:.6g}", metric.value))});
   }
   document.sections.push_back(
       {.heading = fmt::format("Run {}{}: {}", run.row.id,

@@ -24,7 +24,7 @@ void print(Document document, OutputFormat format, const CommandContext& context
     section.heading = with_flags(section.heading);
     for (std::string& line : section.lines) line = with_flags(line);
     for (auto& row : section.table.rows) {
-      for (std::string& cell : row) cell = with_flags(cell);
+      for (Cell& cell : row) cell.text = with_flags(cell.text);
     }
   }
   if (format != OutputFormat::table) return write(document, format, context.out);

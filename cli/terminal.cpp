@@ -20,7 +20,7 @@ constexpr std::size_t kNarrowest = 40;
 constexpr std::size_t kLongWord = 24;
 constexpr std::size_t kBetween = 2;  // spaces between columns, as write() puts them
 
-using Row = std::vector<std::string>;
+using Row = std::vector<Cell>;
 
 /// With two or more flags: a line that is copied must not be broken.
 bool is_command(const std::string& text) {
@@ -94,8 +94,8 @@ Widths widths_of(const Table& table, std::size_t column) {
   std::size_t cells = 0;
   std::size_t words = 0;
   for (const Row& row : table.rows) {
-    cells = std::max(cells, display_width(row[column]));
-    words = std::max(words, longest_word(row[column]));
+    cells = std::max(cells, display_width(row[column].text));
+    words = std::max(words, longest_word(row[column].text));
   }
   const std::size_t with_title = std::max(cells, longest_word(title));
   // Numbers are never broken, texts are; the values of an untitled list may be either.
@@ -137,7 +137,7 @@ std::size_t key_columns(const Table& table) {
   constexpr std::size_t kMaxKeys = 3;
   std::size_t keys = 1;
   for (; keys < kMaxKeys && keys + 1 < table.columns.size() && !table.columns[keys].right; ++keys) {
-    std::set<Row> seen;
+    std::set<std::vector<std::string>> seen;
     const bool distinct = std::ranges::all_of(table.rows, [&](const Row& row) {
       return seen.emplace(row.begin(), row.begin() + static_cast<std::ptrdiff_t>(keys)).second;
     });
@@ -174,7 +174,7 @@ void append_wrapped(const Row& cells, const std::vector<std::size_t>& widths, bo
   std::vector<std::vector<std::string>> lines;
   std::size_t height = 1;
   for (std::size_t i = 0; i < cells.size(); ++i) {
-    lines.push_back(lines_within(cells[i], widths[i]));
+    lines.push_back(lines_within(cells[i].text, widths[i]));
     height = std::max(height, lines.back().size());
   }
   for (std::size_t line = 0; line < height; ++line) {
@@ -182,7 +182,7 @@ void append_wrapped(const Row& cells, const std::vector<std::size_t>& widths, bo
     for (const auto& cell : lines) {
       const std::size_t above = at_bottom ? height - cell.size() : 0;
       const bool inside = line >= above && line - above < cell.size();
-      row.push_back(inside ? cell[line - above] : "");
+      row.push_back(inside ? cell[line - above] : std::string());
     }
     rows.push_back(std::move(row));
   }
@@ -205,7 +205,7 @@ Table part(const Table& table, const std::vector<std::size_t>& columns,
   if (has_titles(table)) {
     append_wrapped(titles, widths, true, result.rows);
     Row rule;
-    for (const std::size_t width : widths) rule.emplace_back(width, '-');
+    for (const std::size_t width : widths) rule.emplace_back(std::string(width, '-'));
     result.rows.push_back(std::move(rule));
   }
   for (const Row& row : table.rows) {

@@ -58,9 +58,9 @@ Document trace_document(const Workload& workload, const std::string& path) {
   document.machine["notes"] = workload.notes;
   Table table{.title = "", .columns = {{"", false}, {"Mean"}, {"Longest"}, {"Total"}}, .rows = {}};
   auto row = [&](const std::string& name, const LengthSummary& lengths) {
-    table.rows.push_back({name,
-                          fixed(static_cast<double>(lengths.total) / static_cast<double>(count), 1),
-                          with_separators(lengths.longest), with_separators(lengths.total)});
+    table.rows.push_back(
+        {name, printed::fixed(static_cast<double>(lengths.total) / static_cast<double>(count), 1),
+         printed::count(lengths.longest), printed::count(lengths.total)});
   };
   row("input tokens", input);
   row("output tokens", output);
@@ -77,10 +77,10 @@ Section measured_section(const MeasuredRun& run) {
   for (const auto& [metric, title] :
        {std::pair{"ttft_s", "TTFT"}, {"tpot_s", "TPOT"}, {"itl_s", "ITL"}, {"e2e_s", "E2E"}}) {
     if (!find_metric(run, metric, "mean")) continue;
-    std::vector<std::string> row{title};
+    std::vector<Cell> row{title};
     for (const char* statistic : {"mean", "p50", "p95", "p99"}) {
       const auto value = find_metric(run, metric, statistic);
-      row.push_back(value ? as_time(Seconds{*value}) : "");
+      row.push_back(value ? printed::time(Seconds{*value}) : "");
     }
     table.rows.push_back(std::move(row));
   }

@@ -6,7 +6,6 @@
 #include <span>
 
 #include "base/numbers.hpp"
-#include "model/hardware/answering_tables.hpp"
 #include "planner/deploy.hpp"
 #include "planner/step_description.hpp"
 #include "simulator/engine/batching_policy.hpp"
@@ -19,7 +18,7 @@ void note_precision(std::vector<std::string>& notes, const SimulationRun& run, c
                     const StepEstimate& steps) {
   const std::string whose = run.pools.size() > 1 ? "pool " + pool.name + ": " : "";
   const Gpu& gpu = pool.deployment.gpu;
-  const bool tables = has_tables_for(gpu, pool.deployment.engine.version);
+  const bool tables = gpu.has_tables_for(pool.deployment.engine.version);
   const char* source = gpu.measured ? "from a calibrated profile"
                        : tables     ? "from measured kernels"
                                     : "roofline";

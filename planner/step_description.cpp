@@ -31,7 +31,12 @@ std::vector<OperatorAnswer> operators_of(const StepEstimate& step) {
                          .provenance = part.provenance,
                          .tables = part.source.empty() ? std::nullopt : std::optional(part.source),
                          .relative_uncertainty = part.relative_uncertainty});
-    if (work.bytes.value > 0) operators.back().intensity = work.flops / work.bytes;
+    OperatorAnswer& added = operators.back();
+    if (work.bytes.value > 0) added.intensity = work.flops / work.bytes;
+    if (part.floor.value > 0) added.floor = part.floor;
+    if (part.roofline.value > 0 && part.time > part.floor) {
+      added.efficiency = part.roofline / (part.time - part.floor);
+    }
   }
   return operators;
 }

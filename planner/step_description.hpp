@@ -21,6 +21,8 @@ struct OperatorAnswer {
   Provenance provenance = Provenance::datasheet;
   std::optional<std::string> tables{};
   double relative_uncertainty = 0;
+  std::optional<Seconds> floor{};      // of all calls; unset: not part of its time
+  std::optional<double> efficiency{};  // share of the roofline after that; unset: no work
 };
 
 template <class Visitor>
@@ -37,6 +39,10 @@ void members(Visitor& visit, OperatorAnswer& part) {
                "engine and version, or library, whose kernels were timed");
   visit("relative_uncertainty", part.relative_uncertainty,
         "one standard deviation of the time, as a share of it");
+  visit("floor_s", part.floor, "of all calls; null where the time is measured or a collective's");
+  visit("efficiency", part.efficiency,
+        "share of the roofline that is reached after the floor: time_s = floor_s + max(flops / "
+        "peak, bytes / bandwidth) / efficiency");
 }
 
 /// The operators in the order of the step.

@@ -161,7 +161,7 @@ Json sections_json(const NamedAnswer& answer) {
     }
     for (const auto& row : section.table.rows) {
       Json cells = Json::array();
-      for (const std::string& cell : row) cells.push_back(with_json_keys(cell));
+      for (const Cell& cell : row) cells.push_back(with_json_keys(cell.text));
       rows.push_back(std::move(cells));
     }
     Json lines = Json::array();

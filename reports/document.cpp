@@ -11,7 +11,7 @@
 namespace roofcast {
 namespace {
 
-using Row = std::vector<std::string>;
+using Row = std::vector<Cell>;
 
 /// Collapses text to one line. Names come from files, so tabs, line feeds and control characters
 /// become spaces, including the C1 controls of ISO 6429 (U+0080 to U+009F), which are two bytes in
@@ -45,7 +45,7 @@ std::vector<std::size_t> column_widths(const Table& table) {
   std::vector<std::size_t> widths;
   for (std::size_t i = 0; i < table.columns.size(); ++i) {
     std::size_t width = display_width(table.columns[i].title);
-    for (const Row& row : table.rows) width = std::max(width, display_width(row[i]));
+    for (const Row& row : table.rows) width = std::max(width, display_width(row[i].text));
     widths.push_back(width);
   }
   return widths;
@@ -66,7 +66,7 @@ void print_text_row(const Table& table, const Row& row, const std::vector<std::s
   std::string line;
   for (std::size_t i = 0; i < row.size(); ++i) {
     if (i > 0) line += "  ";
-    line += padded(on_one_line(row[i]), widths[i], table.columns[i].right);
+    line += padded(on_one_line(row[i].text), widths[i], table.columns[i].right);
   }
   print_line(line, indent, out);
 }
@@ -76,7 +76,7 @@ void print_text_table(const Table& table, const std::string& indent, std::ostrea
   const auto widths = column_widths(table);
   if (has_titles(table)) {
     Row rule;
-    for (const std::size_t width : widths) rule.emplace_back(width, '-');
+    for (const std::size_t width : widths) rule.emplace_back(std::string(width, '-'));
     print_text_row(table, titles_of(table), widths, indent, out);
     print_text_row(table, rule, widths, indent, out);
   }
@@ -112,7 +112,7 @@ std::string escaped(const std::string& text) {
 }
 
 void print_markdown_row(const Row& row, std::ostream& out) {
-  for (const std::string& cell : row) out << "| " << cell << (cell.empty() ? "" : " ");
+  for (const Cell& cell : row) out << "| " << cell.text << (cell.text.empty() ? "" : " ");
   out << "|\n";
 }
 
@@ -127,7 +127,7 @@ void print_markdown_table(const Table& table, std::ostream& out) {
   print_markdown_row(rule, out);
   for (const Row& row : table.rows) {
     Row cells;
-    std::transform(row.begin(), row.end(), std::back_inserter(cells), escaped);
+    for (const Cell& cell : row) cells.emplace_back(escaped(cell.text));
     print_markdown_row(cells, out);
   }
 }
@@ -192,6 +192,16 @@ std::string json_text(const Json& value, int indent) {
 }
 
 }  // namespace
+
+Json rows_json(const Table& table) {
+  Json rows = Json::array();
+  for (const Row& row : table.rows) {
+    Json cells = Json::array();
+    for (const Cell& cell : row) cells.push_back(cell.text);
+    rows.push_back(std::move(cells));
+  }
+  return rows;
+}
 
 OutputFormat parse_output_format(const std::string& text) {
   if (text == "table") return OutputFormat::table;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/json.hpp"
+#include "reports/cells.hpp"
 
 namespace roofcast {
 
@@ -23,7 +24,7 @@ struct Column {
 struct Table {
   std::string title;
   std::vector<Column> columns;
-  std::vector<std::vector<std::string>> rows;
+  std::vector<std::vector<Cell>> rows;
 };
 
 /// A heading, sentences, then at most one table.
@@ -33,6 +34,9 @@ struct Section {
   Table table;
   Table spreadsheet{};  // in place of `table` in CSV, if it has columns: one figure a cell
 };
+
+/// The cells' texts, a list a row, as pages take them.
+Json rows_json(const Table& table);
 
 struct Document {
   Json machine;  // keys as in docs/output.md, SI units in the names; finite numbers only

@@ -307,11 +307,13 @@ std::vector<CapacityPoint> capacity_points(LoadKind kind, const std::vector<Load
   return all;
 }
 
-std::string as_number(double value) {
+Printed printed_load(double value) {
   constexpr int kDigits = 4;
   const double size = value > 0 ? std::floor(std::log10(value)) : 0;
-  return fixed(value, std::clamp(kDigits - 1 - static_cast<int>(size), 0, 9));
+  return printed::fixed(value, std::clamp(kDigits - 1 - static_cast<int>(size), 0, 9));
 }
+
+std::string as_number(double value) { return printed_load(value).text; }
 
 std::string as_load(LoadKind kind, double load) {
   return kind == LoadKind::rate ? as_number(load) + " requests/s"

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/json.hpp"
+#include "base/numbers.hpp"
 #include "base/progress.hpp"
 #include "planner/capacity/confidence.hpp"
 #include "planner/capacity/growth.hpp"
@@ -146,7 +147,8 @@ std::vector<CapacityPoint> capacity_points(LoadKind kind, const std::vector<Load
 /// "12.34 requests/s", "32 requests in flight"
 std::string as_load(LoadKind kind, double load);
 
-/// Four significant digits at any magnitude.
+/// Four significant digits at any magnitude, as a cell and as text.
+Printed printed_load(double value);
 std::string as_number(double value);
 
 }  // namespace roofcast

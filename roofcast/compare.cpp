@@ -11,6 +11,7 @@
 #include "base/error.hpp"
 #include "base/record.hpp"
 #include "reports/request_latencies.hpp"
+#include "roofcast/what_if.hpp"
 #include "simulator/results/result.hpp"
 
 namespace roofcast {
@@ -59,6 +60,8 @@ void members(Visitor& visit, ComparedMetric& metric) {
   visit.if_set("a", a, "of two runs: the first's; null: it has none");
   visit.if_set("b", b, "of two runs: the second's; null: it has none");
   visit.if_set("relative_change", change, "of two runs: (b - a) / |a|");
+  std::optional<bool> more = more_is_better({metric.name, metric.statistic});
+  visit("more_is_better", more, "null: neither more nor less is");
   visit("values", metric.values, "of each run; null: it has none");
   visit("relative_changes", metric.changes,
         "to the first run's, as a share; null: one is missing, or the first is 0");

@@ -271,8 +271,8 @@ MemoryAnswer solve_max_num_seqs(const MemoryQuestion& question) {
   // A decoding sequence takes one token of a step's budget, which vLLM therefore wants to suffice
   // for all (resolve_vllm_batch); the others count decodes apart from prompts.
   std::int64_t too_many =
-      (engine.scheduler == SchedulerKind::vllm_v1 ? engine.max_num_batched_tokens
-                                                  : kMaxEngineCount) +
+      (traits_of(engine.scheduler).budgets_decodes ? engine.max_num_batched_tokens
+                                                   : kMaxEngineCount) +
       1;
   while (too_many - most > 1) {
     const std::int64_t middle = most + (too_many - most) / 2;

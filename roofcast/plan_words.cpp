@@ -221,9 +221,9 @@ Table pool_table(const MixedPlan& mix) {
                           {"TPOT p95 (ms)"}},
               .rows = {}};
   for (const MixedPool& pool : mix.pools) {
-    table.rows.push_back({pool.name, pool.title, with_separators(pool.gpus), routed_text(pool),
-                          as_percent(pool.share, 0), fixed(1e3 * pool.ttft_p95_s, 0),
-                          fixed(1e3 * pool.tpot_p95_s, 1)});
+    table.rows.push_back({pool.name, pool.title, printed::count(pool.gpus), routed_text(pool),
+                          printed::percent(pool.share, 0), printed::fixed(1e3 * pool.ttft_p95_s, 0),
+                          printed::fixed(1e3 * pool.tpot_p95_s, 1)});
   }
   return table;
 }
@@ -296,14 +296,13 @@ std::vector<std::string> causes_of(const RankedPlan& one) {
   return lines;
 }
 
-std::string as_margin(double margin) { return fmt::format("{:+.0f} %", 100 * margin); }
-
 Table margin_table(const CandidateFigures& result) {
   Table table{
       .title = "", .columns = {{"Target", false}, {"Limit"}, {"Achieved"}, {"Margin"}}, .rows = {}};
   for (const TargetMargin& margin : result.verdict.margins) {
-    table.rows.push_back({margin.what, as_time(Seconds{margin.limit_s}),
-                          as_time(Seconds{margin.achieved_s}), as_margin(margin.margin)});
+    table.rows.push_back({margin.what, printed::time(Seconds{margin.limit_s}),
+                          printed::time(Seconds{margin.achieved_s}),
+                          signed_percent(margin.margin, 0)});
   }
   return table;
 }

@@ -29,9 +29,6 @@ std::string miss_of(const CandidateFigures& result);
 /// One sentence per uncertain input: how far off it would have to be to flip the verdict.
 std::vector<std::string> causes_of(const RankedPlan& one);
 
-/// "+43 %" below the limit
-std::string as_margin(double margin);
-
 /// What a candidate achieves per limit of the SLO, a row each.
 Table margin_table(const CandidateFigures& result);
 

@@ -157,7 +157,7 @@ std::string text_with_json_keys(Document document) {
     section.heading = with_json_keys(section.heading);
     for (std::string& line : section.lines) line = with_json_keys(line);
     for (auto& row : section.table.rows) {
-      for (std::string& cell : row) cell = with_json_keys(cell);
+      for (Cell& cell : row) cell.text = with_json_keys(cell.text);
     }
   }
   std::ostringstream text;

@@ -14,11 +14,11 @@
 #include "planner/capacity/load_study.hpp"
 #include "planner/scenario_run.hpp"
 #include "planner/search/figures_record.hpp"
-#include "reports/validation.hpp"
 #include "roofcast/answer_json.hpp"
 #include "roofcast/limits.hpp"
 #include "simulator/cluster/cluster.hpp"
 #include "simulator/scenario.hpp"
+#include "validate/ledger.hpp"
 
 namespace roofcast {
 

@@ -14,9 +14,9 @@
 #include "base/json.hpp"
 #include "base/progress.hpp"
 #include "base/units.hpp"
-#include "reports/validation.hpp"
 #include "roofcast/envelope.hpp"
 #include "simulator/scenario.hpp"
+#include "validate/ledger.hpp"
 
 namespace roofcast {
 

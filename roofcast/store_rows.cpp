@@ -66,7 +66,7 @@ std::string summary_of(const VariantAnswer& variant) {
   if (!metric.value) return text;
   text += fmt::format(": {} {}", title_of(metric), metric_text(metric, *metric.value));
   if (variant.settings.empty() || !metric.difference) return text;
-  return text + fmt::format(" ({}{})", difference_text(metric, *metric.difference),
+  return text + fmt::format(" ({}{})", difference_cell(metric, *metric.difference).text,
                             !metric.significant   ? ""
                             : *metric.significant ? ", significant"
                                                   : ", not significant");

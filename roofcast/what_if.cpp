@@ -24,6 +24,8 @@ template <class Visitor>
 void members(Visitor& visit, MetricAnswer& metric) {
   visit("name", metric.name, "name in the store");
   visit("statistic", metric.statistic, "value, mean or a percentile");
+  std::optional<bool> more = more_is_better({metric.name, metric.statistic});
+  visit("more_is_better", more, "null: neither more nor less is");
   visit("value", metric.value, "mean over seeds; null: some run has none");
   visit("difference", metric.difference, "difference from the baseline");
   visit("difference_low", metric.low, "lower end of its 95 % interval; null: unknown");
@@ -269,13 +271,19 @@ std::string title_of(const MetricName& metric) {
   return metric.statistic == "value" ? title : title + " " + metric.statistic;
 }
 
-std::string metric_text(const MetricName& metric, double value) {
+Printed metric_cell(const MetricName& metric, double value) {
   if (!std::isfinite(value)) return "-";
-  if (is_time(metric)) return (value < 0 ? "-" : "") + as_time(Seconds{std::abs(value)});
-  if (is_money(metric)) return fixed(value, 2);
-  if (is_cache_share(metric)) return as_percent(value);
+  if (is_time(metric)) return printed::time(Seconds{value});
+  if (is_money(metric)) return printed::fixed(value, 2);
+  if (is_cache_share(metric)) return printed::percent(value);
   constexpr double kPlain = 999.95;  // from here on four digits have a separator
-  return std::abs(value) < kPlain ? fmt::format("{:.4g}", value) : fixed(value, 0);
+  if (std::abs(value) >= kPlain) return printed::fixed(value, 0);
+  const std::string digits = fmt::format("{:.4g}", value);
+  return {digits, digits};
+}
+
+std::string metric_text(const MetricName& metric, double value) {
+  return metric_cell(metric, value).text;
 }
 
 std::optional<bool> more_is_better(const MetricName& metric) {
@@ -288,8 +296,10 @@ std::optional<bool> more_is_better(const MetricName& metric) {
   return std::nullopt;
 }
 
-std::string difference_text(const MetricName& metric, double value) {
-  return (value > 0 ? "+" : "") + metric_text(metric, value);
+Printed difference_cell(const MetricName& metric, double value) {
+  Printed cell = metric_cell(metric, value);
+  if (value > 0) cell.text.insert(0, "+");
+  return cell;
 }
 
 }  // namespace roofcast

@@ -14,7 +14,7 @@ Json table_json(const Table& table) {
   for (const Column& column : table.columns) {
     columns.push_back({{"title", column.title}, {"right", column.right}});
   }
-  return {{"columns", std::move(columns)}, {"rows", table.rows}};
+  return {{"columns", std::move(columns)}, {"rows", rows_json(table)}};
 }
 
 Json figure_json(const Figure& figure) {

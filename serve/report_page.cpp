@@ -21,7 +21,9 @@ void clean(std::vector<std::string>& texts) {
 
 void clean(Table& table) {
   clean(table.title);
-  for (std::vector<std::string>& row : table.rows) clean(row);
+  for (auto& row : table.rows) {
+    for (Cell& cell : row) clean(cell.text);
+  }
 }
 
 void clean(Figure& figure) {

@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "base/error_cause.hpp"
-#include "reports/validation.hpp"
+#include "validate/ledger.hpp"
 
 namespace roofcast {
 

@@ -12,7 +12,7 @@
 #include "planner/deploy.hpp"
 #include "planner/run_simulation.hpp"
 #include "reports/store.hpp"
-#include "reports/validation.hpp"
+#include "validate/ledger.hpp"
 #include "validate/validate_manifest.hpp"
 
 namespace roofcast {

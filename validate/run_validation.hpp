@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/progress.hpp"
-#include "reports/validation.hpp"
+#include "validate/ledger.hpp"
 #include "validate/prediction.hpp"
 #include "validate/validate_manifest.hpp"
 

@@ -1,5 +1,5 @@
 // The manifest of `roofcast validate`: any number of measured runs and their deployments in one
-// JSON file. Schema: reports/validation.schema.json.
+// JSON file. Schema: validate/validation.schema.json.
 #pragma once
 
 #include <cstdint>

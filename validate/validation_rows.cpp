@@ -69,12 +69,12 @@ std::vector<ValidationRuns> validation_runs(const std::vector<ValidatedCase>& va
   return all;
 }
 
-std::string measured_text(const std::string& metric, double value) {
+Printed measured_cell(const std::string& metric, double value) {
   if (metric.find("_per_s") != std::string::npos || metric == "max_concurrency") {
-    return fixed(value, 2);
+    return printed::fixed(value, 2);
   }
-  if (metric.ends_with("_bytes")) return as_gib(Bytes{value});
-  return metric.ends_with("_s") ? as_time(Seconds{value}) : fixed(value, 0);
+  if (metric.ends_with("_bytes")) return printed::gib(Bytes{value});
+  return metric.ends_with("_s") ? printed::time(Seconds{value}) : printed::fixed(value, 0);
 }
 
 }  // namespace roofcast

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "base/numbers.hpp"
 #include "reports/store.hpp"
 #include "validate/run_validation.hpp"
 
@@ -15,6 +16,6 @@ std::vector<ValidationRuns> validation_runs(const std::vector<ValidatedCase>& va
                                             const std::string& command_line);
 
 /// A figure in the unit that ends its metric's name; what has none is a count, in whole numbers.
-std::string measured_text(const std::string& metric, double value);
+Printed measured_cell(const std::string& metric, double value);
 
 }  // namespace roofcast

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "reports/validation.hpp"
+#include "validate/ledger.hpp"
 
 namespace roofcast {
 

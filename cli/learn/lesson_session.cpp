@@ -102,7 +102,7 @@ std::vector<double> heights_of(const Figure& figure, const Table& table) {
       heights.push_back(points[i].y);
       continue;
     }
-    std::string cell = table.rows[i].front();  // its x: "1,024"
+    std::string cell = table.rows[i].front().text;  // its x: "1,024"
     std::erase(cell, ',');
     const auto x = to_number<double>(cell);
     const auto found = x ? std::ranges::find(points, *x, &FigurePoint::x) : points.end();

@@ -30,7 +30,7 @@ Usage fit_usage(FitOptions& target) {
               .positional = {}};
   usage.options.add_options()(
       "file", po::value(&target.question.files)->value_name("FILE"),
-      "manifests: measured runs and their deployments (reports/validation.schema.json)")(
+      "manifests: measured runs and their deployments (validate/validation.schema.json)")(
       "out", po::value(&target.question.out)->required()->value_name("FILE"),
       "engine profile to write, for --engine FILE; ends in .json")(
       "name",

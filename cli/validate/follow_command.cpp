@@ -66,15 +66,15 @@ Table windows_table(const ShadowAnswer& answer) {
     table.columns.push_back({"simulated"});
   }
   for (const ShadowWindow& window : answer.windows) {
-    std::vector<std::string> row{time_of(window.end_s), with_separators(window.requests)};
+    std::vector<Cell> row{time_of(window.end_s), printed::count(window.requests)};
     for (const auto& [name, title] : kShown) {
       const auto found = std::find_if(
           window.figures.begin(), window.figures.end(), [&, name = name](const ShadowFigure& one) {
             return one.name == std::string_view(name) && one.statistic == "mean";
           });
       const bool there = found != window.figures.end();
-      row.push_back(there ? as_time(Seconds{found->measured}) : "");
-      row.push_back(there ? as_time(Seconds{found->simulated}) : "");
+      row.push_back(there ? printed::time(Seconds{found->measured}) : "");
+      row.push_back(there ? printed::time(Seconds{found->simulated}) : "");
     }
     table.rows.push_back(std::move(row));
   }
@@ -103,9 +103,9 @@ Document follow_document(const ShadowAnswer& answer, bool whole) {
       .columns = {{"Figure", false}, {"", false}, {"Measured"}, {"Simulated"}, {"Mean abs. error"}},
       .rows = {}};
   for (const ShadowError& figure : answer.figures) {
-    table.rows.push_back({figure.name, figure.statistic, as_time(Seconds{figure.measured}),
-                          as_time(Seconds{figure.simulated}),
-                          fmt::format("{:.1f} %", 100 * figure.mean_absolute_error)});
+    table.rows.push_back({figure.name, figure.statistic, printed::time(Seconds{figure.measured}),
+                          printed::time(Seconds{figure.simulated}),
+                          printed::percent(figure.mean_absolute_error)});
   }
   document.sections.push_back(
       {.heading = "Over all windows", .lines = std::move(lines), .table = std::move(table)});

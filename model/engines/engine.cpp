@@ -253,7 +253,7 @@ Engine resolve_engine(const EnginePreset& preset, const EngineOverrides& given,
 CacheRules cache_rules(const Engine& engine) {
   CacheRules rules{.chunked = engine.chunked_layers};
   rules.window_share = engine.window_share;
-  if (engine.scheduler != SchedulerKind::vllm_v1) return rules;
+  if (!traits_of(engine.scheduler).state_checkpoints) return rules;
   rules.context_ranks = engine.context_ranks;
   rules.compressed = engine.memory.compressed;
   rules.state_rows = (engine.prefix_caching ? 2 : 1) + engine.speculation.draft_tokens;
@@ -261,7 +261,7 @@ CacheRules cache_rules(const Engine& engine) {
 }
 
 std::int64_t graph_size(const Engine& engine, std::int64_t sequences, std::int64_t tokens_each) {
-  return engine.scheduler == SchedulerKind::vllm_v1 ? sequences * tokens_each : sequences;
+  return traits_of(engine.scheduler).budgets_decodes ? sequences * tokens_each : sequences;
 }
 
 std::int64_t padded_batch(const Engine& engine, std::int64_t sequences, std::int64_t tokens_each) {

@@ -17,6 +17,7 @@
 #include "model/cache/kv_cache.hpp"
 #include "model/engines/engine_features.hpp"
 #include "model/engines/policies.hpp"
+#include "model/engines/scheduler.hpp"
 #include "model/hardware/gpu.hpp"
 
 namespace roofcast {
@@ -26,9 +27,6 @@ inline constexpr const char* kDefaultEngine = "vllm-0.19";
 
 /// Which rule divides the GPU's memory.
 enum class MemoryRule { textbook, vllm, sglang, tensorrt_llm };
-
-/// Which scheduler runs the steps.
-enum class SchedulerKind { vllm_v1, sglang, tensorrt_llm, static_batch, naive };
 
 /// What a user may set, with the engines' own names. Unset values come from the preset, the model
 /// and the GPU.
@@ -332,13 +330,12 @@ inline bool decides_ahead(const Engine& engine) {
 CacheRules cache_rules(const Engine& engine);
 
 /// Slots of the cache that a decode of SGLang or TensorRT-LLM must have beyond what is computed:
-/// its token and the drafts. SGLang keeps them twice, and of a tree as many as its paths have
-/// tokens if that is more (0.5.15, mem_cache/allocation_sizing.py, get_alloc_reserve_per_decode).
+/// its token and the drafts, of a tree as many as its paths have tokens if that is more (SGLang
+/// 0.5.15, mem_cache/allocation_sizing.py, get_alloc_reserve_per_decode).
 inline std::int64_t decode_slots(const Engine& engine) {
   const Speculation& drafts = engine.speculation;
   const std::int64_t slots = std::max(drafts.verified(), drafts.draft_tokens * drafts.topk);
-  const bool twice = engine.speculation.on() && engine.scheduler == SchedulerKind::sglang;
-  return twice ? 2 * slots : slots;
+  return drafts.on() ? traits_of(engine.scheduler).copies_of_draft_slots * slots : slots;
 }
 
 /// The size of a decode batch as captured sizes count: sequences, each with all of its drafts

@@ -12,7 +12,6 @@
 #include "model/architecture/experts.hpp"
 #include "model/cache/kv_cache.hpp"
 #include "model/engines/knobs.hpp"
-#include "model/hardware/answering_tables.hpp"
 
 namespace roofcast {
 namespace {
@@ -30,7 +29,7 @@ bool even_load(const S& s) { return s.use == KnobUse::even_load; }
 // ---- of the GPU
 
 /// Whether built-in kernel tables answer for the engine.
-bool has_tables(const S& s) { return has_tables_for(s.gpu, s.engine.version); }
+bool has_tables(const S& s) { return s.gpu.has_tables_for(s.engine.version); }
 
 // ---- of the model
 
@@ -111,10 +110,7 @@ bool drafts_fit_anyhow(const S& s) {
   return only_fits(s) && !takes;
 }
 
-bool whole_prompts(const S& s) {
-  return s.engine.scheduler == SchedulerKind::static_batch ||
-         s.engine.scheduler == SchedulerKind::naive;
-}
+bool whole_prompts(const S& s) { return !traits_of(s.engine.scheduler).prefix_cache; }
 
 /// The small engine of `measure`: it captures every batch.
 bool is_own(const S& s) {

@@ -169,6 +169,7 @@ std::vector<EngineKnob> memory_knobs() {
        .key = "max_model_len",
        .kind = length,
        .range = kAnyCount,
+       .in_measure = InMeasure::acts,
        .aliases = {"--context-length"},
        .help = "context length (default: the model's), 32k: 32,000, 32Ki: 32,768; auto: as long as "
                "fits",
@@ -183,6 +184,7 @@ std::vector<EngineKnob> memory_knobs() {
            .key = "max_num_seqs",
            .kind = count,
            .range = kAnyCount,
+           .in_measure = InMeasure::acts,
            .aliases = {"--max-running-requests", "--max-batch-size"},
            .help = "maximum concurrent sequences",
            .effect = "Maximum number of sequences that run at the same time.",
@@ -192,6 +194,7 @@ std::vector<EngineKnob> memory_knobs() {
            .key = "max_num_batched_tokens",
            .kind = count,
            .range = kAnyCount,
+           .in_measure = InMeasure::acts,
            .aliases = {"--max-num-tokens"},
            .help = "token budget of a step",
            .effect = "Token budget of one step.",
@@ -201,6 +204,7 @@ std::vector<EngineKnob> memory_knobs() {
            .key = "block_size",
            .kind = count,
            .range = {.min = 1, .max = static_cast<double>(kLargestBlock)},
+           .in_measure = InMeasure::acts,
            .aliases = {"--tokens-per-block", "--page-size"},
            .help = "tokens per KV block",
            .effect = "Tokens in one KV cache block.",
@@ -254,6 +258,7 @@ std::vector<EngineKnob> memory_knobs() {
           {.flag = "kv-cache-dtype",
            .key = "kv_cache_dtype",
            .kind = choice,
+           .in_measure = InMeasure::acts,
            .choice = {.placeholder = "DTYPE",
                       .noun = "number format",
                       .names = {"bf16", "fp16", "fp8"},
@@ -273,6 +278,7 @@ std::vector<EngineKnob> scheduler_knobs() {
            .key = "enable_chunked_prefill",
            .group = scheduler,
            .kind = on_off,
+           .in_measure = InMeasure::acts,
            .help = "chunked prefill (default on)",
            .effect = "Whether a prompt may be computed over several steps.",
            .examples = {true}}),
@@ -283,6 +289,7 @@ std::vector<EngineKnob> scheduler_knobs() {
            .kind = on_off,
            .owner = prefix_cache,
            .only_schedules = true,
+           .in_measure = InMeasure::nothing,
            .help = "reuse common prompt prefixes (default on)",
            .effect = "Whether common prompt prefixes are computed only once.",
            .examples = {false}}),
@@ -342,6 +349,7 @@ std::vector<EngineKnob> scheduler_knobs() {
            .kind = on_off,
            .owner = vllm_scheduler,
            .only_schedules = true,
+           .in_measure = InMeasure::between_requests,
            .help = "admit a request only if its whole prompt fits",
            .effect = "Whether a request is admitted only when blocks are free for its whole "
                      "sequence so far (its prompt; after a preemption also what it generated), not "
@@ -367,6 +375,7 @@ std::vector<EngineKnob> scheduler_knobs() {
            .range = {.min = 0, .max = 1, .max_open = true},
            .owner = vllm_scheduler,
            .only_schedules = true,
+           .in_measure = InMeasure::between_requests,
            .help = "KV blocks kept free at admission",
            .effect = "Share of the KV cache blocks kept free when a request is admitted while "
                      "others run.",
@@ -377,6 +386,7 @@ std::vector<EngineKnob> scheduler_knobs() {
            .group = scheduler,
            .kind = choice,
            .only_schedules = true,
+           .in_measure = InMeasure::between_requests,
            .choice = {.placeholder = "POLICY", .noun = "policy", .names = queue_order_names()},
            .aliases = {"--schedule-policy"},
            .help = "fcfs (default), priority; SGLang: fcfs, lpm, lof",
@@ -494,6 +504,7 @@ std::vector<EngineKnob> scheduler_knobs() {
            .kind = count,
            .range = kAnyCount,
            .only_schedules = true,
+           .in_measure = InMeasure::nothing,
            .help = "tokens per streamed chunk (default 1); affects ITL only",
            .effect =
                "Tokens that the server collects before it streams the next chunk, after the "
@@ -936,7 +947,7 @@ bool owns(KnobOwner owner, SchedulerKind scheduler, MemoryRule memory) {
     case every:
       return true;
     case prefix_cache:
-      return scheduler != SchedulerKind::static_batch && scheduler != SchedulerKind::naive;
+      return traits_of(scheduler).prefix_cache;
     case vllm_scheduler:
       return scheduler == SchedulerKind::vllm_v1;
     case vllm_memory:

@@ -72,6 +72,15 @@ bool owns(KnobOwner owner, SchedulerKind scheduler, MemoryRule memory);
 /// The engines to choose instead, for messages: "one of the vLLM engines", "engine sglang".
 const char* engines_of(KnobOwner owner);
 
+/// What a knob does in the small engine that `measure` runs, which has this machine's memory and
+/// launches kernels one by one.
+enum class InMeasure {
+  if_it_schedules,  // acts exactly if it only schedules
+  acts,
+  nothing,           // although it only schedules
+  between_requests,  // acts, but not on a single request
+};
+
 /// What a knob of kind `choice` accepts.
 struct KnobChoice {
   const char* placeholder = "";  // in help: "POLICY"
@@ -89,7 +98,8 @@ struct EngineKnob {
   KnobRange range{};  // of numbers and of each one in a list
   KnobOwner owner = KnobOwner::every;
   bool only_schedules = false;  // changes which requests run when, no step's time and not what fits
-  const char* partner = "";     // flag of the knob that this one requires
+  InMeasure in_measure = InMeasure::if_it_schedules;
+  const char* partner = "";  // flag of the knob that this one requires
   KnobChoice choice{};
   std::vector<std::string_view> aliases{};  // other engines' flags: "--mem-fraction-static"
   const char* help = "";                    // short text with the default, for help

@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <array>
 #include <cassert>
-#include <string_view>
 #include <vector>
 
 #include "base/chord_log2.hpp"
 #include "base/quantity.hpp"
 #include "base/text.hpp"
+#include "model/curves/kernel_tables.hpp"
 
 namespace roofcast {
 namespace {
@@ -61,6 +61,10 @@ bool is_cpu(const Gpu& gpu) {
          std::any_of(kExtensions.begin(), kExtensions.end(), [&](std::string_view extension) {
            return gpu.compute_capability.starts_with(extension);
          });
+}
+
+bool Gpu::has_tables_for(std::string_view engine) const {
+  return tables != nullptr && tables->answer_for(engine);
 }
 
 }  // namespace roofcast

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/units.hpp"
@@ -142,6 +143,9 @@ struct Gpu {
 
   /// peak_of() its peaks.
   FlopsPerSecond peak_for(DType compute) const { return peak_of(dense_peak, compute); }
+  /// Whether it has tables and they hold the kernels that `engine` ("sglang-0.5") runs
+  /// (KernelTables::answer_for).
+  bool has_tables_for(std::string_view engine) const;
 
   bool operator==(const Gpu&) const = default;
 };

@@ -151,7 +151,7 @@ std::int64_t longest_chunk(const Engine& engine) {
 /// reach from one to the next (config/vllm.py, validate_block_size: "In Mamba cache align mode,
 /// block_size must be <= max_num_batched_tokens"; likewise long_prefill_token_threshold).
 bool cannot_reach_block_ends(const Engine& engine, const MemoryPlan& plan) {
-  return engine.scheduler == SchedulerKind::vllm_v1 && engine.memory_rule == MemoryRule::vllm &&
+  return traits_of(engine.scheduler).state_checkpoints && engine.memory_rule == MemoryRule::vllm &&
          engine.prefix_caching && has_recurrent_group(plan) &&
          plan.layout.block_tokens > longest_chunk(engine);
 }

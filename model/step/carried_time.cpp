@@ -29,7 +29,7 @@ void add_missing(const Curves& theirs, Curves& own) {
 
 }  // namespace
 
-SisterCard sibling_of(const Gpu& gpu) {
+SisterCard sister_card(const Gpu& gpu) {
   return {.name = gpu.name,
           .dense_peak = gpu.dense_peak,
           .memory_bandwidth = gpu.memory_bandwidth,
@@ -59,7 +59,7 @@ bool carries_over(const Gpu& gpu, OperatorFamily family) {
 }
 
 void carry_over(const Gpu& sister, Gpu& gpu) {
-  gpu.sister = sibling_of(sister);
+  gpu.sister = sister_card(sister);
   const Efficiencies& theirs = sister.efficiencies;
   Efficiencies& own = gpu.efficiencies;
   add_missing(theirs.gemm, own.gemm);

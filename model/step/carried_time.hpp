@@ -14,7 +14,7 @@ namespace roofcast {
 inline constexpr double kCarriedDeviation = 0.10;
 
 /// Those facts of a card by which its times are scaled for another.
-SisterCard sibling_of(const Gpu& gpu);
+SisterCard sister_card(const Gpu& gpu);
 
 /// What a time of the sister's that is spent whatever the size is multiplied by: the ratio of the
 /// clocks, at least 1.

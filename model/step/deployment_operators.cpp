@@ -9,7 +9,6 @@
 
 #include "model/architecture/expert_load.hpp"
 #include "model/architecture/weights.hpp"
-#include "model/hardware/answering_tables.hpp"
 #include "model/step/efficiency.hpp"
 #include "model/step/expert_kernels.hpp"
 #include "model/step/measured_time.hpp"
@@ -33,7 +32,7 @@ double activation_bytes(const Deployment& deployment) {
 
 /// Whether kernel tables are built in that answer for the engine on this GPU.
 bool has_tables(const Deployment& deployment) {
-  return has_tables_for(deployment.gpu, deployment.engine.version);
+  return deployment.gpu.has_tables_for(deployment.engine.version);
 }
 
 /// In which steps a layer's shared experts run beside the routed ones; in none without kernel

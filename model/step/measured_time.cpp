@@ -10,7 +10,6 @@
 #include "model/curves/curve_source.hpp"
 #include "model/curves/kernel_tables.hpp"
 #include "model/curves/operator_shape.hpp"
-#include "model/hardware/answering_tables.hpp"
 #include "model/step/carried_time.hpp"
 #include "model/step/step_work.hpp"
 
@@ -222,7 +221,7 @@ namespace {
 
 /// The kernel tables' curves that answer for a shape; no parts if there are none.
 CurveBlend tables_blend(const Gpu& gpu, const OperatorShape& shape, std::string_view engine) {
-  if (!has_tables_for(gpu, engine) || !carries_over(gpu, shape.family)) return {};
+  if (!gpu.has_tables_for(engine) || !carries_over(gpu, shape.family)) return {};
   return find_blend(*gpu.tables, shape, engine);
 }
 

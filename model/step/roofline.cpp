@@ -57,6 +57,13 @@ Shares shares_of(const Work& work, const EfficiencyEstimate& efficiency) {
   }
 }
 
+/// Of memory, activations in the L2 cache at its rate included.
+Seconds moving_time(const Work& work, const Gpu& gpu) {
+  const Activations activations = activations_of(work, gpu);
+  const Bytes moved = work.stored_bytes + activations.spilled + activations.cached / kCacheSpeedUp;
+  return moved / gpu.memory_bandwidth;
+}
+
 struct Expectation {
   Seconds compute{};
   Seconds memory{};
@@ -67,10 +74,8 @@ struct Expectation {
 
 Expectation expect(const Work& work, const Gpu& gpu, const EfficiencyEstimate& efficiency) {
   const Shares shares = shares_of(work, efficiency);
-  const Activations activations = activations_of(work, gpu);
-  const Bytes moved = work.stored_bytes + activations.spilled + activations.cached / kCacheSpeedUp;
   return {.compute = compute_limit(work, gpu) / shares.compute,
-          .memory = moved / gpu.memory_bandwidth / shares.memory,
+          .memory = moving_time(work, gpu) / shares.memory,
           .fixed = floor_of(work, gpu) * static_cast<double>(work.calls)};
 }
 
@@ -100,6 +105,11 @@ Seconds physical_limit(const Work& work, const Gpu& gpu) {
     return link_limit(work, gpu);
   }
   return std::max(compute_limit(work, gpu), memory_limit(work, gpu));
+}
+
+Seconds roofline_time(const Work& work, const Gpu& gpu) {
+  if (work.family == OperatorFamily::collective) return physical_limit(work, gpu);
+  return std::max(compute_limit(work, gpu), moving_time(work, gpu));
 }
 
 Work work_of(const OperatorShape& shape, double x, double y) {

@@ -63,6 +63,9 @@ struct OperatorEstimate {
   /// Whose kernel tables answered: "vLLM 0.24.0"; empty: no tables.
   std::string source{};
   double relative_uncertainty = 0;  // one standard deviation, as a share of `time`
+  // Of a whole step's operators (RooflineStepTime::explain):
+  Seconds roofline{};  // roofline_time() of the work
+  Seconds floor{};     // of all calls, if the time is floor + roofline / efficiency
 };
 
 /// One call of an operator at a size on its curve (x, y as in shape_work()).
@@ -72,6 +75,10 @@ Work work_of(const OperatorShape& shape, double x, double y);
 /// cache need not cross HBM and do not count. Collectives: bytes over the link; between nodes, what
 /// a node must send over all its NICs.
 Seconds physical_limit(const Work& work, const Gpu& gpu);
+
+/// What the efficiency divides: max(flops / peak, bytes / bandwidth) with activations in the L2
+/// cache at its rate. Collectives: physical_limit().
+Seconds roofline_time(const Work& work, const Gpu& gpu);
 
 /// What limits work that takes `time`, of which `fixed` is independent of its size.
 Bound bound_of(const Work& work, const Gpu& gpu, Seconds time, Seconds fixed);

@@ -100,6 +100,8 @@ StepEstimate sum_of(const std::vector<StepEstimate>& steps, const std::vector<do
     sum.host += steps[i].host * weights[i];
     for (OperatorEstimate part : steps[i].operators) {
       part.time = part.time * weights[i];
+      part.roofline = part.roofline * weights[i];
+      part.floor = part.floor * weights[i];
       sum.operators.push_back(std::move(part));
     }
   }
@@ -406,6 +408,14 @@ StepEstimate RooflineStepTime::explain(const StepBatch& batch) const {
   add_linear(impl_->whole.per_row, counts.rows);
   for (const Work& work : picture_work(impl_->deployment, batch.pictures, batch.picture_tokens)) {
     result.operators.push_back(estimate(work, gpu));
+  }
+  for (OperatorEstimate& part : result.operators) {
+    part.roofline = roofline_time(part.work, gpu);
+    const bool by_roofline =
+        part.provenance == Provenance::fitted || part.provenance == Provenance::datasheet;
+    if (by_roofline && part.work.family != OperatorFamily::collective) {
+      part.floor = floor_of(part.work, gpu) * static_cast<double>(part.work.calls);
+    }
   }
   result.device = impl_->device_time(batch);
   result.total = seconds(batch);

@@ -119,7 +119,9 @@ std::vector<Band> with_shapes(Search& search, std::vector<LoadBand> loads) {
 
 // ---- the capacity of one replica
 
-/// What the task's probability allows for, in standard deviations of each input.
+/// What the task's probability allows for, in standard deviations of each input. All are off at
+/// once, as far as one alone would be at that quantile, which is stricter than the probability: the
+/// mix that is found is judged by that itself.
 Deviations allowance(const PlanTask& task) {
   const double least = task.min_probability.value_or(0.5);
   if (least <= 0.5) return {};
@@ -167,13 +169,22 @@ Pair with_capacity(const Band& band, Pair pair, const PlanTask& task) {
     }
     return points;
   };
+  // The load at which arrivals come as fast as they are served all at once.
   const double all = pair.throughput_per_s / rate;
+  // At a 64th of that a request rarely meets another one: if it fails there, it fails alone.
   constexpr double kAlone = 64;
+  // A burst also has a slow end, in which few requests are left, so that a steady load may be a
+  // little above it.
+  constexpr double kBeyondBurst = 1.2;
+  // A guess only costs simulations: a stride up from it is just below `all`, one down half of it.
+  constexpr double kGuess = 0.7, kStride = 1.4;
+  // Less than the steps of the loads for which programs are solved (kStep in mix_of).
+  constexpr double kTolerance = 0.03;
   const Capacity capacity = find_capacity(trial, {.min = all / kAlone,
-                                                  .guess = 0.7 * all,
-                                                  .greatest = 1.2 * all,
-                                                  .tolerance = 0.03,
-                                                  .stride = 1.4});
+                                                  .guess = kGuess * all,
+                                                  .greatest = kBeyondBurst * all,
+                                                  .tolerance = kTolerance,
+                                                  .stride = kStride});
   if (capacity.load) pair.busy = 1 / *capacity.load;
   pair.simulations = 1 + std::ssize(capacity.points);
   return pair;

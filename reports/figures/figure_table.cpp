@@ -10,16 +10,23 @@ namespace {
 
 constexpr int kDigits = 4;
 
-std::string x_text(const FigureAxis& axis, double x) {
-  if (axis.scale != AxisScale::category) return figure_number(x);
-  const auto index = static_cast<std::size_t>(std::max(0.0, x));
-  return index < axis.names.size() ? axis.names[index] : figure_number(x);
+Printed printed_number(double value) {
+  if (!std::isfinite(value) || value == std::round(value)) return printed::fixed(value, 0);
+  const int exponent = static_cast<int>(std::floor(std::log10(std::abs(value))));
+  constexpr int kMaxDecimals = 9;
+  return printed::fixed(value, std::clamp(kDigits - 1 - exponent, 0, kMaxDecimals));
 }
 
-std::string y_text(const FigurePoint& point) {
-  if (!point.low || !point.high) return figure_number(point.y);
-  return figure_number(point.y) + " (" + figure_number(*point.low) + " to " +
-         figure_number(*point.high) + ")";
+Printed x_cell(const FigureAxis& axis, double x) {
+  if (axis.scale != AxisScale::category) return printed_number(x);
+  const auto index = static_cast<std::size_t>(std::max(0.0, x));
+  return index < axis.names.size() ? Printed(axis.names[index]) : printed_number(x);
+}
+
+Cell y_cell(const FigurePoint& point) {
+  if (!point.low || !point.high) return printed_number(point.y);
+  return followed(printed_number(point.y),
+                  " (" + figure_number(*point.low) + " to " + figure_number(*point.high) + ")");
 }
 
 bool same_x(const FigureSeries& one, const FigureSeries& other) {
@@ -50,8 +57,8 @@ Table wide_table(const Figure& figure) {
   }
   const std::vector<FigurePoint>& first = figure.series.front().points;
   for (std::size_t i = 0; i < first.size(); ++i) {
-    std::vector<std::string> row{x_text(figure.x, first[i].x)};
-    for (const FigureSeries& series : figure.series) row.push_back(y_text(series.points[i]));
+    std::vector<Cell> row{x_cell(figure.x, first[i].x)};
+    for (const FigureSeries& series : figure.series) row.push_back(y_cell(series.points[i]));
     table.rows.push_back(std::move(row));
   }
   return table;
@@ -68,7 +75,7 @@ Table long_table(const Figure& figure) {
   if (labelled) table.columns.insert(table.columns.begin() + 1, {"Point", false});
   for (const FigureSeries& series : figure.series) {
     for (const FigurePoint& point : series.points) {
-      std::vector<std::string> row{series.name, x_text(figure.x, point.x), y_text(point)};
+      std::vector<Cell> row{series.name, x_cell(figure.x, point.x), y_cell(point)};
       if (labelled) row.insert(row.begin() + 1, point.label);
       table.rows.push_back(std::move(row));
     }
@@ -78,12 +85,7 @@ Table long_table(const Figure& figure) {
 
 }  // namespace
 
-std::string figure_number(double value) {
-  if (!std::isfinite(value) || value == std::round(value)) return fixed(value, 0);
-  const int exponent = static_cast<int>(std::floor(std::log10(std::abs(value))));
-  constexpr int kMaxDecimals = 9;
-  return fixed(value, std::clamp(kDigits - 1 - exponent, 0, kMaxDecimals));
-}
+std::string figure_number(double value) { return printed_number(value).text; }
 
 Table figure_table(const Figure& figure) {
   if (!figure.table.columns.empty()) return figure.table;

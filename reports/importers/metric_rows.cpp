@@ -71,15 +71,15 @@ std::optional<double> find_metric(const MeasuredRun& run, std::string_view name,
   return std::nullopt;
 }
 
-std::string latency_cell(const MeasuredRun& run, std::string_view name) {
-  if (const auto mean = find_metric(run, name, "mean")) return as_time(Seconds{*mean});
+Cell latency_cell(const MeasuredRun& run, std::string_view name) {
+  if (const auto mean = find_metric(run, name, "mean")) return printed::time(Seconds{*mean});
   const auto median = find_metric(run, name, "p50");
-  return median ? as_time(Seconds{*median}) + " (p50)" : "";
+  return median ? followed(printed::time(Seconds{*median}), " (p50)") : "";
 }
 
-std::string rate_cell(const MeasuredRun& run, std::string_view name, int decimals) {
+Cell rate_cell(const MeasuredRun& run, std::string_view name, int decimals) {
   const auto value = find_metric(run, name, "value");
-  return value ? fixed(*value, decimals) : "";
+  return value ? printed::fixed(*value, decimals) : "";
 }
 
 std::string cell_text(const std::string& text) {

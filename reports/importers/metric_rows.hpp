@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/io/json_reader.hpp"
+#include "reports/cells.hpp"
 #include "reports/measured_run.hpp"
 
 namespace roofcast {
@@ -36,9 +37,9 @@ std::optional<double> find_metric(const MeasuredRun& run, std::string_view name,
                                   std::string_view statistic);
 
 /// Its mean as a time, or its median ("12.3 ms (p50)") if there is no mean; empty if neither.
-std::string latency_cell(const MeasuredRun& run, std::string_view name);
+Cell latency_cell(const MeasuredRun& run, std::string_view name);
 /// The single number with that many decimals; empty if there is none.
-std::string rate_cell(const MeasuredRun& run, std::string_view name, int decimals);
+Cell rate_cell(const MeasuredRun& run, std::string_view name, int decimals);
 /// A file's text for a table or the store: shortened, without terminal control characters.
 std::string cell_text(const std::string& text);
 

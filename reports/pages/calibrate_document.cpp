@@ -13,8 +13,8 @@ namespace roofcast {
 
 namespace {
 
-std::string error_text(const FamilyError& family, double error) {
-  return family.judged == 0 ? "-" : as_percent(error);
+Printed error_cell(const FamilyError& family, double error) {
+  return family.judged == 0 ? "-" : printed::percent(error);
 }
 
 Section ceilings_section(const CalibrationAnswer& answer) {
@@ -24,10 +24,10 @@ Section ceilings_section(const CalibrationAnswer& answer) {
     return stated > 0 ? as_percent(value / stated, 0) + " of the datasheet" : std::string();
   };
   const auto add_rate = [&](const char* name, BytesPerSecond rate, const std::string& note) {
-    if (rate.value > 0) table.rows.push_back({name, as_rate(rate), note});
+    if (rate.value > 0) table.rows.push_back({name, printed::rate(rate), note});
   };
   const auto add_time = [&](const char* name, Seconds time, const char* note) {
-    if (time.value > 0) table.rows.push_back({name, as_time(time), note});
+    if (time.value > 0) table.rows.push_back({name, printed::time(time), note});
   };
   const double stated_bandwidth = answer.datasheet.memory_bandwidth.value;
   add_rate("device copy, read and written", ceilings.copy_bandwidth,
@@ -37,7 +37,7 @@ Section ceilings_section(const CalibrationAnswer& answer) {
   for (const auto& [dtype, rate] : ceilings.gemm) {
     const auto stated = answer.datasheet.peaks.find(dtype);
     table.rows.push_back(
-        {"matrix product, " + dtype, as_rate(rate),
+        {"matrix product, " + dtype, printed::rate(rate),
          share(rate.value, stated == answer.datasheet.peaks.end() ? 0 : stated->second.value)});
   }
   add_time("empty kernel, back to back", ceilings.kernel_floor, "");
@@ -61,8 +61,8 @@ Section errors_section(const std::vector<FamilyError>& families) {
   for (const FamilyError& family : families) {
     table.rows.push_back({std::string(name_of(family.family)), family.kernel,
                           std::to_string(family.curves), std::to_string(family.points),
-                          error_text(family, family.median_error),
-                          error_text(family, family.p90_error)});
+                          error_cell(family, family.median_error),
+                          error_cell(family, family.p90_error)});
   }
   return {.heading = "", .lines = {}, .table = std::move(table)};
 }
@@ -70,7 +70,7 @@ Section errors_section(const std::vector<FamilyError>& families) {
 Section worst_section(const std::vector<PointError>& worst) {
   Table table{.title = "Worst points", .columns = {{"Point", false}, {"Error"}}, .rows = {}};
   for (const PointError& point : worst) {
-    table.rows.push_back({point.place, as_percent(point.error)});
+    table.rows.push_back({point.place, printed::percent(point.error)});
   }
   return {.heading = "", .lines = {}, .table = std::move(table)};
 }

@@ -102,8 +102,8 @@ Table point_table(const Rows& rows) {
           {{"Point", false}, {"Kernel", false}, {"Median"}, {"p10"}, {"p90"}, {"Remark", false}},
       .rows = {}};
   for (const TimedPointRow* row : rows) {
-    table.rows.push_back({row->name, row->kernel, as_time(Seconds{row->median_s}),
-                          as_time(Seconds{row->p10_s}), as_time(Seconds{row->p90_s}),
+    table.rows.push_back({row->name, row->kernel, printed::time(Seconds{row->median_s}),
+                          printed::time(Seconds{row->p10_s}), printed::time(Seconds{row->p90_s}),
                           row->throttled ? "throttled"
                           : row->bimodal ? "bimodal"
                                          : ""});

@@ -175,13 +175,13 @@ std::string state_of(const CapacityAnswer& answer, const LoadPoint& point) {
   return state;
 }
 
-std::string as_latency(const Distribution& distribution) {
-  return distribution.mean <= 0 ? "-" : as_time(Seconds{distribution.p95});
+Printed latency_cell(const Distribution& distribution) {
+  return distribution.mean <= 0 ? "-" : printed::time(Seconds{distribution.p95});
 }
 
 /// Of a load beyond saturation not the percentile of one length.
-std::string grown(const LoadPoint& point, const Distribution& distribution) {
-  return point.verdict.saturated ? "grows" : as_latency(distribution);
+Printed grown(const LoadPoint& point, const Distribution& distribution) {
+  return point.verdict.saturated ? "grows" : latency_cell(distribution);
 }
 
 Table curve_table(const CapacityAnswer& answer) {
@@ -200,15 +200,15 @@ Table curve_table(const CapacityAnswer& answer) {
   if (goodput) table.columns.push_back({"Good"});
   table.columns.push_back({"SLO", false});
   for (const CapacityPoint& point : answer.curve) {
-    std::vector<std::string> row = {rate ? as_number(point.load) : fixed(point.load, 0),
-                                    as_number(point.request_rate_per_s),
-                                    fixed(point.output_tokens_per_s, 0),
-                                    grown(point, point.ttft),
-                                    as_latency(point.tpot),
-                                    grown(point, point.e2e),
-                                    fixed(point.use.mean_running, 1),
-                                    as_percent(point.use.peak_kv_use)};
-    if (goodput) row.push_back(as_percent(point.verdict.goodput_share.value_or(0)));
+    std::vector<Cell> row = {rate ? printed_load(point.load) : printed::fixed(point.load, 0),
+                             printed_load(point.request_rate_per_s),
+                             printed::fixed(point.output_tokens_per_s, 0),
+                             grown(point, point.ttft),
+                             latency_cell(point.tpot),
+                             grown(point, point.e2e),
+                             printed::fixed(point.use.mean_running, 1),
+                             printed::percent(point.use.peak_kv_use)};
+    if (goodput) row.push_back(printed::percent(point.verdict.goodput_share.value_or(0)));
     row.push_back(state_of(answer, point));
     table.rows.push_back(std::move(row));
   }
@@ -226,13 +226,14 @@ Section limits_at_capacity(const CapacityAnswer& answer) {
   if (!explained) return section;
   section.table.columns.push_back({"Capacity"});
   const double unrelaxed = answer.unrelaxed.value_or(0);
-  section.table.rows.front().push_back(as_number(unrelaxed));
+  section.table.rows.front().push_back(printed_load(unrelaxed));
   for (std::size_t i = 0; i < limits.limits.size(); ++i) {
     const double load = limits.limits[i].relaxed_capacity.value_or(std::nullopt).value_or(0);
     const double change = unrelaxed > 0 ? load / unrelaxed - 1 : 0;
     const std::string percent = fixed(100 * change, 1);
-    section.table.rows[i + 1].push_back(fmt::format(
-        "{} ({}{} %)", as_number(load), change > 0 && percent != "0.0" ? "+" : "", percent));
+    section.table.rows[i + 1].push_back(
+        followed(printed_load(load),
+                 fmt::format(" ({}{} %)", change > 0 && percent != "0.0" ? "+" : "", percent)));
   }
   return section;
 }

@@ -14,8 +14,8 @@
 namespace roofcast {
 namespace {
 
-std::string or_dash(const std::optional<double>& number, int digits) {
-  return number ? fixed(*number, digits) : "-";
+Printed or_dash(const std::optional<double>& number, int digits) {
+  return number ? printed::fixed(*number, digits) : "-";
 }
 
 std::vector<std::string> sentences(const CapacityTableAnswer& answer) {
@@ -43,11 +43,11 @@ Table table_of(const CapacityTableAnswer& answer) {
                           {"Remark", false}},
               .rows = {}};
   for (const CapacityTableRow& row : answer.rows) {
-    std::string capacity = row.capacity ? as_number(*row.capacity) : "-";
-    if (row.capacity && !row.bounded) capacity = "at least " + capacity;
+    Printed capacity = row.capacity ? printed_load(*row.capacity) : "-";
+    if (row.capacity && !row.bounded) capacity = "at least " + capacity.text;
     table.rows.push_back(
         {row.title, capacity,
-         row.capacity ? with_separators(std::llround(row.output_tokens_per_s)) : "-",
+         row.capacity ? printed::count(std::llround(row.output_tokens_per_s)) : "-",
          or_dash(row.cost.dollars_per_hour, 2),
          or_dash(row.cost.dollars_per_million_output_tokens, 2),
          or_dash(row.cost.dollars_per_million_tokens, 2), or_dash(row.cost.board_power_w, 0),

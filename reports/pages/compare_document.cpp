@@ -26,18 +26,18 @@ std::string headline_of(const ComparedRun& run) {
 
 MetricName name_of(const ComparedMetric& metric) { return {metric.name, metric.statistic}; }
 
-std::string value_text(const ComparedMetric& metric, const std::optional<double>& value) {
-  return value ? metric_text(name_of(metric), *value) : "-";
+Printed value_cell(const ComparedMetric& metric, const std::optional<double>& value) {
+  return value ? metric_cell(name_of(metric), *value) : "-";
 }
 
 /// "-12.3 % (better)"
-std::string change_text(const ComparedMetric& metric, const std::optional<double>& change) {
+Cell change_cell(const ComparedMetric& metric, const std::optional<double>& change) {
   constexpr double kVisible = 0.0005;
   if (!change) return "";
-  const std::string text = fmt::format("{:+.1f} %", 100 * *change);
+  const Printed figure = signed_percent(*change);
   const auto more = more_is_better(name_of(metric));
-  if (!more || std::abs(*change) < kVisible) return text;
-  return text + (*more == (*change > 0) ? " (better)" : " (worse)");
+  if (!more || std::abs(*change) < kVisible) return figure;
+  return followed(figure, *more == (*change > 0) ? " (better)" : " (worse)");
 }
 
 /// What is judged comes first.
@@ -58,19 +58,24 @@ Table metric_table(const CompareAnswer& answer) {
   }
   for (const ComparedMetric* one : in_reading_order(answer)) {
     const ComparedMetric& metric = *one;
-    std::vector<std::string> cells = {title_of(name_of(metric)),
-                                      value_text(metric, metric.values.front())};
+    std::vector<Cell> cells = {title_of(name_of(metric)),
+                               value_cell(metric, metric.values.front())};
     for (std::size_t i = 1; i < metric.values.size(); ++i) {
-      cells.push_back(value_text(metric, metric.values[i]));
-      cells.push_back(change_text(metric, metric.changes[i]));
+      cells.push_back(value_cell(metric, metric.values[i]));
+      cells.push_back(change_cell(metric, metric.changes[i]));
     }
     table.rows.push_back(std::move(cells));
   }
   return table;
 }
 
-std::string bound_text(const std::optional<double>& bound) {
-  return bound ? fmt::format("{:+.4g}", *bound) : "-";
+Printed signed_digits(double value) {
+  const std::string text = fmt::format("{:+.4g}", value);
+  return {text, text.starts_with('+') ? text.substr(1) : text};
+}
+
+Printed bound_cell(const std::optional<double>& bound) {
+  return bound ? signed_digits(*bound) : "-";
 }
 
 Section differences_of(const CompareAnswer& answer) {
@@ -99,8 +104,8 @@ Section differences_of(const CompareAnswer& answer) {
   for (const ComparedRequests& one : answer.differences) {
     const Difference& difference = one.difference;
     section.table.rows.push_back({fmt::format("{}", one.id), one.name, one.statistic,
-                                  fmt::format("{:+.4g}", difference.mean),
-                                  bound_text(difference.low), bound_text(difference.high),
+                                  signed_digits(difference.mean), bound_cell(difference.low),
+                                  bound_cell(difference.high),
                                   !difference.low            ? "-"
                                   : difference.significant() ? "yes"
                                                              : "no"});

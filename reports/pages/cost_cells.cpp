@@ -12,9 +12,9 @@ std::string as_joules(double joules) { return fmt::format("{:.3g} J", joules); }
 
 }  // namespace
 
-std::string cost_text(const ServingCost& cost, const CostFigure& figure) {
+Printed cost_text(const ServingCost& cost, const CostFigure& figure) {
   const std::optional<double>& value = cost.*figure.value;
-  return value ? fixed(*value, figure.decimals) : "-";
+  return value ? printed::fixed(*value, figure.decimals) : "-";
 }
 
 void add_cost_columns(Table& table) {
@@ -23,7 +23,7 @@ void add_cost_columns(Table& table) {
   }
 }
 
-void add_cost_cells(std::vector<std::string>& cells, const ServingCost& cost) {
+void add_cost_cells(std::vector<Cell>& cells, const ServingCost& cost) {
   for (const CostFigure& figure : kCostFigures) {
     if (figure.in_tables) cells.push_back(cost_text(cost, figure));
   }

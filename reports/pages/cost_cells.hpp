@@ -10,11 +10,11 @@
 namespace roofcast {
 
 /// A figure as its cell shows it; "-" if it is not known.
-std::string cost_text(const ServingCost& cost, const CostFigure& figure);
+Printed cost_text(const ServingCost& cost, const CostFigure& figure);
 
 /// Columns and cells of the figures that tables of several deployments have.
 void add_cost_columns(Table& table);
-void add_cost_cells(std::vector<std::string>& cells, const ServingCost& cost);
+void add_cost_cells(std::vector<Cell>& cells, const ServingCost& cost);
 
 /// "$4.50 per hour, $0.21 per million output tokens, $0.04 per million tokens in and out"; empty
 /// without a price.

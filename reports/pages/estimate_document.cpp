@@ -17,11 +17,10 @@ namespace {
 
 /// None between a time from this GPU's own figures and one from defaults: the difference would be
 /// that of the sources.
-std::string change(Seconds before, const SourceAnswer& from, Seconds after,
-                   const SourceAnswer& to) {
+Cell change(Seconds before, const SourceAnswer& from, Seconds after, const SourceAnswer& to) {
   if (!from.is_like(to)) return "other source";
   const double percent = std::round((after / before - 1.0) * 100.0);
-  return percent == 0 ? "0 %" : fmt::format("{:+.0f} %", percent);
+  return signed_by(percent > 0 ? "+" : "", printed::percent(percent / 100, 0));
 }
 
 Table variant_table(const std::vector<FormatAnswer>& variants) {
@@ -39,11 +38,11 @@ Table variant_table(const std::vector<FormatAnswer>& variants) {
   for (const FormatAnswer& variant : variants) {
     const FormatAnswer& first = variants.front();
     table.rows.push_back(
-        {variant.name, as_time(variant.prefill), source_words(variant.prefill_source),
+        {variant.name, printed::time(variant.prefill), source_words(variant.prefill_source),
          change(first.prefill, first.prefill_source, variant.prefill, variant.prefill_source),
-         as_time(variant.decode_step), source_words(variant.decode_source),
+         printed::time(variant.decode_step), source_words(variant.decode_source),
          change(first.decode_step, first.decode_source, variant.decode_step, variant.decode_source),
-         as_gib(variant.weight_bytes), as_gib(variant.cache_bytes)});
+         printed::gib(variant.weight_bytes), printed::gib(variant.cache_bytes)});
   }
   return table;
 }
@@ -55,30 +54,30 @@ std::string source(double relative_uncertainty, const std::vector<OperatorAnswer
 
 Table answer_table(const EstimateAnswer& answer) {
   Table table{.title = "", .columns = {{"", false}, {""}, {"", false}}, .rows = {}};
-  const auto row = [&](const char* name, const std::string& value, const std::string& remark) {
+  const auto row = [&](const char* name, const Cell& value, const std::string& remark) {
     table.rows.push_back({name, value, remark});
   };
   const StepAnswer& decode = answer.summary.decode;
-  row("prefill", as_time(answer.prefill),
+  row("prefill", printed::time(answer.prefill),
       source(answer.prefill_relative_uncertainty, answer.operators.prefill));
-  row("decode step, mean", as_time(answer.decode_step),
+  row("decode step, mean", printed::time(answer.decode_step),
       source(answer.decode_relative_uncertainty, answer.operators.decode));
-  row("output tokens/s", fixed(answer.output_tokens_per_s, 1), "prefill included");
-  row("decode tokens/s", fixed(answer.decode_tokens_per_s, 1), "once prefill is done");
+  row("output tokens/s", printed::fixed(answer.output_tokens_per_s, 1), "prefill included");
+  row("decode tokens/s", printed::fixed(answer.decode_tokens_per_s, 1), "once prefill is done");
   if (answer.pipeline) {
-    row("decode tokens/s, full", fixed(answer.pipeline->decode_tokens_per_s, 1),
+    row("decode tokens/s, full", printed::fixed(answer.pipeline->decode_tokens_per_s, 1),
         fmt::format("with {} such batches in the {} stages, each token after {}",
                     answer.pipeline->stages, answer.pipeline->stages,
                     as_time(answer.pipeline->decode_step)));
   }
-  row("decode step, at least", as_time(decode.lower_bound),
+  row("decode step, at least", printed::time(decode.lower_bound),
       fmt::format("lower bound on this GPU; even then {} of the peak FLOP/s is idle",
                   as_percent(decode.unused_at_bound)));
-  row("MFU of prefill", as_percent(answer.mfu),
+  row("MFU of prefill", printed::percent(answer.mfu),
       fmt::format("of the dense peak; decode: {}", as_percent(decode.mfu)));
-  row("MBU of decode", as_percent(answer.mbu),
+  row("MBU of decode", printed::percent(answer.mbu),
       fmt::format("of the memory bandwidth; prefill: {}", as_percent(answer.summary.prefill.mbu)));
-  row("ridge point", fixed(answer.ridge.value, 1), "FLOP/byte");
+  row("ridge point", printed::fixed(answer.ridge.value, 1), "FLOP/byte");
   return table;
 }
 
@@ -123,6 +122,10 @@ Document estimate_document(const EstimateAnswer& answer, bool list_operators) {
   };
   if (list_operators) {
     const auto& [prefill, decode] = answer.operators;
+    document.sections.front().lines.push_back(fmt::format(
+        "An operator takes its floor + max(FLOP / peak, bytes / bandwidth) / efficiency "
+        "(docs/step-time.md); roofcast gpus {} prints the numbers and their sources.",
+        answer.inputs.deployment.gpu));
     add(operator_table(
         {prefill, answer.host.prefill, answer.step.prefill},
         fmt::format("Prefill, as one step of all prompts: {}", as_time(answer.step.prefill))));

@@ -17,22 +17,22 @@ namespace {
 
 // ---- cells
 
-std::string intensity_text(const PartAnswer& part) {
-  return part.intensity ? fixed(part.intensity->value, 1) : "-";
+Printed intensity_text(const PartAnswer& part) {
+  return part.intensity ? printed::fixed(part.intensity->value, 1) : "-";
 }
 
 /// 33.1 and 0.066: three digits below 1.
-std::string milliseconds(Seconds time) {
+Printed milliseconds(Seconds time) {
   const double ms = time.value * 1e3;
-  return fixed(ms, ms < 1 ? 3 : ms < 100 ? 2 : 1);
+  return printed::fixed(ms, ms < 1 ? 3 : ms < 100 ? 2 : 1);
 }
 
-std::string percent(double share) { return fixed(share * 100, 1); }
+Printed percent(double share) { return printed::fixed(share * 100, 1); }
 
-std::string gigabytes(Bytes bytes) { return fixed(bytes.value / 1e9, 2); }
+Printed gigabytes(Bytes bytes) { return printed::fixed(bytes.value / 1e9, 2); }
 
-std::string batch_text(const std::optional<std::int64_t>& batch) {
-  return batch ? with_separators(*batch) : "never";
+Printed batch_text(const std::optional<std::int64_t>& batch) {
+  return batch ? printed::count(*batch) : "never";
 }
 
 std::string binding_text(const StepAnswer& step) {
@@ -41,11 +41,11 @@ std::string binding_text(const StepAnswer& step) {
 
 // ---- tables
 
-std::vector<std::string> step_cells(const StepAnswer& step) {
+std::vector<Cell> step_cells(const StepAnswer& step) {
   return {milliseconds(step.time),
-          fixed(step.source.relative_uncertainty * 100, 0),
+          printed::fixed(step.source.relative_uncertainty * 100, 0),
           milliseconds(step.lower_bound),
-          fixed(step.tokens_per_s, 1),
+          printed::fixed(step.tokens_per_s, 1),
           intensity_text(step.products),
           intensity_text(step.attention),
           intensity_text(step.whole),
@@ -55,7 +55,7 @@ std::vector<std::string> step_cells(const StepAnswer& step) {
 }
 
 /// Of a batch that does not fit.
-std::vector<std::string> no_cells() {
+std::vector<Cell> no_cells() {
   return {"-", "-", "-", "-", "-", "-", "-", "beyond memory", "-", "-"};
 }
 
@@ -77,8 +77,8 @@ Table step_table(const BatchesAnswer& answer, const char* title, const char* rat
                           {"MBU (%)"}},
               .rows = {}};
   for (const BatchRow& row : answer.rows) {
-    std::vector<std::string> cells{with_separators(row.batch), with_separators(row.input_tokens),
-                                   gigabytes(row.cache)};
+    std::vector<Cell> cells{printed::count(row.batch), printed::count(row.input_tokens),
+                            gigabytes(row.cache)};
     const auto more = row.summary ? step_cells((*row.summary).*step) : no_cells();
     cells.insert(cells.end(), more.begin(), more.end());
     table.rows.push_back(std::move(cells));
@@ -261,14 +261,16 @@ Table parts_table(const EstimateAnswer& answer) {
                           {"Compute-bound from"}},
               .rows = {}};
   const auto add = [&](const std::string& name, const PartAnswer& part, Seconds step,
-                       const std::string& from) {
+                       const Cell& from) {
     if (part.time.value <= 0) return;
-    table.rows.push_back({name, as_time(part.time), as_percent(part.time / step),
-                          fixed(part.flops.value / 1e9, 2), fixed(part.bytes.value / 1e6, 2),
-                          intensity_text(part), part.compute_bound ? "compute" : "memory", from});
+    table.rows.push_back({name, printed::time(part.time), printed::percent(part.time / step),
+                          printed::fixed(part.flops.value / 1e9, 2),
+                          printed::fixed(part.bytes.value / 1e6, 2), intensity_text(part),
+                          part.compute_bound ? "compute" : "memory", from});
   };
   const auto sequences = [](const std::optional<std::int64_t>& batch) {
-    return batch ? counted(*batch, "sequence") : std::string("never");
+    return batch ? followed(printed::count(*batch), *batch == 1 ? " sequence" : " sequences")
+                 : Cell("never");
   };
   const StepAnswer& prefill = answer.summary.prefill;
   add("prefill: products", prefill.products, prefill.whole.time, "");
@@ -294,10 +296,11 @@ Table context_table(const BatchesAnswer& answer) {
               .rows = {}};
   for (const ContextAnswer& context : answer.contexts) {
     const ComputeBoundBatches& from = context.compute_bound;
-    table.rows.push_back(
-        {with_separators(context.input_tokens), with_separators(context.context_tokens),
-         fixed(context.cache_per_sequence.value / 1e9, 3), with_separators(context.max_batch),
-         batch_text(from.products), batch_text(from.attention), batch_text(from.step)});
+    table.rows.push_back({printed::count(context.input_tokens),
+                          printed::count(context.context_tokens),
+                          printed::fixed(context.cache_per_sequence.value / 1e9, 3),
+                          printed::count(context.max_batch), batch_text(from.products),
+                          batch_text(from.attention), batch_text(from.step)});
   }
   return table;
 }

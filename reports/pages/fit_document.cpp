@@ -19,9 +19,10 @@ Table metric_table(const FitAnswer& answer) {
               .columns = {{"", false}, {"Figures"}, {"Preset"}, {"Fitted"}, {"Leave one run out"}},
               .rows = {}};
   for (const FittedMetric& metric : answer.metrics) {
-    table.rows.push_back({metric.name, with_separators(metric.figures), as_percent(metric.preset),
-                          as_percent(metric.fitted),
-                          metric.leave_one_run_out ? as_percent(*metric.leave_one_run_out) : "-"});
+    table.rows.push_back(
+        {metric.name, printed::count(metric.figures), printed::percent(metric.preset),
+         printed::percent(metric.fitted),
+         metric.leave_one_run_out ? printed::percent(*metric.leave_one_run_out) : "-"});
   }
   return table;
 }
@@ -39,9 +40,9 @@ Table term_table(const FitAnswer& answer) {
               .columns = {{"Term", false}, {"Preset"}, {"Fitted"}, {"+-"}, {"", false}},
               .rows = {}};
   for (const TermAnswer& term : answer.terms) {
-    table.rows.push_back({term.name, as_time(Seconds{term.preset_value}),
-                          term.unidentified ? "-" : as_time(Seconds{term.value}),
-                          term.standard_error ? as_time(Seconds{*term.standard_error}) : "-",
+    table.rows.push_back({term.name, printed::time(Seconds{term.preset_value}),
+                          term.unidentified ? "-" : printed::time(Seconds{term.value}),
+                          term.standard_error ? printed::time(Seconds{*term.standard_error}) : "-",
                           term.unidentified.value_or(meaning_of(term.name))});
   }
   return table;
@@ -52,8 +53,8 @@ Table error_table(const FitErrors& all) {
               .columns = {{"", false}, {"MAPE"}, {"Median"}, {"p90"}},
               .rows = {}};
   const auto add = [&](const char* name, const FigureErrors& errors) {
-    table.rows.push_back(
-        {name, as_percent(errors.mean), as_percent(errors.median), as_percent(errors.p90)});
+    table.rows.push_back({name, printed::percent(errors.mean), printed::percent(errors.median),
+                          printed::percent(errors.p90)});
   };
   add("with the preset's terms", all.preset);
   add("fitted", all.fitted);

@@ -15,28 +15,33 @@ Bytes bytes(std::int64_t count) { return Bytes{static_cast<double>(count)}; }
 
 Table fact_table(const GpuFacts& gpu) {
   Table table{.title = "", .columns = {{"", false}, {"", false}}, .rows = {}};
-  const auto row = [&](const std::string& name, const std::string& value) {
+  const auto row = [&](const std::string& name, const Cell& value) {
     table.rows.push_back({name, value});
   };
   const bool cpu = gpu.is_cpu.value_or(false);
-  row("memory", as_gib(bytes(gpu.memory_bytes)) + " nominal, " +
-                    as_gib(bytes(gpu.memory_visible_bytes)) + " visible");
-  row("memory bandwidth", as_rate(gpu.memory_bandwidth));
-  if (gpu.l2_cache) row(cpu ? "last-level cache" : "L2 cache", as_bytes(*gpu.l2_cache));
+  row("memory", followed(printed::gib(bytes(gpu.memory_bytes)),
+                         " nominal, " + as_gib(bytes(gpu.memory_visible_bytes)) + " visible"));
+  row("memory bandwidth", printed::rate(gpu.memory_bandwidth));
+  if (gpu.l2_cache) row(cpu ? "last-level cache" : "L2 cache", printed::bytes(*gpu.l2_cache));
   if (gpu.multiprocessors) {
-    row(cpu ? "cores" : "multiprocessors", with_separators(*gpu.multiprocessors));
+    row(cpu ? "cores" : "multiprocessors", printed::count(*gpu.multiprocessors));
   }
   for (const auto& [name, link] : {std::pair{"to peers", gpu.peer_link},
                                    {"to the host", gpu.host_link},
                                    {"network", gpu.network_link}}) {
     if (link) row(name, link->name + ", " + as_rate(link->bandwidth) + " per direction");
   }
-  if (!cpu) row("GPUs per node", with_separators(gpu.gpus_per_node));
-  if (gpu.nics_per_node) row("NICs per node", with_separators(*gpu.nics_per_node));
-  if (gpu.board_power) row("board power", fixed(gpu.board_power->value, 0) + " W");
-  if (gpu.idle_power) row("idle power", fixed(gpu.idle_power->value, 0) + " W, model loaded");
+  if (!cpu) row("GPUs per node", printed::count(gpu.gpus_per_node));
+  if (gpu.nics_per_node) row("NICs per node", printed::count(*gpu.nics_per_node));
+  if (gpu.board_power) row("board power", in(gpu.board_power->value, 0, "W"));
+  if (gpu.idle_power) {
+    row("idle power", followed(in(gpu.idle_power->value, 0, "W"), ", model loaded"));
+  }
   if (gpu.curves_of) row("kernels timed on", *gpu.curves_of + ", the same chip");
-  if (gpu.price) row("typical price", "$" + fixed(gpu.price->value, 2) + " per hour");
+  if (gpu.price) {
+    row("typical price",
+        followed(signed_by("$", printed::fixed(gpu.price->value, 2)), " per hour"));
+  }
   return table;
 }
 
@@ -46,7 +51,8 @@ Table peak_table(const GpuFacts& gpu) {
               .rows = {}};
   for (std::size_t i = 0; i < gpu.dense_peaks.size() && i < gpu.ridges.size(); ++i) {
     const auto& [format, rate] = gpu.dense_peaks[i];
-    table.rows.push_back({format, as_rate(rate), fixed(gpu.ridges[i].second.value, 1)});
+    table.rows.push_back(
+        {format, printed::rate(rate), printed::fixed(gpu.ridges[i].second.value, 1)});
   }
   return table;
 }
@@ -109,17 +115,17 @@ Table curve_table(const MeasuredFacts& measured) {
   for (const MeasuredCurveFacts& curve : measured.curves) {
     const bool known = curve.p90_error > 0;
     table.rows.push_back({std::string(name_of(curve.family)), curve.shape, curve.kernel,
-                          range_text(curve), with_separators(std::ssize(curve.points)),
-                          known ? as_percent(curve.median_error) : "-",
-                          known ? as_percent(curve.p90_error) : "-", shares_text(curve)});
+                          range_text(curve), printed::count(std::ssize(curve.points)),
+                          known ? printed::percent(curve.median_error) : "-",
+                          known ? printed::percent(curve.p90_error) : "-", shares_text(curve)});
   }
   return table;
 }
 
-std::string rate_text(const MeasuredCeiling& ceiling, double rate) {
+Printed rate_text(const MeasuredCeiling& ceiling, double rate) {
   if (rate <= 0) return "-";
-  return ceiling.unit == "flops_per_s" ? as_rate(FlopsPerSecond{rate})
-                                       : as_rate(BytesPerSecond{rate});
+  return ceiling.unit == "flops_per_s" ? printed::rate(FlopsPerSecond{rate})
+                                       : printed::rate(BytesPerSecond{rate});
 }
 
 Table ceiling_table(const MeasuredFacts& measured) {
@@ -130,15 +136,15 @@ Table ceiling_table(const MeasuredFacts& measured) {
   for (const MeasuredCeiling& one : measured.ceilings) {
     table.rows.push_back({one.name, rate_text(one, one.stated.value_or(0)),
                           rate_text(one, one.reached),
-                          one.stated ? as_percent(one.reached / *one.stated) : "-", one.by});
+                          one.stated ? printed::percent(one.reached / *one.stated) : "-", one.by});
   }
   return table;
 }
 
 Table provenance_table(const MeasuredFacts& measured) {
   Table table{.title = "", .columns = {{"", false}, {"", false}}, .rows = {}};
-  const auto row = [&](const std::string& name, const std::string& value) {
-    if (!value.empty()) table.rows.push_back({name, value});
+  const auto row = [&](const std::string& name, const Cell& value) {
+    if (!value.text.empty()) table.rows.push_back({name, value});
   };
   row("identity", measured.identity);
   row("date", measured.date);
@@ -146,8 +152,8 @@ Table provenance_table(const MeasuredFacts& measured) {
   row("protocol", measured.protocol);
   row("incomplete", measured.incomplete.value_or(""));
   for (const auto& [name, version] : measured.versions) row(name, version);
-  if (measured.clock_hz) row("clock, median", fixed(*measured.clock_hz / 1e9, 2) + " GHz");
-  row("dropped samples", with_separators(measured.dropped_samples));
+  if (measured.clock_hz) row("clock, median", in_giga(*measured.clock_hz, 2, "Hz"));
+  row("dropped samples", printed::count(measured.dropped_samples));
   for (const std::string& rejected : measured.rejected) row("rejected", rejected);
   for (const auto& [name, time] :
        {std::pair{"empty kernel in a recorded step", measured.kernel_floor},
@@ -191,9 +197,9 @@ Section tables_section(const KernelTableFacts& tables) {
                    .rows = {}};
   for (const TableGroupFacts& group : tables.groups) {
     section.table.rows.push_back({group.source, std::string(name_of(group.family)), group.of,
-                                  with_separators(group.curves), with_separators(group.points),
-                                  with_separators(group.timed), as_percent(group.median_error),
-                                  as_percent(group.p90_error)});
+                                  printed::count(group.curves), printed::count(group.points),
+                                  printed::count(group.timed), printed::percent(group.median_error),
+                                  printed::percent(group.p90_error)});
   }
   for (const std::string& line : tables.left_out)
     section.lines.push_back("Left out: " + line + ".");

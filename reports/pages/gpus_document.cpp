@@ -12,10 +12,10 @@
 namespace roofcast {
 namespace {
 
-std::string peak(const GpuFacts& gpu, std::string_view format) {
+Printed peak(const GpuFacts& gpu, std::string_view format) {
   const auto found = std::find_if(gpu.dense_peaks.begin(), gpu.dense_peaks.end(),
                                   [&](const auto& one) { return one.first == format; });
-  return found == gpu.dense_peaks.end() ? "-" : fixed(found->second.value / 1e12, 0);
+  return found == gpu.dense_peaks.end() ? "-" : printed::fixed(found->second.value / 1e12, 0);
 }
 
 }  // namespace
@@ -33,11 +33,12 @@ Document gpus_document(const GpuListAnswer& answer) {
                           {"$/h"}},
               .rows = {}};
   for (const GpuFacts& gpu : answer.gpus) {
-    table.rows.push_back({gpu.name, fixed(static_cast<double>(gpu.memory_visible_bytes) / kGiB, 1),
-                          fixed(gpu.memory_bandwidth.value / 1e12, 2), peak(gpu, "bf16"),
+    table.rows.push_back({gpu.name,
+                          printed::fixed(static_cast<double>(gpu.memory_visible_bytes) / kGiB, 1),
+                          printed::fixed(gpu.memory_bandwidth.value / 1e12, 2), peak(gpu, "bf16"),
                           peak(gpu, "fp8"), peak(gpu, "int8"), peak(gpu, "fp4"),
-                          gpu.board_power ? fixed(gpu.board_power->value, 0) : "-",
-                          gpu.price ? fixed(gpu.price->value, 2) : "-"});
+                          gpu.board_power ? printed::fixed(gpu.board_power->value, 0) : "-",
+                          gpu.price ? printed::fixed(gpu.price->value, 2) : "-"});
   }
   return {.machine = to_json(answer),
           .sections = {{.heading = "", .lines = {}, .table = std::move(table)}}};

@@ -40,13 +40,14 @@ struct Page {
   std::optional<ChartRenderer> renderer{};
 };
 
-void add_cells(std::string& html, const Table& table, const std::vector<std::string>& row) {
+void add_cells(std::string& html, const Table& table, const std::vector<Cell>& row) {
   html += "<tr>";
   for (std::size_t i = 0; i < row.size(); ++i) {
     const bool right = i < table.columns.size() && table.columns[i].right;
-    const bool names = i == 0 && !row[i].empty();  // row header
-    html += fmt::format("<{}{}>{}</{}>", names ? "th scope=\"row\"" : "td",
-                        right ? " class=\"n\"" : "", html_escaped(row[i]), names ? "th" : "td");
+    const bool names = i == 0 && !row[i].text.empty();  // row header
+    html +=
+        fmt::format("<{}{}>{}</{}>", names ? "th scope=\"row\"" : "td", right ? " class=\"n\"" : "",
+                    html_escaped(row[i].text), names ? "th" : "td");
   }
   html += "</tr>\n";
 }

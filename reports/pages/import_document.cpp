@@ -28,12 +28,13 @@ std::string load_of(const MeasuredSetting& setting) {
 }
 
 bool serves_requests(const MeasuredRun& run) {
-  return !latency_cell(run, "ttft_s").empty() || !latency_cell(run, "tpot_s").empty() ||
-         !latency_cell(run, "e2e_s").empty() || find_metric(run, "output_tokens_per_s", "value");
+  return !latency_cell(run, "ttft_s").text.empty() || !latency_cell(run, "tpot_s").text.empty() ||
+         !latency_cell(run, "e2e_s").text.empty() ||
+         find_metric(run, "output_tokens_per_s", "value");
 }
 
-std::string run_cell(const ImportedRun& imported) {
-  return imported.id ? std::to_string(*imported.id) : "not stored";
+Printed run_cell(const ImportedRun& imported) {
+  return imported.id ? verbatim(std::to_string(*imported.id)) : "not stored";
 }
 
 std::string heading_of(const ImportedRun& imported) {
@@ -71,7 +72,8 @@ Table metrics_table(const MeasuredRun& run) {
   Table table{
       .title = "", .columns = {{"Metric", false}, {"Statistic", false}, {"Value"}}, .rows = {}};
   for (const MetricRow& metric : run.metrics) {
-    table.rows.push_back({metric.name, metric.statistic, fmt::format("{:.6g}", metric.value)});
+    table.rows.push_back(
+        {metric.name, metric.statistic, verbatim(fmt::format("{:.6g}", metric.value))});
   }
   return table;
 }

@@ -55,12 +55,12 @@ Table percentile_table(const std::vector<LatencySample>& samples) {
     if (is_tabled(statistic)) table.columns.push_back({statistic.name});
   }
   for (const LatencySample& sample : samples) {
-    std::vector<std::string> row{sample.name.empty() ? "all" : sample.name,
-                                 with_separators(std::ssize(sample.values_s))};
+    std::vector<Cell> row{sample.name.empty() ? "all" : sample.name,
+                          printed::count(std::ssize(sample.values_s))};
     const Distribution distribution = distribution_of(sample.values_s);
     for (const DistributionStatistic& statistic : kDistributionStatistics) {
       if (!is_tabled(statistic)) continue;
-      row.push_back(as_time(Seconds{distribution.*statistic.value}));
+      row.push_back(printed::time(Seconds{distribution.*statistic.value}));
     }
     table.rows.push_back(std::move(row));
   }

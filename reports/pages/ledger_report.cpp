@@ -12,9 +12,9 @@
 #include "reports/pages/stored_report.hpp"
 #include "reports/pages/validation_figures.hpp"
 #include "reports/store_query.hpp"
-#include "reports/validation.hpp"
 #include "roofcast/envelope.hpp"
 #include "roofcast/what_if.hpp"
+#include "validate/ledger.hpp"
 #include "validate/validation_rows.hpp"
 
 namespace roofcast {
@@ -119,13 +119,13 @@ Table ledger_table(const std::vector<LedgerLine>& ledger, LedgerBy by, const std
   for (const LedgerLine& line : ledger) {
     if (line.by != by) continue;
     const ErrorSummary& errors = line.errors;
-    std::vector<std::string> row{title_of(MetricName{line.name, line.statistic}),
-                                 with_separators(errors.figures),
-                                 fmt::format("{:+.1f} %", 100 * errors.bias),
-                                 as_percent(errors.mape),
-                                 as_percent(errors.median),
-                                 as_percent(errors.p90),
-                                 as_percent(errors.coverage, 0)};
+    std::vector<Cell> row{title_of(MetricName{line.name, line.statistic}),
+                          printed::count(errors.figures),
+                          signed_percent(errors.bias),
+                          printed::percent(errors.mape),
+                          printed::percent(errors.median),
+                          printed::percent(errors.p90),
+                          printed::percent(errors.coverage, 0)};
     if (by != LedgerBy::all) row.insert(row.begin(), line.key);
     table.rows.push_back(std::move(row));
   }
@@ -166,12 +166,11 @@ Table case_table(const ComparedCase& compared) {
               .rows = {}};
   for (const ComparedFigure& figure : compared.figures) {
     const auto error = relative_error(figure);
-    table.rows.push_back({title_of(figure), measured_text(figure.name, figure.measured),
-                          measured_text(figure.name, figure.predicted),
-                          error ? fmt::format("{:+.1f} %", 100 * *error) : "-",
-                          measured_text(figure.name, figure.interval.low),
-                          measured_text(figure.name, figure.interval.high),
-                          is_covered(figure) ? "yes" : "no"});
+    table.rows.push_back(
+        {title_of(figure), measured_cell(figure.name, figure.measured),
+         measured_cell(figure.name, figure.predicted), error ? signed_percent(*error) : "-",
+         measured_cell(figure.name, figure.interval.low),
+         measured_cell(figure.name, figure.interval.high), is_covered(figure) ? "yes" : "no"});
   }
   return table;
 }

@@ -61,9 +61,10 @@ Figure roofline(const LessonAnswer& answer) {
                                       {.x = numbers.ridge.value, .y = peak},
                                       {.x = high, .y = peak}}});
   const auto add_row = [&](const std::string& name, const LessonBatch& step) {
-    figure.table.rows.push_back({name, fixed(step.intensity.value, 1),
-                                 as_rate(numbers.peak * step.flop_share),
-                                 as_percent(step.flop_share), as_percent(step.bandwidth_share)});
+    figure.table.rows.push_back({name, printed::fixed(step.intensity.value, 1),
+                                 printed::rate(numbers.peak * step.flop_share),
+                                 printed::percent(step.flop_share),
+                                 printed::percent(step.bandwidth_share)});
   };
   FigureSeries decode{.name = "decode", .mark = Mark::points};
   for (const LessonBatch& step : numbers.batches) {
@@ -97,9 +98,9 @@ Figure batches(const LessonAnswer& answer) {
   FigureSeries series{.name = "decode"};
   for (const LessonBatch& step : answer.numbers.batches) {
     series.points.push_back({.x = to_double(step.batch), .y = step.tokens_per_s});
-    figure.table.rows.push_back({with_separators(step.batch), as_time(step.step),
-                                 fixed(step.tokens_per_s, 0),
-                                 as_time(Seconds{1 / step.tokens_per_s})});
+    figure.table.rows.push_back({printed::count(step.batch), printed::time(step.step),
+                                 printed::fixed(step.tokens_per_s, 0),
+                                 printed::time(Seconds{1 / step.tokens_per_s})});
   }
   figure.series.push_back(std::move(series));
   return figure;
@@ -128,9 +129,9 @@ Figure drafts(const LessonAnswer& answer) {
   for (const LessonDrafts& one : answer.numbers.drafts) {
     as_set.points.push_back({.x = to_double(one.batch), .y = one.gain});
     half.points.push_back({.x = to_double(one.batch), .y = one.gain_half_right});
-    figure.table.rows.push_back({with_separators(one.batch), with_separators(one.tokens),
-                                 as_time(one.without), as_time(one.step),
-                                 as_percent(one.flop_share), fixed(one.gain, 2)});
+    figure.table.rows.push_back({printed::count(one.batch), printed::count(one.tokens),
+                                 printed::time(one.without), printed::time(one.step),
+                                 printed::percent(one.flop_share), printed::fixed(one.gain, 2)});
   }
   figure.series = {std::move(as_set), std::move(half)};
   figure.marked.push_back({.value = 1, .name = "as fast as without"});
@@ -163,9 +164,10 @@ Figure formats(const LessonAnswer& answer) {
   for (std::size_t i = 0; i < rows.size(); ++i) {
     figure.x.names.push_back(rows[i].name);
     series.points.push_back({.x = static_cast<double>(i), .y = unit.of(rows[i].decode_step.value)});
-    figure.table.rows.push_back(
-        {rows[i].name, as_gib(rows[i].weights), as_time(rows[i].decode_step), rows[i].decode_source,
-         as_time(rows[i].prefill), rows[i].prefill_source, with_separators(rows[i].texts)});
+    figure.table.rows.push_back({rows[i].name, printed::gib(rows[i].weights),
+                                 printed::time(rows[i].decode_step), rows[i].decode_source,
+                                 printed::time(rows[i].prefill), rows[i].prefill_source,
+                                 printed::count(rows[i].texts)});
   }
   figure.series.push_back(std::move(series));
   return figure;
@@ -195,7 +197,8 @@ Figure blocks(const LessonAnswer& answer) {
          .label = fmt::format("{}: {} at once, {} empty", name, counted(one.texts, "text"),
                               as_percent(one.empty_share))});
     figure.x.names.push_back(name);
-    figure.table.rows.push_back({name, with_separators(one.texts), as_percent(one.empty_share)});
+    figure.table.rows.push_back(
+        {name, printed::count(one.texts), printed::percent(one.empty_share)});
   }
   figure.series.push_back(std::move(empty));
   return figure;
@@ -215,11 +218,11 @@ Table load_table(const std::vector<LessonLoad>& loads) {
                           {"Texts at once"}},
               .rows = {}};
   for (const LessonLoad& load : loads) {
-    table.rows.push_back({load.share == 1 ? "all wait" : as_percent(load.share, 0),
-                          fixed(load.requests_per_s, 2), as_time(load.ttft_p95),
-                          as_time(load.tpot_p95), as_percent(load.busy_share),
-                          as_percent(load.flop_share), as_percent(load.bandwidth_share),
-                          fixed(load.mean_running, 1)});
+    table.rows.push_back({load.share == 1 ? "all wait" : printed::percent(load.share, 0),
+                          printed::fixed(load.requests_per_s, 2), printed::time(load.ttft_p95),
+                          printed::time(load.tpot_p95), printed::percent(load.busy_share),
+                          printed::percent(load.flop_share), printed::percent(load.bandwidth_share),
+                          printed::fixed(load.mean_running, 1)});
   }
   return table;
 }
@@ -285,9 +288,9 @@ Figure classes(const LessonAnswer& answer) {
     figure.x.names.push_back(job_words(one.job));
     first.points.push_back({.x = x, .y = one.ttft_p95.value * 1e3});
     further.points.push_back({.x = x, .y = one.tpot_p95.value * 1e3});
-    figure.table.rows.push_back({job_words(one.job), as_time(one.ttft_p95), as_time(one.tpot_p95),
-                                 one.kept ? "kept" : "not kept",
-                                 one.job == JobArrival::none ? "-" : as_time(one.job_done)});
+    figure.table.rows.push_back({job_words(one.job), printed::time(one.ttft_p95),
+                                 printed::time(one.tpot_p95), one.kept ? "kept" : "not kept",
+                                 one.job == JobArrival::none ? "-" : printed::time(one.job_done)});
   }
   figure.series = {std::move(first), std::move(further)};
   return figure;
@@ -348,8 +351,9 @@ Figure sampling_figure(const SamplingAnswer& answer) {
     const char* removed = word.out == SampledOut::top_k   ? "top-k"
                           : word.out == SampledOut::top_p ? "top-p"
                                                           : "";
-    figure.table.rows.push_back({word.word, fixed(word.score, 1), as_percent(word.probability),
-                                 as_percent(word.tempered), as_percent(word.chance), removed});
+    figure.table.rows.push_back(
+        {word.word, printed::fixed(word.score, 1), printed::percent(word.probability),
+         printed::percent(word.tempered), printed::percent(word.chance), removed});
   }
   figure.series = {std::move(model), std::move(chance)};
   return figure;

@@ -67,11 +67,11 @@ std::string binding_line(const LimitsAnswer& limits) {
           "Waiting is what binds: {} of the mean TTFT is queueing. Of the limits behind it, {} "
           "matters most: with {}, {} changes by {}.",
           as_percent(limit.used_share), words_of(first.limit).title, words_of(first.limit).wider,
-          limits.yardstick, gain_text(first.relative_gain));
+          limits.yardstick, gain_cell(first.relative_gain).text);
     }
     return fmt::format("The binding limit is {}. With {}, {} changes by {}.",
                        words_of(limit.limit).title, words_of(limit.limit).wider, limits.yardstick,
-                       gain_text(limit.relative_gain));
+                       gain_cell(limit.relative_gain).text);
   }
   return {};
 }
@@ -87,7 +87,7 @@ std::string price_of(const AdviceAnswer& advice, const AdvisedChange& change) {
 
 std::string in_words(const LimitsAnswer& limits, const AdvisedChange& change) {
   return fmt::format("{} ({}) changes {} by {}", change.change, change.flags, limits.yardstick,
-                     gain_text(change.relative_gain.value_or(0)));
+                     gain_cell(change.relative_gain.value_or(0)).text);
 }
 
 constexpr double kNoticeable = 0.01;  // of the latency
@@ -163,22 +163,22 @@ std::vector<std::string> advice_lines(const LimitsAnswer& limits) {
   return lines;
 }
 
-std::string shares_text(const std::vector<PoolUtilisation>& pools, double PoolUtilisation::*share) {
-  std::string text;
-  for (const PoolUtilisation& pool : pools) {
-    text += (text.empty() ? "" : ", ") + as_percent(pool.*share);
-  }
-  return text.empty() ? "-" : text;
+/// That of the first pool, with the others' behind it.
+Cell share_cell(const std::vector<PoolUtilisation>& pools, double PoolUtilisation::*share) {
+  if (pools.empty()) return "-";
+  std::string others;
+  for (std::size_t i = 1; i < pools.size(); ++i) others += ", " + as_percent(pools[i].*share);
+  return followed(printed::percent(pools.front().*share), others);
 }
 
 }  // namespace
 
-std::string mfu_text(const std::vector<PoolUtilisation>& pools) {
-  return shares_text(pools, &PoolUtilisation::mfu);
+Cell mfu_cell(const std::vector<PoolUtilisation>& pools) {
+  return share_cell(pools, &PoolUtilisation::mfu);
 }
 
-std::string mbu_text(const std::vector<PoolUtilisation>& pools) {
-  return shares_text(pools, &PoolUtilisation::mbu);
+Cell mbu_cell(const std::vector<PoolUtilisation>& pools) {
+  return share_cell(pools, &PoolUtilisation::mbu);
 }
 
 std::string utilisation_line(const std::vector<PoolUtilisation>& pools) {
@@ -192,9 +192,9 @@ std::string utilisation_line(const std::vector<PoolUtilisation>& pools) {
   return line + ".";
 }
 
-std::string gain_text(double gain) {
-  const std::string digits = fixed(-100 * gain, 1);
-  return (gain < 0 && digits != "0.0" ? "+" : "") + digits + " %";
+Cell gain_cell(double gain) {
+  const Printed change = printed::percent(-gain);
+  return signed_by(gain < 0 && change.text != "0.0 %" ? "+" : "", change);
 }
 
 std::string title_of(LimitKind kind) { return words_of(kind).title; }
@@ -209,12 +209,12 @@ Section limits_section(const LimitsAnswer& limits) {
                                         {limits.yardstick},
                                         {"Change"}},
                             .rows = {}}};
-  section.table.rows.push_back({"", "", "unchanged", as_time(Seconds{limits.as_is_s}), ""});
+  section.table.rows.push_back({"", "", "unchanged", printed::time(Seconds{limits.as_is_s}), ""});
   for (const LimitAnswer& limit : limits.limits) {
     const LimitWords& words = words_of(limit.limit);
     section.table.rows.push_back({words.title, use_in_words(limits, limit), words.wider,
-                                  as_time(Seconds{limit.relaxed_s}),
-                                  gain_text(limit.relative_gain)});
+                                  printed::time(Seconds{limit.relaxed_s}),
+                                  gain_cell(limit.relative_gain)});
   }
   return section;
 }
@@ -232,15 +232,15 @@ Section advice_section(const LimitsAnswer& limits) {
                                         {"SLO", false}},
                             .rows = {}}};
   const auto price = [](const std::optional<double>& dollars) {
-    return dollars ? fixed(*dollars, 2) : std::string("-");
+    return dollars ? printed::fixed(*dollars, 2) : "-";
   };
-  section.table.rows.push_back({"unchanged", "", as_time(Seconds{limits.as_is_s}), "",
+  section.table.rows.push_back({"unchanged", "", printed::time(Seconds{limits.as_is_s}), "",
                                 price(advice.dollars_per_hour), std::string(name_of(advice.slo))});
   for (const AdvisedChange& one : advice.changes) {
-    section.table.rows.push_back({one.change, one.flags,
-                                  one.latency_s ? as_time(Seconds{*one.latency_s}) : "unbounded",
-                                  one.relative_gain ? gain_text(*one.relative_gain) : "",
-                                  price(one.dollars_per_hour), std::string(name_of(one.slo))});
+    const Cell latency = one.latency_s ? Cell(printed::time(Seconds{*one.latency_s})) : "unbounded";
+    const Cell gain = one.relative_gain ? Cell(gain_cell(*one.relative_gain)) : "";
+    section.table.rows.push_back({one.change, one.flags, latency, gain, price(one.dollars_per_hour),
+                                  std::string(name_of(one.slo))});
   }
   return section;
 }

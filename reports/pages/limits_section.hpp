@@ -14,11 +14,11 @@ namespace roofcast {
 std::string title_of(LimitKind kind);
 
 /// Effect of raising a limit: "-3.2 %", a gain being a reduction.
-std::string gain_text(double gain);
+Cell gain_cell(double gain);
 
 /// "14.8 %"; of several pools "14.8 %, 3.1 %", in their order; "-" of none.
-std::string mfu_text(const std::vector<PoolUtilisation>& pools);
-std::string mbu_text(const std::vector<PoolUtilisation>& pools);
+Cell mfu_cell(const std::vector<PoolUtilisation>& pools);
+Cell mbu_cell(const std::vector<PoolUtilisation>& pools);
 
 /// "While a step is in progress, 14.8 % of the FLOP/s are used (MFU) and 62.0 % of the memory
 /// bandwidth (MBU)." Precondition: `pools` is not empty.

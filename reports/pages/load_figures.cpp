@@ -52,11 +52,12 @@ Table load_table(std::span<const CapacityPoint> points) {
                           {"SLO", false}},
               .rows = {}};
   for (const CapacityPoint& point : points) {
-    table.rows.push_back({fixed(point.load, rate ? 2 : 0), fixed(point.request_rate_per_s, 2),
-                          fixed(point.output_tokens_per_s, 0), as_time(Seconds{point.ttft.p50}),
-                          as_time(Seconds{point.ttft.p95}), as_time(Seconds{point.tpot.p50}),
-                          as_time(Seconds{point.tpot.p95}), as_percent(point.use.peak_kv_use),
-                          point.verdict.holds ? "holds" : binding_words(point.verdict)});
+    table.rows.push_back(
+        {printed::fixed(point.load, rate ? 2 : 0), printed::fixed(point.request_rate_per_s, 2),
+         printed::fixed(point.output_tokens_per_s, 0), printed::time(Seconds{point.ttft.p50}),
+         printed::time(Seconds{point.ttft.p95}), printed::time(Seconds{point.tpot.p50}),
+         printed::time(Seconds{point.tpot.p95}), printed::percent(point.use.peak_kv_use),
+         point.verdict.holds ? "holds" : binding_words(point.verdict)});
   }
   return table;
 }

@@ -14,33 +14,35 @@ namespace roofcast {
 namespace {
 
 /// "12.3 ms (predicted 11.9 ms, -3.3 %)"
-std::string with_prediction(Seconds measured, std::optional<Seconds> predicted) {
-  if (!predicted) return as_time(measured);
-  return fmt::format("{} (predicted {}, {:+.1f} %)", as_time(measured), as_time(*predicted),
-                     100 * (*predicted / measured - 1));
+Cell with_prediction(Seconds measured, std::optional<Seconds> predicted) {
+  const Printed time = printed::time(measured);
+  if (!predicted) return time;
+  return followed(time, fmt::format(" (predicted {}, {:+.1f} %)", as_time(*predicted),
+                                    100 * (*predicted / measured - 1)));
 }
 
-std::string quartiles(Seconds low, Seconds high) { return as_time(low) + " to " + as_time(high); }
+Cell quartiles(Seconds low, Seconds high) { return range(printed::time(low), printed::time(high)); }
 
 Section textbook_section(const MeasureAnswer& answer) {
   const runtime::TextbookProfile& profile = *answer.textbook;
   const auto batch = static_cast<double>(answer.batch);
   Table table{.title = "", .columns = {{"", false}, {"", false}}, .rows = {}};
   table.rows.push_back(
-      {"Prefill",
-       fmt::format(
-           "{}, {} tokens/s", with_prediction(profile.prefill, answer.predicted_prefill),
-           fixed(batch * static_cast<double>(answer.prompt_tokens) / profile.prefill.value, 0))});
+      {"Prefill", followed(with_prediction(profile.prefill, answer.predicted_prefill),
+                           fmt::format(", {} tokens/s",
+                                       fixed(batch * static_cast<double>(answer.prompt_tokens) /
+                                                 profile.prefill.value,
+                                             0)))});
   table.rows.push_back({"  quartiles", quartiles(profile.prefill_p25, profile.prefill_p75)});
   if (profile.decode_steps > 0) {
     table.rows.push_back(
         {"Decode step", with_prediction(profile.decode_step, answer.predicted_decode)});
     table.rows.push_back({"  quartiles", quartiles(profile.decode_p25, profile.decode_p75)});
     table.rows.push_back({"  p10 to p90", quartiles(profile.decode_p10, profile.decode_p90)});
-    table.rows.push_back({"  tokens/s", fixed(batch / profile.decode_step.value, 1)});
+    table.rows.push_back({"  tokens/s", printed::fixed(batch / profile.decode_step.value, 1)});
     table.rows.push_back(
-        {"  minimum, from weights, KV and bandwidth", as_time(profile.decode_minimum)});
-    table.rows.push_back({"  hardware efficiency", as_percent(profile.decode_efficiency)});
+        {"  minimum, from weights, KV and bandwidth", printed::time(profile.decode_minimum)});
+    table.rows.push_back({"  hardware efficiency", printed::percent(profile.decode_efficiency)});
   }
   return {.heading = fmt::format(
               "Batch {}, prompts of {} tokens, {} generated each", with_separators(answer.batch),
@@ -57,10 +59,10 @@ Section latency_section(const MeasureAnswer& answer) {
   }
   const auto add = [&](const char* name, const std::optional<Distribution>& latency) {
     if (!latency) return;
-    std::vector<std::string> row{name};
+    std::vector<Cell> row{name};
     for (const DistributionStatistic& statistic : kDistributionStatistics) {
       if (!is_mean_or_percentile(statistic)) continue;
-      row.push_back(as_time(Seconds{(*latency).*statistic.value}));
+      row.push_back(printed::time(Seconds{(*latency).*statistic.value}));
     }
     table.rows.push_back(std::move(row));
   };
@@ -94,9 +96,10 @@ Section comparison_section(const MeasureAnswer& answer) {
               .rows = {}};
   const auto add = [&](const char* name, const runtime::ErrorSummary& errors) {
     if (errors.steps == 0) return;
-    table.rows.push_back({name, with_separators(errors.steps), as_time(errors.measured),
-                          as_time(errors.predicted), fmt::format("{:+.1f} %", 100 * errors.bias),
-                          as_percent(errors.median_error), as_percent(errors.p95_error)});
+    table.rows.push_back({name, printed::count(errors.steps), printed::time(errors.measured),
+                          printed::time(errors.predicted), signed_percent(errors.bias),
+                          printed::percent(errors.median_error),
+                          printed::percent(errors.p95_error)});
   };
   add("decode", answer.prediction->decode);
   add("with prompt tokens", answer.prediction->prefill);
@@ -113,13 +116,13 @@ Section staircase_section(const MeasuredStaircase& times) {
   }
   table.columns.push_back({"Ratio"});
   for (const std::size_t i : shown_tokens(std::min(times.naive.size(), times.cached.size()))) {
-    std::vector<std::string> row{std::to_string(i + 1), as_time(times.naive[i]),
-                                 quartiles(times.naive_p25[i], times.naive_p75[i])};
-    if (predicted) row.push_back(as_time(times.naive_predicted[i]));
-    row.push_back(as_time(times.cached[i]));
+    std::vector<Cell> row{verbatim(std::to_string(i + 1)), printed::time(times.naive[i]),
+                          quartiles(times.naive_p25[i], times.naive_p75[i])};
+    if (predicted) row.push_back(printed::time(times.naive_predicted[i]));
+    row.push_back(printed::time(times.cached[i]));
     row.push_back(quartiles(times.cached_p25[i], times.cached_p75[i]));
-    if (predicted) row.push_back(as_time(times.cached_predicted[i]));
-    row.push_back(fixed(times.naive[i] / times.cached[i], 1) + "x");
+    if (predicted) row.push_back(printed::time(times.cached_predicted[i]));
+    row.push_back(in(times.naive[i] / times.cached[i], 1, "x"));
     table.rows.push_back(std::move(row));
   }
   return {.heading = "",

@@ -25,11 +25,11 @@ Table term_table(const MemoryAnswer& answer) {
     const bool repeated = std::ranges::count(answer.terms, term.name, &MemoryTerm::name) > 1;
     const std::string format = term.detail.substr(0, term.detail.find(','));
     table.rows.push_back({repeated ? term.name + ", " + format : term.name,
-                          fixed(term.bytes.value / kGiB, 2),
-                          as_percent(term.bytes / answer.memory_visible), term.detail});
+                          printed::fixed(term.bytes.value / kGiB, 2),
+                          printed::percent(term.bytes / answer.memory_visible), term.detail});
   }
-  table.rows.push_back({"total", fixed(answer.memory_visible.value / kGiB, 2), as_percent(1.0),
-                        "total memory of one GPU"});
+  table.rows.push_back({"total", printed::fixed(answer.memory_visible.value / kGiB, 2),
+                        printed::percent(1.0), "total memory of one GPU"});
   return table;
 }
 
@@ -87,7 +87,7 @@ Section batch_section(const std::vector<ContextBatch>& batches) {
                             .rows = {}}};
   for (const ContextBatch& row : batches) {
     section.table.rows.push_back(
-        {with_separators(row.context_tokens), with_separators(row.max_batch)});
+        {printed::count(row.context_tokens), printed::count(row.max_batch)});
   }
   return section;
 }
@@ -165,9 +165,9 @@ Table asked_table(const BatchMemory& asked) {
   table.columns.push_back({several ? fmt::format("{} GPUs (GB)", asked.gpus) : "GB"});
   const auto add = [&](const char* part, Bytes MemoryParts::*bytes) {
     const Bytes all = asked.all_gpus.*bytes;
-    std::vector<std::string> row = {part, fixed(to_gib(asked.one_gpu.*bytes), 2)};
-    if (several) row.push_back(fixed(to_gib(all), 2));
-    row.push_back(fixed(all.value / 1e9, 2));
+    std::vector<Cell> row = {part, printed::fixed(to_gib(asked.one_gpu.*bytes), 2)};
+    if (several) row.push_back(printed::fixed(to_gib(all), 2));
+    row.push_back(printed::fixed(all.value / 1e9, 2));
     table.rows.push_back(std::move(row));
   };
   add("weights", &MemoryParts::weights);
@@ -205,11 +205,11 @@ Section engines_section(const std::vector<EngineMemory>& engines) {
       continue;
     }
     const MemoryParts& m = row.memory->one_gpu;
-    section.table.rows.push_back({row.engine, fixed(to_gib(m.weights), 2),
-                                  fixed(to_gib(m.activations), 2), fixed(to_gib(m.overhead), 2),
-                                  fixed(to_gib(m.reserve), 2), fixed(to_gib(m.kv_cache), 2),
-                                  fixed(to_gib(m.left), 2), row.memory->fits ? "yes" : "no",
-                                  with_separators(row.memory->max_batch)});
+    section.table.rows.push_back(
+        {row.engine, printed::fixed(to_gib(m.weights), 2), printed::fixed(to_gib(m.activations), 2),
+         printed::fixed(to_gib(m.overhead), 2), printed::fixed(to_gib(m.reserve), 2),
+         printed::fixed(to_gib(m.kv_cache), 2), printed::fixed(to_gib(m.left), 2),
+         row.memory->fits ? "yes" : "no", printed::count(row.memory->max_batch)});
   }
   return section;
 }

@@ -49,16 +49,17 @@ Table term_table(const std::vector<MemoryBar>& bars) {
       .title = "", .columns = {{"Term", false}, {"GiB"}, {"Share"}, {"Why", false}}, .rows = {}};
   const bool several = bars.size() > 1;
   if (several) table.columns.insert(table.columns.begin(), {"Memory of", false});
-  const auto add = [&](const MemoryBar& bar, std::vector<std::string> row) {
+  const auto add = [&](const MemoryBar& bar, std::vector<Cell> row) {
     if (several) row.insert(row.begin(), bar.name);
     table.rows.push_back(std::move(row));
   };
   for (const MemoryBar& bar : bars) {
     for (const MemoryTerm& term : bar.plan.terms) {
-      add(bar, {term.name, fixed(term.bytes.value / kGiB, 2),
-                as_percent(term.bytes / bar.plan.total), term.detail});
+      add(bar, {term.name, printed::fixed(term.bytes.value / kGiB, 2),
+                printed::percent(term.bytes / bar.plan.total), term.detail});
     }
-    add(bar, {"total", fixed(bar.plan.total.value / kGiB, 2), as_percent(1.0), total_of(bar)});
+    add(bar, {"total", printed::fixed(bar.plan.total.value / kGiB, 2), printed::percent(1.0),
+              total_of(bar)});
   }
   return table;
 }

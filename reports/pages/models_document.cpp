@@ -11,28 +11,29 @@ namespace {
 
 Bytes bytes(std::int64_t count) { return Bytes{static_cast<double>(count)}; }
 
-std::string giga(Flops flops) { return fixed(flops.value / 1e9, 2) + " G"; }
+Printed giga(Flops flops) { return in_giga(flops.value, 2, ""); }
 
 Table size_table(const ModelAnswer& model) {
   Table table{.title = "", .columns = {{"", false}, {""}}, .rows = {}};
-  const auto row = [&](const std::string& name, const std::string& value) {
+  const auto row = [&](const std::string& name, const Cell& value) {
     table.rows.push_back({name, value});
   };
-  row("parameters", with_separators(model.parameters_total));
-  row("active per token", with_separators(model.parameters_active));
+  row("parameters", printed::count(model.parameters_total));
+  row("active per token", printed::count(model.parameters_active));
   row("active, without the input embedding",
-      with_separators(model.parameters_active_without_input_embedding));
+      printed::count(model.parameters_active_without_input_embedding));
   if (model.vision_parameters > 0) {
-    row("vision tower (not included)", with_separators(model.vision_parameters));
+    row("vision tower (not included)", printed::count(model.vision_parameters));
   }
-  row("weights", as_bytes(bytes(model.weight_bytes)));
+  row("weights", printed::bytes(bytes(model.weight_bytes)));
   row("KV cache per token (" + model.kv_cache_dtype + ")",
-      as_bytes(bytes(model.kv_bytes_per_token)));
+      printed::bytes(bytes(model.kv_bytes_per_token)));
   if (model.kv_bytes_per_token_full_attention < model.kv_bytes_per_token) {
-    row("  of layers without a window", as_bytes(bytes(model.kv_bytes_per_token_full_attention)));
+    row("  of layers without a window",
+        printed::bytes(bytes(model.kv_bytes_per_token_full_attention)));
   }
   if (model.state_bytes_per_sequence > 0) {
-    row("recurrent state per sequence", as_bytes(bytes(model.state_bytes_per_sequence)));
+    row("recurrent state per sequence", printed::bytes(bytes(model.state_bytes_per_sequence)));
   }
   row("FLOPs per token, matrices", giga(model.matmul_flops_per_token));
   if (model.attention_flops_per_token) {
@@ -40,7 +41,7 @@ Table size_table(const ModelAnswer& model) {
         giga(*model.attention_flops_per_token));
   }
   row("longest context",
-      model.max_context_tokens > 0 ? with_separators(model.max_context_tokens) : "not stated");
+      model.max_context_tokens > 0 ? printed::count(model.max_context_tokens) : "not stated");
   return table;
 }
 
@@ -49,8 +50,8 @@ Table weight_table(const ModelAnswer& model) {
               .columns = {{"Part", false}, {"Format", false}, {"Bytes"}, {"GiB"}},
               .rows = {}};
   for (const ModelWeights& weights : model.weights) {
-    table.rows.push_back({weights.part, weights.format, with_separators(weights.bytes),
-                          fixed(bytes(weights.bytes).value / kGiB, 2)});
+    table.rows.push_back({weights.part, weights.format, printed::count(weights.bytes),
+                          printed::fixed(bytes(weights.bytes).value / kGiB, 2)});
   }
   return table;
 }
@@ -60,7 +61,7 @@ Table layer_table(const ModelAnswer& model) {
               .columns = {{"Count"}, {"Token mixer", false}, {"Feed-forward", false}},
               .rows = {}};
   for (const LayerKind& kind : model.layers) {
-    table.rows.push_back({with_separators(kind.count), kind.mixer, kind.ffn});
+    table.rows.push_back({printed::count(kind.count), kind.mixer, kind.ffn});
   }
   return table;
 }
@@ -74,10 +75,10 @@ Document models_document(const ModelListAnswer& answer) {
           {{"Model", false}, {"Parameters"}, {"Active"}, {"Weights"}, {"KV B/token"}, {"Context"}},
       .rows = {}};
   for (const ModelListEntry& entry : answer.models) {
-    table.rows.push_back({entry.name, as_parameters(entry.parameters_total),
-                          as_parameters(entry.parameters_active), as_gib(bytes(entry.weight_bytes)),
-                          with_separators(entry.kv_bytes_per_token),
-                          with_separators(entry.max_context_tokens)});
+    table.rows.push_back(
+        {entry.name, printed::parameters(entry.parameters_total),
+         printed::parameters(entry.parameters_active), printed::gib(bytes(entry.weight_bytes)),
+         printed::count(entry.kv_bytes_per_token), printed::count(entry.max_context_tokens)});
   }
   return {.machine = to_json(answer),
           .sections = {{.heading = "", .lines = {}, .table = std::move(table)}}};

@@ -23,20 +23,25 @@ Table operator_table(const ListedStep& step, const std::string& title) {
                           {"GFLOP"},
                           {"MB"},
                           {"FLOP/byte"},
+                          {"Floor"},
+                          {"Efficiency"},
                           {"Bound", false},
                           {"Source", false},
                           {"±"}},
               .rows = {}};
   for (const OperatorAnswer& part : step.operators) {
-    table.rows.push_back({part.name, with_separators(part.calls), as_time(part.time),
-                          as_percent(part.time / step.total), fixed(part.flops.value / 1e9, 2),
-                          fixed(part.bytes.value / 1e6, 2),
-                          part.intensity ? fixed(part.intensity->value, 1) : "-",
+    table.rows.push_back({part.name, printed::count(part.calls), printed::time(part.time),
+                          printed::percent(part.time / step.total),
+                          printed::fixed(part.flops.value / 1e9, 2),
+                          printed::fixed(part.bytes.value / 1e6, 2),
+                          part.intensity ? printed::fixed(part.intensity->value, 1) : "-",
+                          part.floor ? printed::time(*part.floor) : "-",
+                          part.efficiency ? printed::percent(*part.efficiency, 0) : "-",
                           std::string(name_of(part.bound)), source_of(part),
-                          as_percent(part.relative_uncertainty, 0)});
+                          printed::percent(part.relative_uncertainty, 0)});
   }
-  table.rows.push_back({"host, exposed", "", as_time(step.host), as_percent(step.host / step.total),
-                        "", "", "", "", "", ""});
+  table.rows.push_back({"host, exposed", "", printed::time(step.host),
+                        printed::percent(step.host / step.total), "", "", "", "", "", "", "", ""});
   return table;
 }
 

@@ -16,7 +16,8 @@ struct ListedStep {
   Seconds total{};  // of the step; the shares' denominator
 };
 
-/// One row per operator (time, share, FLOPs, bytes, intensity, bound, provenance, uncertainty),
+/// One row per operator (time, share, FLOPs, bytes, intensity, floor, efficiency, bound,
+/// provenance, uncertainty),
 /// then one for host time.
 Table operator_table(const ListedStep& step, const std::string& title);
 

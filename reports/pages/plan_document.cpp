@@ -43,15 +43,16 @@ Table ranked_table(const PlanAnswer& answer) {
   table.columns.push_back({"Pareto", false});
   for (const RankedPlan& one : answer.ranked) {
     const auto& capacity = one.capacity_factor;
-    std::vector<std::string> cells{one.title, with_separators(one.gpus)};
+    std::vector<Cell> cells{one.title, printed::count(one.gpus)};
     add_cost_cells(cells, one.cost);
-    for (std::string cell :
-         {fixed(1e3 * one.result.ttft_p95_s, 0), fixed(1e3 * one.result.tpot_p95_s, 1),
-          mfu_text(one.utilisation), mbu_text(one.utilisation),
-          as_margin(one.result.verdict.worst_margin), as_probability(one.confidence.probability),
-          capacity ? fmt::format("{:.2f}x{}", *capacity, breaks_on_few(one) ? " (few)" : "")
-                   : std::string("-"),
-          std::string(one.pareto ? "yes" : "")}) {
+    for (Cell cell : std::initializer_list<Cell>{
+             printed::fixed(1e3 * one.result.ttft_p95_s, 0),
+             printed::fixed(1e3 * one.result.tpot_p95_s, 1), mfu_cell(one.utilisation),
+             mbu_cell(one.utilisation), signed_percent(one.result.verdict.worst_margin, 0),
+             printed::probability(one.confidence.probability),
+             capacity ? followed(in(*capacity, 2, "x"), breaks_on_few(one) ? " (few)" : "")
+                      : Cell("-"),
+             one.pareto ? "yes" : ""}) {
       cells.push_back(std::move(cell));
     }
     table.rows.push_back(std::move(cells));
@@ -103,7 +104,7 @@ Section rejected_section(const PlanAnswer& answer) {
       .lines = {},
       .table = {.title = "", .columns = {{"Shapes"}, {"Outcome", false}}, .rows = {}}};
   for (const auto& [outcome, count] : answer.shapes) {
-    section.table.rows.push_back({with_separators(count), reason_text(outcome)});
+    section.table.rows.push_back({printed::count(count), reason_text(outcome)});
   }
   for (const RejectedPlan& one : answer.rejected) {
     section.lines.push_back(rejected_text(answer, one));
@@ -119,8 +120,8 @@ Section explained(const PlanAnswer& answer) {
                             .columns = {{"Shape", false}, {"Bound"}, {"Limit"}, {"Outcome", false}},
                             .rows = {}}};
   for (const PlanShape& one : answer.every_shape) {
-    section.table.rows.push_back({one.title, with_separators(one.min_units),
-                                  with_separators(one.max_units),
+    section.table.rows.push_back({one.title, printed::count(one.min_units),
+                                  printed::count(one.max_units),
                                   one.why.empty() ? reason_text(one.outcome) : one.why});
   }
   return section;
@@ -142,10 +143,10 @@ Section hours_section(const PlanHours& day) {
   for (std::size_t i = 0; i < day.hours.size(); ++i) {
     const PlanHour& hour = day.hours[i];
     section.table.rows.push_back(
-        {with_separators(static_cast<std::int64_t>(i)),
-         fixed(static_cast<double>(hour.requests) / kHour, 2),
-         with_separators(hour.input_tokens / 3600), with_separators(hour.output_tokens / 3600),
-         hour.units > 0 ? with_separators(hour.units) : "-", i == day.busiest ? "busiest" : ""});
+        {printed::count(static_cast<std::int64_t>(i)),
+         printed::fixed(static_cast<double>(hour.requests) / kHour, 2),
+         printed::count(hour.input_tokens / 3600), printed::count(hour.output_tokens / 3600),
+         hour.units > 0 ? printed::count(hour.units) : "-", i == day.busiest ? "busiest" : ""});
   }
   return section;
 }

@@ -98,14 +98,15 @@ Table finalist_table(const std::vector<RankedPlan>& ranked) {
   }
   table.columns.push_back({"Pareto", false});
   for (const RankedPlan& one : ranked) {
-    std::vector<std::string> cells{one.title, fixed(static_cast<double>(one.gpus), 0)};
+    std::vector<Cell> cells{one.title, printed::fixed(static_cast<double>(one.gpus), 0)};
     add_cost_cells(cells, one.cost);
-    for (std::string cell :
-         {fixed(kMilliseconds.of(one.result.ttft_p95_s), 0),
-          fixed(kMilliseconds.of(one.result.tpot_p95_s), 1), mfu_text(one.utilisation),
-          mbu_text(one.utilisation), as_probability(one.confidence.probability),
-          fixed(one.capacity_rate_per_s, 2) + (breaks_on_few(one) ? " (few)" : ""),
-          std::string(one.pareto ? "yes" : "")}) {
+    for (Cell cell : std::initializer_list<Cell>{
+             printed::fixed(kMilliseconds.of(one.result.ttft_p95_s), 0),
+             printed::fixed(kMilliseconds.of(one.result.tpot_p95_s), 1), mfu_cell(one.utilisation),
+             mbu_cell(one.utilisation), printed::probability(one.confidence.probability),
+             followed(printed::fixed(one.capacity_rate_per_s, 2),
+                      breaks_on_few(one) ? " (few)" : ""),
+             one.pareto ? "yes" : ""}) {
       cells.push_back(std::move(cell));
     }
     table.rows.push_back(std::move(cells));

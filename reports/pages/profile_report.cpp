@@ -46,9 +46,9 @@ Table curve_table(const std::vector<const MeasuredCurve*>& curves) {
                           {"Error, p90"}},
               .rows = {}};
   for (const MeasuredCurve* curve : curves) {
-    table.rows.push_back({operator_label(curve->shape), curve->kernel,
-                          with_separators(std::ssize(curve->points)),
-                          as_percent(curve->median_error), as_percent(curve->p90_error)});
+    table.rows.push_back(
+        {operator_label(curve->shape), curve->kernel, printed::count(std::ssize(curve->points)),
+         printed::percent(curve->median_error), printed::percent(curve->p90_error)});
   }
   return table;
 }
@@ -125,7 +125,7 @@ std::optional<Figure> curves_figure(const std::string& key, const std::string& t
     }
     if (series.points.empty()) continue;
     if (figure.series.size() < kMaxLines) figure.series.push_back(std::move(series));
-    figure.table.rows.push_back({name, with_separators(std::ssize(curve.points)), curve.source});
+    figure.table.rows.push_back({name, printed::count(std::ssize(curve.points)), curve.source});
   }
   if (figure.series.empty()) return std::nullopt;
   if (figure.table.rows.size() > figure.series.size()) {

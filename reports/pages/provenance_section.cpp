@@ -21,12 +21,12 @@ Table uncertainty_table(const SimulationRun& run) {
               .rows = {}};
   for (const PoolRun& pool : run.pools) {
     const std::string of = run.pools.size() > 1 ? " of " + pool.name : "";
-    table.rows.push_back({"step times" + of, as_percent(pool.step_uncertainty),
+    table.rows.push_back({"step times" + of, printed::percent(pool.step_uncertainty),
                           "operators weighted by their time in this run"});
-    table.rows.push_back({"KV cache" + of, as_percent(pool.plan.relative_uncertainty),
+    table.rows.push_back({"KV cache" + of, printed::percent(pool.plan.relative_uncertainty),
                           std::string(pool.deployment.engine.memory.residual_source)});
   }
-  table.rows.push_back({"host work per request", as_percent(kHostUncertainty, 0),
+  table.rows.push_back({"host work per request", printed::percent(kHostUncertainty, 0),
                         "host times of other machines' CPUs (assumption)"});
   return table;
 }
@@ -37,9 +37,9 @@ Table source_table(const GenerationEstimate& estimate) {
               .columns = {{"Step", false}, {"Share of step time by source", false}, {"±"}},
               .rows = {}};
   table.rows.push_back({"prefill", describe_provenance(estimate.prefill),
-                        as_percent(estimate.prefill.relative_uncertainty, 0)});
+                        printed::percent(estimate.prefill.relative_uncertainty, 0)});
   table.rows.push_back({"decode", describe_provenance(estimate.decode),
-                        as_percent(estimate.decode.relative_uncertainty, 0)});
+                        printed::percent(estimate.decode.relative_uncertainty, 0)});
   return table;
 }
 

@@ -70,7 +70,7 @@ Json section_json(const ReportSection& section) {
     Json columns = Json::array();
     for (const Column& column : table.columns) columns.push_back(column.title);
     tables.push_back(
-        {{"title", table.title}, {"columns", std::move(columns)}, {"rows", table.rows}});
+        {{"title", table.title}, {"columns", std::move(columns)}, {"rows", rows_json(table)}});
   }
   return {{"heading", section.heading},
           {"lines", section.lines},

@@ -67,12 +67,13 @@ struct Span {
 };
 
 /// The figure's values for each operator of a step, in the rows of operator_table().
-std::vector<std::vector<std::string>> drawn_cells(const StepEstimate& step, const Gpu& gpu) {
-  std::vector<std::vector<std::string>> cells;
+std::vector<std::vector<Cell>> drawn_cells(const StepEstimate& step, const Gpu& gpu) {
+  std::vector<std::vector<Cell>> cells;
   for (const OperatorEstimate& part : step.operators) {
     FigurePoint point;
     const bool drawn = place(part, gpu, point);
-    cells.push_back({drawn ? fixed(point.x, 1) : "-", drawn ? fixed(point.y, 2) : "-",
+    cells.push_back({drawn ? printed::fixed(point.x, 1) : "-",
+                     drawn ? printed::fixed(point.y, 2) : "-",
                      drawn ? std::string(name_of(part.work.compute)) : ""});
   }
   return cells;
@@ -91,10 +92,10 @@ Table operators_of(const std::vector<RooflineStep>& steps, const Gpu& gpu) {
     }
     const auto drawn = drawn_cells(one.step, gpu);
     for (std::size_t i = 0; i < more.rows.size(); ++i) {
-      std::vector<std::string> row = std::move(more.rows[i]);
+      std::vector<Cell> row = std::move(more.rows[i]);
       row.insert(row.begin(), one.name);
-      const std::vector<std::string> none{"", "", ""};  // for the host's row
-      const std::vector<std::string>& cells = i < drawn.size() ? drawn[i] : none;
+      const std::vector<Cell> none{"", "", ""};  // for the host's row
+      const std::vector<Cell>& cells = i < drawn.size() ? drawn[i] : none;
       row.insert(row.end(), cells.begin(), cells.end());
       table.rows.push_back(std::move(row));
     }
@@ -182,7 +183,8 @@ Figure roofline_figure(const Gpu& gpu) {
     const double ridge = ridge_point(gpu, format).value;
     const auto [known, fresh] = roofs.emplace(peak.value, name_of(format));
     if (!fresh) known->second += fmt::format(", {}", name_of(format));
-    figure.table.rows.push_back({std::string(name_of(format)), as_rate(peak), fixed(ridge, 1)});
+    figure.table.rows.push_back(
+        {std::string(name_of(format)), printed::rate(peak), printed::fixed(ridge, 1)});
     if (!fresh) continue;
     figure.series.push_back(roof(gpu, format, span.low, span.high));
     figure.marked.push_back(

@@ -74,10 +74,10 @@ Table level_table(const LevelTimeline& timeline, const TimeUnit& unit) {
       levels.kv_use = std::max(levels.kv_use, max[i].kv_use);
       levels.kv_empty = std::max(levels.kv_empty, max[i].kv_empty);
     }
-    table.rows.push_back({fixed(stretch * static_cast<double>(begin), 2),
-                          fixed(stretch * static_cast<double>(end), 2),
-                          with_separators(levels.running), with_separators(levels.waiting),
-                          as_percent(levels.kv_use), as_percent(levels.kv_empty)});
+    table.rows.push_back({printed::fixed(stretch * static_cast<double>(begin), 2),
+                          printed::fixed(stretch * static_cast<double>(end), 2),
+                          printed::count(levels.running), printed::count(levels.waiting),
+                          printed::percent(levels.kv_use), printed::percent(levels.kv_empty)});
   }
   return table;
 }
@@ -86,8 +86,7 @@ Table level_table(const LevelTimeline& timeline, const TimeUnit& unit) {
 Table without_requests(Table table) {
   constexpr std::ptrdiff_t kFirst = 2, kEnd = 4;
   table.columns.erase(table.columns.begin() + kFirst, table.columns.begin() + kEnd);
-  for (std::vector<std::string>& row : table.rows)
-    row.erase(row.begin() + kFirst, row.begin() + kEnd);
+  for (std::vector<Cell>& row : table.rows) row.erase(row.begin() + kFirst, row.begin() + kEnd);
   return table;
 }
 

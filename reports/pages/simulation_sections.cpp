@@ -16,9 +16,9 @@ namespace roofcast {
 namespace {
 
 /// Ends of the interval of each statistic of a table's row; none of the maximum.
-std::vector<std::string> interval_row(double level, const SimulatedInterval& interval,
-                                      const Distribution& predicted) {
-  std::vector<std::string> row{fmt::format("  {:.0f} %", level * 100)};
+std::vector<Cell> interval_row(double level, const SimulatedInterval& interval,
+                               const Distribution& predicted) {
+  std::vector<Cell> row{fmt::format("  {:.0f} %", level * 100)};
   for (const DistributionStatistic& statistic : kDistributionStatistics) {
     if (!statistic.in_tables) continue;
     row.push_back(is_mean_or_percentile(statistic)
@@ -46,7 +46,7 @@ Table latency_table(const SimulationAnswer& answer) {
     if (distribution.count == 0) continue;
     // Without a concurrency limit no request waits at the client.
     if (latency.distribution == &LoadResult::client_queue && distribution.max <= 0) continue;
-    std::vector<std::string> row{latency.title};
+    std::vector<Cell> row{latency.title};
     if (answer.saturation.saturated.value_or(false) && grows_beyond_saturation(latency.name)) {
       row.emplace_back("grows without bound");
       row.resize(table.columns.size());
@@ -54,7 +54,7 @@ Table latency_table(const SimulationAnswer& answer) {
       continue;
     }
     for (const DistributionStatistic& statistic : kDistributionStatistics) {
-      if (statistic.in_tables) row.push_back(as_time(Seconds{distribution.*statistic.value}));
+      if (statistic.in_tables) row.push_back(printed::time(Seconds{distribution.*statistic.value}));
     }
     table.rows.push_back(std::move(row));
     if (!answer.intervals) continue;
@@ -67,7 +67,10 @@ Table latency_table(const SimulationAnswer& answer) {
 }
 
 /// A figure for a spreadsheet, in SI units.
-std::string plain(double value) { return fmt::format("{:.6g}", value); }
+Printed plain(double value) {
+  const std::string text = fmt::format("{:.6g}", value);
+  return {text, text};
+}
 
 /// The latencies and the ends of their intervals, each in a column of its own.
 Table plain_latency_table(const SimulationAnswer& answer) {
@@ -82,7 +85,7 @@ Table plain_latency_table(const SimulationAnswer& answer) {
   for (const LatencyFigure& latency : kLatencyFigures) {
     const Distribution& distribution = answer.load.*latency.distribution;
     if (distribution.count == 0) continue;
-    std::vector<std::string> row{latency.title};
+    std::vector<Cell> row{latency.title};
     for (const DistributionStatistic& statistic : kDistributionStatistics) {
       if (!statistic.in_tables) continue;
       row.push_back(plain(distribution.*statistic.value));
@@ -102,7 +105,7 @@ Table plain_latency_table(const SimulationAnswer& answer) {
 Table plain_load_table(const SimulationAnswer& answer) {
   Table table{.title = "Load", .columns = {{"Figure", false}, {"Value"}}, .rows = {}};
   const auto add = [&table](const std::string& key, const Json& value) {
-    if (value.is_number()) table.rows.push_back({key, value.dump()});
+    if (value.is_number()) table.rows.push_back({key, Printed(value.dump(), value.dump())});
   };
   const Json all = to_json(answer);
   for (const auto& [key, value] : all.items()) {
@@ -151,10 +154,10 @@ std::string offered(const LoadResult& result) {
                                        : "offered all at once";
 }
 
-std::string prefix_hits(const EngineUse& use) {
+Printed prefix_hits(const EngineUse& use) {
   const double share = static_cast<double>(use.prefix_hits) /
                        static_cast<double>(std::max<std::int64_t>(1, use.prefix_queries));
-  return as_percent(share);
+  return printed::percent(share);
 }
 
 /// Whether prompts with shared parts went through a prefix cache.
@@ -197,11 +200,11 @@ Table load_table(const SimulationAnswer& answer) {
   const LoadResult& result = answer.load;
   const EngineUse& use = answer.engine;
   Table table{.title = "Load", .columns = {{"", false}, {"", false}}, .rows = {}};
-  auto row = [&](const std::string& name, const std::string& value) {
+  auto row = [&](const std::string& name, const Cell& value) {
     table.rows.push_back({name, value});
   };
   row("requests", outcomes(result));
-  row("makespan", as_time(result.makespan));
+  row("makespan", printed::time(result.makespan));
   row("request rate", fmt::format("{} requests/s served, {}", fixed(result.request_rate_per_s, 2),
                                   offered(result)));
   if (answer.session_rate_per_s) {
@@ -211,7 +214,7 @@ Table load_table(const SimulationAnswer& answer) {
                             fixed(result.output_tokens_per_s, 0)));
   if (const std::string cost = price_words(answer.cost); !cost.empty()) row("cost", cost);
   if (const std::string power = power_words(answer.cost); !power.empty()) row("power", power);
-  row("steps", with_separators(use.steps));
+  row("steps", printed::count(use.steps));
   row("running", fmt::format("{} mean, {} peak", fixed(use.mean_running, 1),
                              with_separators(use.peak_running)));
   row("waiting", fmt::format("{} mean, {} peak", fixed(use.mean_waiting, 1),
@@ -223,7 +226,7 @@ Table load_table(const SimulationAnswer& answer) {
     row("KV stranded", as_percent(use.mean_kv_stranded) +
                            " mean: free, but in ranges too short for the next request");
   }
-  if (can_hit(answer)) row("prefix cache", prefix_hits(use) + " of prompt tokens");
+  if (can_hit(answer)) row("prefix cache", prefix_hits(use).text + " of prompt tokens");
   if (offloads(answer)) {
     row("host memory", counted(use.offload_hits, "token") + " loaded");
   }
@@ -262,21 +265,21 @@ Table stage_table(const SimulationAnswer& answer) {
   const bool with_goodput = answer.load.goodput_share.has_value();
   if (with_goodput) table.columns.push_back({"Good"});
   auto time = [](const Distribution& d, double value) {
-    return d.count == 0 ? std::string("-") : as_time(Seconds{value});
+    return d.count == 0 ? "-" : printed::time(Seconds{value});
   };
   for (const StageResult& stage : answer.stages) {
-    std::vector<std::string> row = {
+    std::vector<Cell> row = {
         stage.name,
-        with_separators(stage.completed),
-        stage.offered_rate_per_s > 0 ? fixed(stage.offered_rate_per_s, 2) : "at once",
-        fixed(stage.request_rate_per_s, 2),
+        printed::count(stage.completed),
+        stage.offered_rate_per_s > 0 ? printed::fixed(stage.offered_rate_per_s, 2) : "at once",
+        printed::fixed(stage.request_rate_per_s, 2),
         time(stage.ttft, stage.ttft.p50),
         time(stage.ttft, stage.ttft.p95),
         time(stage.tpot, stage.tpot.p50),
         time(stage.tpot, stage.tpot.p95),
         time(stage.itl, stage.itl.p95),
         time(stage.e2e, stage.e2e.p95)};
-    if (with_goodput) row.push_back(as_percent(stage.goodput_share.value_or(0)));
+    if (with_goodput) row.push_back(printed::percent(stage.goodput_share.value_or(0)));
     table.rows.push_back(std::move(row));
   }
   return table;
@@ -299,18 +302,18 @@ Table replica_table(const SimulationAnswer& answer) {
   if (answer.load.lost > 0) table.columns.push_back({"Lost"});
   for (const ReplicaResult& replica : answer.replicas) {
     const EngineUse& use = replica.use;
-    std::vector<std::string> row = {fmt::format("{} {}", replica.pool, replica.index),
-                                    as_time(replica.paid),
-                                    with_separators(replica.served),
-                                    with_separators(use.prefill_tokens),
-                                    with_separators(use.decode_tokens),
-                                    with_separators(use.steps),
-                                    as_percent(use.busy_share),
-                                    fixed(use.mean_running, 1),
-                                    as_percent(use.peak_kv_use),
-                                    with_separators(use.preemptions)};
+    std::vector<Cell> row = {fmt::format("{} {}", replica.pool, replica.index),
+                             printed::time(replica.paid),
+                             printed::count(replica.served),
+                             printed::count(use.prefill_tokens),
+                             printed::count(use.decode_tokens),
+                             printed::count(use.steps),
+                             printed::percent(use.busy_share),
+                             printed::fixed(use.mean_running, 1),
+                             printed::percent(use.peak_kv_use),
+                             printed::count(use.preemptions)};
     if (can_hit(answer)) row.push_back(prefix_hits(use));
-    if (answer.load.lost > 0) row.push_back(with_separators(replica.lost));
+    if (answer.load.lost > 0) row.push_back(printed::count(replica.lost));
     table.rows.push_back(std::move(row));
   }
   return table;
@@ -328,9 +331,9 @@ Table slo_table(const SimulationAnswer& answer) {
         {outcome.slo_class, words_of(target),
          grows && target.metric != LatencyMetric::tpot && target.metric != LatencyMetric::itl
              ? "grows without bound"
-         : outcome.achieved_s ? as_time(Seconds{*outcome.achieved_s})
+         : outcome.achieved_s ? printed::time(Seconds{*outcome.achieved_s})
                               : "-",
-         as_percent(outcome.attainment),
+         printed::percent(outcome.attainment),
          !outcome.met   ? "not judged"
          : *outcome.met ? "met"
                         : "MISSED"});

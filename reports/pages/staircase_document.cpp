@@ -15,8 +15,8 @@
 namespace roofcast {
 namespace {
 
-std::string or_beyond(const std::optional<std::int64_t>& count) {
-  return count ? with_separators(*count) : "over 2^63";
+Printed or_beyond(const std::optional<std::int64_t>& count) {
+  return count ? printed::count(*count) : "over 2^63";
 }
 
 /// How the counts come about, with the numbers.
@@ -51,16 +51,16 @@ Section count_section(const StaircaseAnswer& answer) {
   const Staircase& counts = answer.counts;
   Table table{
       .title = "", .columns = {{"Per layer and head", false}, {"Naive"}, {"KV cache"}}, .rows = {}};
-  table.rows.push_back({"K/V computations (textbook)",
-                        with_separators(counts.naive_kv_computations),
-                        with_separators(counts.cached_kv_computations)});
-  table.rows.push_back({"waste factor", fixed(counts.waste_factor, 1) + "x", "1x"});
+  table.rows.push_back({"K/V computations (textbook)", printed::count(counts.naive_kv_computations),
+                        printed::count(counts.cached_kv_computations)});
+  table.rows.push_back({"waste factor", in(counts.waste_factor, 1, "x"), in(1, 0, "x")});
   table.rows.push_back({"attention positions in decode",
                         or_beyond(counts.naive_attention_positions),
-                        with_separators(counts.attention_positions)});
-  table.rows.push_back({"  per generated token", "", fixed(counts.mean_attention_positions, 1)});
+                        printed::count(counts.attention_positions)});
   table.rows.push_back(
-      {"attention positions in prefill", "", with_separators(answer.prefill_attention_positions)});
+      {"  per generated token", "", printed::fixed(counts.mean_attention_positions, 1)});
+  table.rows.push_back(
+      {"attention positions in prefill", "", printed::count(answer.prefill_attention_positions)});
   return {.heading = fmt::format("Prompt of {} tokens, {} generated",
                                  with_separators(answer.inputs.prompt_tokens),
                                  with_separators(answer.inputs.generated_tokens)),
@@ -76,8 +76,8 @@ Section model_section(const StaircaseAnswer& answer, const std::string& model) {
                                 "without a cache, {} with one ({} per head, as many as a loop "
                                 "needs). The factors per head hold for the whole model.",
                                 with_separators(all.layer_heads), with_separators(all.layers),
-                                model, or_beyond(all.naive_kv_computations),
-                                or_beyond(all.needed_kv_computations),
+                                model, or_beyond(all.naive_kv_computations).text,
+                                or_beyond(all.needed_kv_computations).text,
                                 with_separators(answer.counts.needed_kv_computations))},
           .table = {}};
 }
@@ -93,23 +93,24 @@ Section grid_section(const StaircaseGrid& grid) {
   table.columns.push_back({"Computed"});
   table.columns.push_back({"Redundant"});
   StaircaseStep all;
-  std::vector<std::string> times{"times"};
-  for (const std::int64_t count : grid.times_computed) times.push_back(std::to_string(count));
+  std::vector<Cell> times{"times"};
+  for (const std::int64_t count : grid.times_computed)
+    times.push_back(verbatim(std::to_string(count)));
   for (std::size_t i = 0; i < grid.steps.size(); ++i) {
     const StaircaseStep& step = grid.steps[i];
-    std::vector<std::string> row{std::to_string(i + 1)};
+    std::vector<Cell> row{verbatim(std::to_string(i + 1))};
     for (std::int64_t position = 0; position < std::ssize(grid.times_computed); ++position) {
       const char* const mark = position < step.redundant ? "r" : "N";
       row.emplace_back(position < step.computed ? mark : "");
     }
-    row.push_back(std::to_string(step.computed));
-    row.push_back(std::to_string(step.redundant));
+    row.push_back(verbatim(std::to_string(step.computed)));
+    row.push_back(verbatim(std::to_string(step.redundant)));
     table.rows.push_back(std::move(row));
     all.computed += step.computed;
     all.redundant += step.redundant;
   }
-  times.push_back(std::to_string(all.computed));
-  times.push_back(std::to_string(all.redundant));
+  times.push_back(verbatim(std::to_string(all.computed)));
+  times.push_back(verbatim(std::to_string(all.redundant)));
   table.rows.push_back(std::move(times));
   return {.heading = "", .lines = {}, .table = std::move(table)};
 }
@@ -117,12 +118,12 @@ Section grid_section(const StaircaseGrid& grid) {
 Table time_table(const StaircaseTimes& times) {
   Table table{.title = "", .columns = {{"Token"}, {"Naive"}, {"KV cache"}, {"Ratio"}}, .rows = {}};
   for (const std::size_t i : shown_tokens(times.naive.size())) {
-    table.rows.push_back({with_separators(static_cast<std::int64_t>(i) + 1),
-                          as_time(times.naive[i]), as_time(times.cached[i]),
-                          fixed(times.naive[i] / times.cached[i], 1) + "x"});
+    table.rows.push_back({printed::count(static_cast<std::int64_t>(i) + 1),
+                          printed::time(times.naive[i]), printed::time(times.cached[i]),
+                          in(times.naive[i] / times.cached[i], 1, "x")});
   }
-  table.rows.push_back({"all", as_time(times.naive_total), as_time(times.cached_total),
-                        fixed(times.naive_total / times.cached_total, 1) + "x"});
+  table.rows.push_back({"all", printed::time(times.naive_total), printed::time(times.cached_total),
+                        in(times.naive_total / times.cached_total, 1, "x")});
   return table;
 }
 
@@ -145,9 +146,9 @@ Section flattened_section(const StaircaseAnswer& answer) {
   if (drafts) section.table.columns.push_back({"A draft pays"});
   section.table.columns.push_back({"Memory", false});
   for (const FlattenedRow& row : times.flattened) {
-    std::vector<std::string> cells{with_separators(row.batch), with_separators(row.drafts),
-                                   fixed(row.tokens_per_step, 2), as_time(row.step),
-                                   as_time(row.per_token)};
+    std::vector<Cell> cells{printed::count(row.batch), printed::count(row.drafts),
+                            printed::fixed(row.tokens_per_step, 2), printed::time(row.step),
+                            printed::time(row.per_token)};
     if (drafts) cells.push_back(paying(row));
     cells.emplace_back(row.fits ? "fits" : "does not fit");
     section.table.rows.push_back(std::move(cells));

@@ -34,8 +34,8 @@ Table staircase_table(const std::vector<Seconds>& naive, const std::vector<Secon
               .columns = {{"Token"}, {"Without a cache"}, {"With a KV cache"}, {"Ratio"}},
               .rows = {}};
   const auto add = [&](std::size_t i) {
-    table.rows.push_back({with_separators(static_cast<std::int64_t>(i) + 1), as_time(naive[i]),
-                          as_time(cached[i]), fixed(naive[i] / cached[i], 1) + "x"});
+    table.rows.push_back({printed::count(static_cast<std::int64_t>(i) + 1), printed::time(naive[i]),
+                          printed::time(cached[i]), in(naive[i] / cached[i], 1, "x")});
   };
   for (std::size_t i = 1; i < naive.size(); i *= 2) add(i - 1);
   add(naive.size() - 1);

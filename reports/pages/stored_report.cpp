@@ -34,7 +34,7 @@ Table metrics_table(const Run& stored) {
   for (const MetricRow& metric : stored.metrics) {
     const MetricName name{.name = metric.name, .statistic = metric.statistic};
     table.rows.push_back(
-        {title_of(name), metric_text(name, metric.value), metric.name + ", " + metric.statistic});
+        {title_of(name), metric_cell(name, metric.value), metric.name + ", " + metric.statistic});
   }
   return table;
 }

@@ -23,7 +23,7 @@ Section unused_section(const std::string& heading, const std::vector<UnusedRows>
   Table table{
       .title = "", .columns = {{"Rows"}, {"Reason", false}, {"First of them", false}}, .rows = {}};
   for (const UnusedRows& unused : list) {
-    table.rows.push_back({with_separators(unused.rows), unused.reason, joined(unused.first)});
+    table.rows.push_back({printed::count(unused.rows), unused.reason, joined(unused.first)});
   }
   return {.heading = heading, .lines = {}, .table = std::move(table)};
 }
@@ -44,9 +44,9 @@ Section tables_section(const std::vector<TableRows>& tables) {
           {{"Kind", false}, {"Rows"}, {"Used"}, {"Duplicates"}, {"Rejected"}, {"Not usable"}},
       .rows = {}};
   for (const auto& [kind, sum] : kinds) {
-    table.rows.push_back({kind, with_separators(sum.rows), with_separators(sum.used()),
-                          with_separators(sum.duplicates), with_separators(sum.refused),
-                          with_separators(sum.unused)});
+    table.rows.push_back({kind, printed::count(sum.rows), printed::count(sum.used()),
+                          printed::count(sum.duplicates), printed::count(sum.refused),
+                          printed::count(sum.unused)});
   }
   return {.heading = "Tables", .lines = {}, .table = std::move(table)};
 }
@@ -63,10 +63,10 @@ Section families_section(const std::vector<TablesFamily>& families) {
   for (const TablesFamily& family : families) {
     const bool judged = family.judged > 0;
     table.rows.push_back({std::string(name_of(family.family)), family.kernel,
-                          with_separators(static_cast<std::int64_t>(family.curves)),
-                          with_separators(static_cast<std::int64_t>(family.points)),
-                          judged ? as_percent(family.median_error) : "-",
-                          judged ? as_percent(family.p90_error) : "-"});
+                          printed::count(static_cast<std::int64_t>(family.curves)),
+                          printed::count(static_cast<std::int64_t>(family.points)),
+                          judged ? printed::percent(family.median_error) : "-",
+                          judged ? printed::percent(family.p90_error) : "-"});
   }
   return {.heading = "Curves",
           .lines = {"Errors: each point predicted from the others of its curve."},

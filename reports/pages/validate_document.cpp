@@ -20,11 +20,9 @@ std::string metric_of(const std::string& name, const std::string& statistic) {
   return statistic == "value" ? name : name + " " + statistic;
 }
 
-std::string signed_percent(double share) { return fmt::format("{:+.1f} %", 100 * share); }
-
-std::string interval_of(const ComparedFigure& figure) {
-  return measured_text(figure.name, figure.interval.low) + " to " +
-         measured_text(figure.name, figure.interval.high);
+Cell interval_of(const ComparedFigure& figure) {
+  return range(measured_cell(figure.name, figure.interval.low),
+               measured_cell(figure.name, figure.interval.high));
 }
 
 Table case_table(const ValidationAnswer& answer) {
@@ -41,8 +39,8 @@ Table case_table(const ValidationAnswer& answer) {
     for (const ComparedFigure& figure : one.compared.figures) {
       const std::optional<double> error = relative_error(figure);
       table.rows.push_back({one.compared.name, metric_of(figure.name, figure.statistic),
-                            measured_text(figure.name, figure.measured),
-                            measured_text(figure.name, figure.predicted),
+                            measured_cell(figure.name, figure.measured),
+                            measured_cell(figure.name, figure.predicted),
                             error ? signed_percent(*error) : "-", interval_of(figure),
                             is_covered(figure) ? "yes" : "no"});
     }
@@ -88,13 +86,10 @@ Table ledger_table(const std::vector<LedgerLine>& lines, const std::string& titl
   if (keyed) table.columns.insert(table.columns.begin(), Column{"", false});
   for (const LedgerLine& line : lines) {
     const ErrorSummary& errors = line.errors;
-    std::vector<std::string> row = {metric_of(line.name, line.statistic),
-                                    with_separators(errors.figures),
-                                    signed_percent(errors.bias),
-                                    as_percent(errors.mape),
-                                    as_percent(errors.median),
-                                    as_percent(errors.p90),
-                                    as_percent(errors.coverage, 0)};
+    std::vector<Cell> row = {metric_of(line.name, line.statistic), printed::count(errors.figures),
+                             signed_percent(errors.bias),          printed::percent(errors.mape),
+                             printed::percent(errors.median),      printed::percent(errors.p90),
+                             printed::percent(errors.coverage, 0)};
     if (keyed) row.insert(row.begin(), line.key);
     table.rows.push_back(std::move(row));
   }
@@ -146,11 +141,12 @@ void add_decisions(Document& document, const ValidationAnswer& answer) {
   for (const DecisionSummary& line : answer.choices) {
     table.rows.push_back(
         {words_of(line.choice) + std::string(line.saturated ? ", saturated" : ""),
-         line.gpu.empty() ? "all" : line.gpu, with_separators(line.questions),
-         as_percent(line.regret), as_percent(line.largest_regret), with_separators(line.unmet),
-         fmt::format("{} of {}", line.broken, line.promised), with_separators(line.pairs),
-         line.ordered ? as_percent(*line.ordered) : "-",
-         line.kendall ? fixed(*line.kendall, 2) : "-"});
+         line.gpu.empty() ? "all" : line.gpu, printed::count(line.questions),
+         printed::percent(line.regret), printed::percent(line.largest_regret),
+         printed::count(line.unmet),
+         followed(verbatim(std::to_string(line.broken)), fmt::format(" of {}", line.promised)),
+         printed::count(line.pairs), line.ordered ? printed::percent(*line.ordered) : "-",
+         line.kendall ? printed::fixed(*line.kendall, 2) : "-"});
   }
   Table regrets{.title = "Questions that gave something away",
                 .columns = {{"Question", false},
@@ -164,8 +160,8 @@ void add_decisions(Document& document, const ValidationAnswer& answer) {
     if (one.regret <= 0 && !one.broken) continue;
     const std::string per = one.choice == ChoiceOf::gpu_per_dollar ? ", per dollar" : "";
     regrets.rows.push_back({one.question + (one.gpu.empty() ? per : " on " + one.gpu),
-                            one.tpot_limit ? as_time(Seconds{*one.tpot_limit}) : "-", one.chosen,
-                            one.best, as_percent(one.regret),
+                            one.tpot_limit ? printed::time(Seconds{*one.tpot_limit}) : "-",
+                            one.chosen, one.best, printed::percent(one.regret),
                             one.broken ? "broken" : (one.promised ? "kept" : "none")});
   }
   if (table.rows.empty()) {
@@ -194,8 +190,9 @@ void add_versions(Document& document, const ValidationAnswer& answer) {
               .rows = {}};
   for (const VersionDrift& line : answer.versions) {
     table.rows.push_back({line.vendor, line.gpu.empty() ? "all" : line.gpu, line.engine,
-                          line.half_year, with_separators(line.settings), fixed(line.median, 2),
-                          fixed(line.largest, 2), fixed(line.predicted, 2), line.setting});
+                          line.half_year, printed::count(line.settings),
+                          printed::fixed(line.median, 2), printed::fixed(line.largest, 2),
+                          printed::fixed(line.predicted, 2), line.setting});
   }
   if (table.rows.empty()) {
     document.sections.push_back(

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "reports/figures/figure.hpp"
-#include "reports/validation.hpp"
+#include "validate/ledger.hpp"
 
 namespace roofcast {
 

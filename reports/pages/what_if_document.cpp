@@ -64,15 +64,15 @@ Table variant_table(const WhatIfAnswer& answer) {
   table.columns.push_back({"MBU"});
   for (const CostFigure* cost : costs) table.columns.push_back({cost->title});
   for (const VariantAnswer& row : answer.variants) {
-    std::vector<std::string> cells = {name_of(row)};
+    std::vector<Cell> cells = {name_of(row)};
     for (const MetricAnswer& metric : row.metrics) {
       cells.push_back(grows(row, metric) ? "grows without bound"
-                      : metric.value     ? metric_text(metric, *metric.value)
+                      : metric.value     ? metric_cell(metric, *metric.value)
                                          : "-");
     }
     cells.push_back(row.reason.empty() ? verdict_of(row, judged) : "no answer");
-    cells.push_back(mfu_text(row.utilisation));
-    cells.push_back(mbu_text(row.utilisation));
+    cells.push_back(mfu_cell(row.utilisation));
+    cells.push_back(mbu_cell(row.utilisation));
     for (const CostFigure* cost : costs) cells.push_back(cost_text(row.cost, *cost));
     table.rows.push_back(std::move(cells));
   }
@@ -80,24 +80,23 @@ Table variant_table(const WhatIfAnswer& answer) {
 }
 
 /// Difference / baseline; empty if the baseline is zero or absent.
-std::string relative_text(const std::optional<double>& value, double difference) {
+Printed relative_cell(const std::optional<double>& value, double difference) {
   if (!value) return "";
   const double before = *value - difference;
   if (before == 0) return "";
-  return (difference > 0 ? "+" : "") + as_percent(difference / std::abs(before));
+  return signed_percent(difference / std::abs(before));
 }
 
-std::vector<std::string> difference_cells(const MetricAnswer& metric) {
+std::vector<Cell> difference_cells(const MetricAnswer& metric) {
   if (!metric.value || !metric.difference) return {"-", "", "", ""};
-  std::string interval = "-";
+  Cell interval = "-";
   std::string significant = "-";
   if (metric.low && metric.high) {
-    interval = fmt::format("{} to {}", difference_text(metric, *metric.low),
-                           difference_text(metric, *metric.high));
+    interval = range(difference_cell(metric, *metric.low), difference_cell(metric, *metric.high));
     significant = metric.significant.value_or(false) ? "yes" : "no";
   }
-  return {difference_text(metric, *metric.difference),
-          relative_text(metric.value, *metric.difference), interval, significant};
+  return {difference_cell(metric, *metric.difference),
+          relative_cell(metric.value, *metric.difference), interval, significant};
 }
 
 Table difference_table(const WhatIfAnswer& answer) {
@@ -113,7 +112,7 @@ Table difference_table(const WhatIfAnswer& answer) {
     if (row.settings.empty() || !row.reason.empty()) continue;
     for (const MetricAnswer& metric : row.metrics) {
       if (grows(row, metric) || grows(answer.variants.front(), metric)) continue;
-      std::vector<std::string> cells = {name_of(row), title_of(metric)};
+      std::vector<Cell> cells = {name_of(row), title_of(metric)};
       const auto rest = difference_cells(metric);
       cells.insert(cells.end(), rest.begin(), rest.end());
       table.rows.push_back(std::move(cells));
@@ -136,9 +135,9 @@ std::vector<LimitKind> kinds_of(const WhatIfAnswer& answer) {
   return kinds;
 }
 
-std::string gain_of(const LimitsAnswer& limits, LimitKind kind) {
+Cell gain_of(const LimitsAnswer& limits, LimitKind kind) {
   for (const LimitAnswer& limit : limits.limits) {
-    if (limit.limit == kind) return gain_text(limit.relative_gain);
+    if (limit.limit == kind) return gain_cell(limit.relative_gain);
   }
   return "-";
 }
@@ -157,9 +156,9 @@ Section limits_of(const WhatIfAnswer& answer) {
   for (const VariantAnswer& row : answer.variants) {
     if (!row.limits) continue;
     const LimitsAnswer& limits = *row.limits;
-    std::vector<std::string> cells = {name_of(row),
-                                      limits.binding ? title_of(*limits.binding) : "no single one",
-                                      limits.yardstick};
+    std::vector<Cell> cells = {name_of(row),
+                               limits.binding ? title_of(*limits.binding) : "no single one",
+                               limits.yardstick};
     for (const LimitKind kind : kinds) cells.push_back(gain_of(limits, kind));
     section.table.rows.push_back(std::move(cells));
   }

@@ -36,12 +36,12 @@ Stored stored_answer(const Store& store, std::int64_t id) {
 }
 
 /// A row of the figure's table: value, difference and its interval.
-std::vector<std::string> row_of(const std::string& variant, const MetricAnswer& metric) {
+std::vector<Cell> row_of(const std::string& variant, const MetricAnswer& metric) {
   const auto shown = [&](const std::optional<double>& value) {
-    return value ? difference_text(metric, *value) : std::string("-");
+    return value ? difference_cell(metric, *value) : "-";
   };
   return {variant,
-          metric.value ? metric_text(metric, *metric.value) : "-",
+          metric.value ? metric_cell(metric, *metric.value) : "-",
           shown(metric.difference),
           shown(metric.low),
           shown(metric.high),
@@ -193,13 +193,13 @@ Table variant_table(const Stored& stored) {
   table.columns.push_back({"Run"});
   auto run = stored.runs.begin();
   for (const VariantAnswer& variant : stored.answer.variants) {
-    std::vector<std::string> cells{name_of(variant)};
+    std::vector<Cell> cells{name_of(variant)};
     for (const MetricAnswer& metric : variant.metrics) {
-      cells.push_back(metric.value ? metric_text(metric, *metric.value) : "-");
+      cells.push_back(metric.value ? metric_cell(metric, *metric.value) : "-");
     }
     cells.push_back(held_text(slo_share(variant)));
-    cells.push_back(mfu_text(variant.utilisation));
-    cells.push_back(mbu_text(variant.utilisation));
+    cells.push_back(mfu_cell(variant.utilisation));
+    cells.push_back(mbu_cell(variant.utilisation));
     cells.push_back(variant.reason.empty() ? std::to_string((run++)->row.id) : "-");
     table.rows.push_back(std::move(cells));
   }

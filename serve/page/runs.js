@@ -49,13 +49,9 @@ function rankOf(name) {
   return at < 0 ? NAMES.size : at;
 }
 
-const JUDGED = /^(ttft|tpot|e2e|itl|queue)_s$|^(request_rate|output_tokens)_per_s$|^cost_/;
-
 /// "+12.3 % (worse)" of a figure of which less or more is better, with a bar.
-function change(name, share) {
-  const words = JUDGED.test(name)
-    ? changeWords(name, share)
-    : shareWords(share);
+function change(moreIsBetter, share) {
+  const words = moreIsBetter === null ? shareWords(share) : changeWords(moreIsBetter, share);
   const width = Math.min(100, Math.abs(share) * 100);
   const kind = /better/.test(words) ? "better" : /worse/.test(words) ? "worse" : "neither";
   return element(
@@ -100,7 +96,7 @@ function comparisonOf(found, nameOf) {
       data(metric.b, metricText(metric.name, metric.b)),
       metric.relative_change === null
         ? ""
-        : data(metric.relative_change, change(metric.name, metric.relative_change)),
+        : data(metric.relative_change, change(metric.more_is_better, metric.relative_change)),
     ]);
   return [
     element("p", {}, line(found.a)),

@@ -23,11 +23,11 @@ export function shareWords(share) {
   return (share > 0 ? "+" : "") + percent(share);
 }
 
-/// "+35.2 % (worse)": more is better of rates alone.
-export function changeWords(name, share, significant = true) {
+/// "+35.2 % (worse)"; `moreIsBetter` as answers have it, null where neither more nor less is.
+export function changeWords(moreIsBetter, share, significant = true) {
   if (!significant || Math.abs(share) < 0.0005) return "no clear difference";
-  const better = name.includes("per_s") ? share > 0 : share < 0;
-  return `${shareWords(share)} (${better ? "better" : "worse"})`;
+  if (moreIsBetter === null) return shareWords(share);
+  return `${shareWords(share)} (${moreIsBetter === share > 0 ? "better" : "worse"})`;
 }
 
 const TICK = 500; // ms between looks at the progress
@@ -198,7 +198,7 @@ function compared(found) {
       if (variant.is_baseline) return data(metric.value, text);
       const before = baseline.metrics[index].value;
       const words = before
-        ? changeWords(metric.name, metric.difference / before, metric.significant)
+        ? changeWords(metric.more_is_better, metric.difference / before, metric.significant)
         : "";
       return element(
         "span",

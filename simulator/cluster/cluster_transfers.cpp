@@ -68,7 +68,7 @@ void ClusterRun::receive(const Event& event) {
   record.replica = event.place.replica;
   RequestState& state = table_.enter(id);
   const Engine& engine = fleet_.pool_of(event.place.replica).replica.engine;
-  if (engine.scheduler == SchedulerKind::vllm_v1) {
+  if (traits_of(engine.scheduler).recomputes_last_token) {
     state.received = record.request.input_tokens - 1;
   } else {
     state.received = record.request.input_tokens;

@@ -95,8 +95,14 @@ std::vector<std::string_view> router_policy_names() {
 }
 
 RouterPolicy default_rank_router(SchedulerKind scheduler) {
-  if (scheduler == SchedulerKind::sglang) return RouterPolicy::round_robin;
-  if (scheduler == SchedulerKind::tensorrt_llm) return RouterPolicy::least_outstanding;
+  switch (traits_of(scheduler).rank_routing) {
+    case RankRouting::round_robin:
+      return RouterPolicy::round_robin;
+    case RankRouting::least_outstanding:
+      return RouterPolicy::least_outstanding;
+    case RankRouting::least_waiting:
+      break;
+  }
   return RouterPolicy::vllm_dp;
 }
 

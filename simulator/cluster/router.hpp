@@ -29,13 +29,8 @@ std::optional<RouterPolicy> parse_router_policy(std::string_view text);
 /// All names, for messages.
 std::vector<std::string_view> router_policy_names();
 
-/// How the engine itself distributes requests among its data-parallel ranks:
-/// - SGLang: round robin (0.5.15, server_args.py, _handle_load_balance_method: "auto" resolves to
-///   it unless prefill is disaggregated; its default since 0.3.4);
-/// - TensorRT-LLM: no rank gets more than its share of the requests of all (1.0,
-///   executor_request_queue.py, expected_num_active_requests); among those below it the one with
-///   the fewest tokens (_balance_requests_across_ranks), here with the fewest requests;
-/// - vLLM and the others: vllm_dp.
+/// How the engine itself distributes requests among its data-parallel ranks
+/// (SchedulerTraits::rank_routing).
 RouterPolicy default_rank_router(SchedulerKind scheduler);
 
 /// prefix_affinity follows the cache-aware policy of SGLang's router and uses its defaults (docs of

@@ -16,7 +16,7 @@ std::int64_t draft_slots(const Engine& engine, const Request& request) {
   if (!engine.speculation.on()) return 0;
   // A prompt's later chunks look ahead, too; the only token of an output has no drafts to verify.
   const std::int64_t verified = request.output_tokens == 1 ? 0 : engine.speculation.draft_tokens;
-  if (engine.scheduler != SchedulerKind::vllm_v1) return decode_slots(engine) - 1;
+  if (!traits_of(engine.scheduler).counts_draft_slots) return decode_slots(engine) - 1;
   const std::int64_t slots = verified + engine.speculation.lookahead();
   if (engine.max_model_len == 0) return slots;
   const std::int64_t cached = request.input_tokens + request.output_tokens - 1;
@@ -112,7 +112,7 @@ void preempt(EngineState& state, RequestId id) {
 
 KvBlocks kv_blocks_of(const Replica& replica) {
   const Engine& engine = replica.engine;
-  const bool checkpoints = engine.scheduler == SchedulerKind::vllm_v1 && engine.prefix_caching;
+  const bool checkpoints = traits_of(engine.scheduler).state_checkpoints && engine.prefix_caching;
   return {replica.layout, replica.kv_blocks, tokens_in_flight(engine), engine.kv_reservation,
           checkpoints};
 }

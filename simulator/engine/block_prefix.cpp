@@ -51,10 +51,8 @@ PrefixHit find_prefix(EngineState& state, RequestId id) {
   if (request.keys.empty()) return {};
   PrefixHit hit;
   hit.blocks = state.blocks.find(leading(request.keys, (request.tokens() - 1) / block));
-  // EAGLE needs the target's hidden states before the first token it drafts from, so the last block
-  // found is computed again (find_longest_cache_hit in
-  // vllm/v1/core/single_type_kv_cache_manager.py).
-  if (state.engine.scheduler == SchedulerKind::vllm_v1 &&
+  // EAGLE needs the target's hidden states before the first token it drafts from.
+  if (traits_of(state.engine.scheduler).recomputes_last_block &&
       state.engine.speculation.reads_hidden_states() && hit.blocks.blocks > 0) {
     hit.blocks = state.blocks.find(leading(request.keys, hit.blocks.blocks - 1));
   }

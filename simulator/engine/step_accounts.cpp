@@ -180,30 +180,29 @@ void commit(EngineState& state, StepPlan& plan, const std::vector<AttentionSpan>
 std::int64_t next_chunk(const Engine& engine, const RequestState& request) {
   const std::int64_t interval = engine.stream_interval;
   if (interval == 1 || request.emitted == 0) return request.emitted + 1;
-  switch (engine.scheduler) {
-    // 1.0, pyexecutor/py_executor.py, _handle_responses: iterations 1, n, 2n.
-    case SchedulerKind::tensorrt_llm:
+  switch (traits_of(engine.scheduler).stream_chunks) {
+    case StreamChunks::multiples:
       return (request.emitted / interval + 1) * interval;
-    // 0.5.15, scheduler_components/output_streamer.py, accept: tokens 1, n + 1, 2n + 1.
-    case SchedulerKind::sglang:
+    case StreamChunks::after_first:
       return ((request.emitted - 1) / interval + 1) * interval + 1;
-    // vLLM 0.19, v1/engine/output_processor.py, make_request_output: n more than were sent.
-    default:
-      return request.streamed + interval;
+    case StreamChunks::after_last:
+      break;
   }
+  return request.streamed + interval;
 }
 
 bool sends_chunk(const Engine& engine, const RequestState& request) {
   const std::int64_t interval = engine.stream_interval;
   if (interval == 1 || request.streamed == 0) return true;
-  switch (engine.scheduler) {
-    case SchedulerKind::tensorrt_llm:
+  switch (traits_of(engine.scheduler).stream_chunks) {
+    case StreamChunks::multiples:
       return request.emitted / interval > request.streamed / interval;
-    case SchedulerKind::sglang:
+    case StreamChunks::after_first:
       return request.emitted % interval == 1;
-    default:
-      return request.emitted - request.streamed >= interval;
+    case StreamChunks::after_last:
+      break;
   }
+  return request.emitted - request.streamed >= interval;
 }
 
 bool emit_token(EngineState& state, RequestId id, Nanoseconds now, TokenGaps& gaps) {

@@ -112,7 +112,7 @@ TEST(Terminal, ATableTooWideIsContinuedWithItsFirstColumn) {
   EXPECT_EQ(narrow.sections[0].table.columns.size(), 7u);
   EXPECT_EQ(narrow.sections[1].table.columns.size(), 5u);
   EXPECT_EQ(narrow.sections[1].table.title, "Load (continued)");
-  EXPECT_EQ(narrow.sections[1].table.rows.back().front(), "first");
+  EXPECT_EQ(narrow.sections[1].table.rows.back().front().text, "first");
 }
 
 TEST(Terminal, HelpBeginsWithQuestionsWhoseLinesRun) {

@@ -17,7 +17,8 @@ Document plan() {
                         .lines = {"It fits."},
                         .table = {.title = "Terms",
                                   .columns = {{"Term", false}, {"GiB"}},
-                                  .rows = {{"weights", "65.71"}, {"KV cache", "1,234.5"}}}},
+                                  .rows = {{"weights", printed::fixed(65.71, 2)},
+                                           {"KV cache", printed::fixed(1234.5, 1)}}}},
                        {.heading = "", .lines = {"A note.", "Another."}, .table = {}}}};
 }
 
@@ -49,7 +50,7 @@ TEST(DocumentText, AlignsColumnsUnderTheirHeading) {
 TEST(DocumentText, AListOfNamesAndValuesHasNoTitles) {
   const Table list{.title = "",
                    .columns = {{"", false}, {""}},
-                   .rows = {{"requests", "600"}, {"steps", "4,312"}}};
+                   .rows = {{"requests", printed::count(600)}, {"steps", printed::count(4312)}}};
   EXPECT_EQ(written(only(list), OutputFormat::table),
             "requests    600\n"
             "steps     4,312\n");

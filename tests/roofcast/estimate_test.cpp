@@ -58,6 +58,23 @@ TEST(Estimate, VariantsHoldTheCacheOfTheSequences) {
   EXPECT_EQ(answer.variants.front().decode_step, answer.decode_step);
 }
 
+// One matrix product of 32 layers at 32 tokens, bf16: 3.5 us of floor a call (floors_s.gemm), then
+// 86.2 % of the limit (efficiency.gemm.bf16 at 32), which is memory: 32 x 4096 x 28672 weights of 2
+// bytes, and half of the activations, 32 x 32 x (4096 + 28672) values of 2 bytes, at 3.35 TB/s.
+TEST(Estimate, OperatorsShowTheFloorAndEfficiencyOfTheProfile) {
+  EstimateQuestion question = estimate_question_of("llama-3.1-8b", "h100");
+  question.batch = 32;
+  const EstimateAnswer answer = estimate(question);
+  const auto found =
+      std::ranges::find(answer.operators.decode, "mlp.gate_up_proj", &OperatorAnswer::name);
+  ASSERT_NE(found, answer.operators.decode.end());
+  ASSERT_TRUE(found->floor && found->efficiency);
+  EXPECT_NEAR(found->floor->value, 32 * 3.5e-6, 1e-12);
+  EXPECT_NEAR(*found->efficiency, 0.862, 1e-9);
+  const double bytes = 32.0 * 4096 * 28672 * 2 + 32.0 * 32 * (4096 + 28672);
+  EXPECT_NEAR(found->time.value, 32 * 3.5e-6 + bytes / 3.35e12 / 0.862, 1e-9);
+}
+
 TEST(Estimate, OperatorsAndHostMakeUpTheStep) {
   const EstimateAnswer answer = estimate(estimate_question_of("llama-3.1-8b", "h100"));
   for (const auto& [operators, host, step] :

@@ -296,7 +296,7 @@ TEST_F(Manifest, AStepSaysItsBatch) {
 }
 
 TEST_F(Manifest, TheSchemaListsTheMetricsThatAreRead) {
-  std::ifstream file(ROOFCAST_SOURCE_DIR "/reports/validation.schema.json");
+  std::ifstream file(ROOFCAST_SOURCE_DIR "/validate/validation.schema.json");
   const auto schema = nlohmann::json::parse(file);
   std::vector<std::string> listed;
   for (const auto& item : schema["$defs"]["figures"]["properties"].items()) {
@@ -306,7 +306,7 @@ TEST_F(Manifest, TheSchemaListsTheMetricsThatAreRead) {
 }
 
 TEST_F(Manifest, TheSchemaAllowsTheStatisticsThatAreRead) {
-  std::ifstream file(ROOFCAST_SOURCE_DIR "/reports/validation.schema.json");
+  std::ifstream file(ROOFCAST_SOURCE_DIR "/validate/validation.schema.json");
   const auto schema = nlohmann::json::parse(file);
   const auto& patterns = schema["$defs"]["statistics"]["patternProperties"];
   const std::regex pattern(patterns.items().begin().key());

@@ -168,8 +168,8 @@ TEST(LessonSession, BarsAreAsLongAsTheFirstSeriesIsHigh) {
   const Figure figure{.series = {{.name = "time", .points = {{.x = 1, .y = 2}, {.x = 2, .y = 4}}}},
                       .table = {.title = "", .columns = {{"Token"}}, .rows = {{"1"}, {"2"}}}};
   const Table table = table_with_bars(figure);
-  EXPECT_EQ(table.rows[0].back(), std::string(12, '#'));
-  EXPECT_EQ(table.rows[1].back(), std::string(24, '#'));
+  EXPECT_EQ(table.rows[0].back().text, std::string(12, '#'));
+  EXPECT_EQ(table.rows[1].back().text, std::string(24, '#'));
 }
 
 TEST(LessonSession, LinesBreakAtBlanks) {

@@ -38,7 +38,7 @@ Gpu slower_card() {
 }
 
 TEST(CarriedTime, FollowsThePhysicalLimits) {
-  const SisterCard from = sibling_of(timed_card());
+  const SisterCard from = sister_card(timed_card());
   const Gpu to = slower_card();
   // Bound by memory on both: 1 / 0.8.
   EXPECT_DOUBLE_EQ(transferred_ratio({.flops = Flops{1e9}, .bytes = Bytes{1e9}}, from, to), 1.25);
@@ -49,8 +49,8 @@ TEST(CarriedTime, FollowsThePhysicalLimits) {
 }
 
 TEST(CarriedTime, FixedTimesFollowTheClockAndNeverFall) {
-  EXPECT_DOUBLE_EQ(transferred_fixed(sibling_of(timed_card()), slower_card()), 2);
-  EXPECT_DOUBLE_EQ(transferred_fixed(sibling_of(slower_card()), timed_card()), 1);
+  EXPECT_DOUBLE_EQ(transferred_fixed(sister_card(timed_card()), slower_card()), 2);
+  EXPECT_DOUBLE_EQ(transferred_fixed(sister_card(slower_card()), timed_card()), 1);
 }
 
 TEST(CarriedTime, APointIsItsFixedTimeAndTheRestEachScaledAndNoLongerMeasured) {
@@ -206,7 +206,7 @@ TEST(SisterCards, AreOrderedAsTheirDatasheetsAre) {
 /// have of one source and shape.
 std::vector<double> errors_between(const Gpu& from, const Gpu& to) {
   std::vector<double> errors;
-  const SisterCard sister = sibling_of(from);
+  const SisterCard sister = sister_card(from);
   for (std::size_t i = 0; i < to.tables->groups().size(); ++i) {
     const TableGroup& group = to.tables->groups()[i];
     if (group.key.family == OperatorFamily::collective) continue;

@@ -1,4 +1,4 @@
-#include "reports/validation.hpp"
+#include "validate/ledger.hpp"
 
 #include <algorithm>
 #include <array>
