@@ -31,7 +31,6 @@ void visit_load(Visitor& visit, LoadKind& kind, double& load) {
 
 template <class Visitor>
 void members(Visitor& visit, CapacityPoint& point) {
-  SloVerdict& verdict = point.verdict;
   visit_load(visit, point.kind, point.load);
   visit("offered_rate_per_s", point.offered_rate_per_s, "arrivals; 0: all at once");
   visit("request_rate_per_s", point.request_rate_per_s, "completed requests over the makespan");
@@ -43,22 +42,8 @@ void members(Visitor& visit, CapacityPoint& point) {
   visit("running_mean", point.use.mean_running, "mean number of requests in engines");
   visit("kv_use_peak", point.use.peak_kv_use, "peak share of KV blocks in use, fullest engine");
   visit("preemptions", point.use.preemptions, "preempted requests");
-  visit("holds", verdict.holds, "the SLO is met and the engine keeps up");
-  visit("saturated", verdict.saturated, "the backlog grows for as long as the load lasts");
-  visit("undecided", verdict.undecided, "why the verdict does not stand; empty if it does");
   visit("requests", point.requests, "simulated");
-  visit("requests_unserved", verdict.unserved, "rejected, lost or unfinished");
-  visit("worst_margin", verdict.worst_margin,
-        "(limit - achieved) / limit, the smallest over all targets");
-  visit("binding", verdict.binding, "the target with the smallest margin; empty without an SLO");
-  visit("goodput_share", verdict.goodput_share, "share of requests; null without goodput limits");
-}
-
-template <class Visitor>
-void members(Visitor& visit, CapacityCause& cause) {
-  visit("name", cause.name, "the uncertain input");
-  visit("flips_at_standard_deviations", cause.flips_at,
-        "standard deviations at which it alone reverses the verdict; null: more than 4");
+  members(visit, point.verdict);
 }
 
 template <class Visitor>
@@ -150,7 +135,7 @@ std::optional<CapacityPoint> point_of(LoadKind kind, const std::optional<LoadPoi
 std::optional<AskedLoad> asked_of(const CapacityFindings& found) {
   if (!found.asked) return std::nullopt;
   AskedLoad asked{point_of(found.study.kind, *found.asked), found.confidence->probability};
-  for (const Cause& cause : found.confidence->causes) asked.causes.push_back({cause});
+  asked.causes = found.confidence->causes;
   asked.utilisation = found.asked_use;
   return asked;
 }

@@ -51,13 +51,10 @@ struct CapacityInputs {
   Scenario scenario{};
 };
 
-/// An uncertain input of the simulation.
-struct CapacityCause : Cause {};
-
 /// The load that was asked for.
 struct AskedLoad : CapacityPoint {
   double probability = 0;  // that it holds, given the uncertainty of step times and other terms
-  std::vector<CapacityCause> causes{};
+  std::vector<Cause> causes{};
   std::vector<PoolUtilisation> utilisation{};  // of every pool
 };
 

@@ -56,7 +56,7 @@ void take_capacity(CapacityTableRow& row, const Capacity& capacity,
   row.capacity = capacity.load;
   row.bounded = capacity.bounded;
   const LoadPoint& point = point_of(capacity);
-  row.binding = point.verdict.binding;
+  row.binding = binding_words(point.verdict);
   if (!capacity.load) {
     row.reason = "no load meets the SLO";
     return;

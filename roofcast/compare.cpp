@@ -93,14 +93,14 @@ void members(Visitor& visit, CompareAnswer& answer) {
 
 namespace {
 
-using Key = std::pair<std::string, std::string>;     // name, statistic
-using Figures = std::vector<std::optional<double>>;  // one per run; absent if it has none
+using Key = std::pair<std::string, std::string>;          // name, statistic
+using MetricValues = std::vector<std::optional<double>>;  // one per run; absent if it has none
 
-std::map<Key, Figures> metrics_of(const std::vector<Run>& runs) {
-  std::map<Key, Figures> metrics;
+std::map<Key, MetricValues> metrics_of(const std::vector<Run>& runs) {
+  std::map<Key, MetricValues> metrics;
   for (std::size_t i = 0; i < runs.size(); ++i) {
     for (const MetricRow& row : runs[i].metrics) {
-      Figures& figures = metrics[{row.name, row.statistic}];
+      MetricValues& figures = metrics[{row.name, row.statistic}];
       figures.resize(runs.size());
       figures[i] = row.value;
     }
@@ -117,7 +117,7 @@ std::optional<double> relative_difference(const std::optional<double>& a,
   return (*b - *a) / std::abs(*a);
 }
 
-ComparedMetric compared(const Key& key, const Figures& figures) {
+ComparedMetric compared(const Key& key, const MetricValues& figures) {
   ComparedMetric metric{.name = key.first, .statistic = key.second, .values = figures};
   for (const std::optional<double>& figure : figures) {
     metric.changes.push_back(relative_difference(figures.front(), figure));
@@ -162,7 +162,7 @@ bool reproduces(const RequestValues& values, const RequestStatistic& statistic,
 
 std::optional<Difference> difference_of(const std::vector<Run>& runs, std::size_t other,
                                         const StoredLatency& latency, const Key& key,
-                                        const Figures& figures, bool paired) {
+                                        const MetricValues& figures, bool paired) {
   const auto statistic = request_statistic(key.second);
   if (!statistic) return std::nullopt;
   const RequestValues before = values_of(runs.front(), latency);
@@ -174,7 +174,7 @@ std::optional<Difference> difference_of(const std::vector<Run>& runs, std::size_
 }
 
 std::vector<ComparedRequests> compared_by_requests(const std::vector<Run>& runs,
-                                                   const std::map<Key, Figures>& metrics) {
+                                                   const std::map<Key, MetricValues>& metrics) {
   std::vector<ComparedRequests> result;
   for (std::size_t other = 1; other < runs.size(); ++other) {
     if (runs.front().requests.empty() || runs[other].requests.empty()) continue;
@@ -200,7 +200,7 @@ void check_compared(std::size_t runs) {
 
 CompareAnswer compare(const CompareQuestion& question) {
   check_compared(question.runs.size());
-  const std::map<Key, Figures> metrics = metrics_of(question.runs);
+  const std::map<Key, MetricValues> metrics = metrics_of(question.runs);
   CompareAnswer answer{.head = answer_head(kCompareCommand), .inputs = {.store = question.store}};
   for (const Run& run : question.runs) {
     answer.inputs.runs.push_back(run.row.id);

@@ -47,61 +47,6 @@ void members(Visitor& visit, PlanDeployment& deployment) {
   visit.if_set("cluster", deployment.cluster, "pools, if prefill and decode are separate");
 }
 
-/// An SLO target as plans write it.
-struct PlanTarget {
-  TargetMargin of{};
-};
-
-template <class Visitor>
-void members(Visitor& visit, PlanTarget& target) {
-  visit("target", target.of.what, "percentile, metric and class");
-  visit("limit_s", target.of.limit_s, "limit in seconds");
-  visit("achieved_s", target.of.achieved_s, "simulated; 0: not measured");
-  visit("margin", target.of.margin, "(limit - achieved) / limit");
-}
-
-static std::vector<PlanTarget> written(const std::vector<TargetMargin>& margins) {
-  std::vector<PlanTarget> targets;
-  for (const TargetMargin& margin : margins) targets.push_back({margin});
-  return targets;
-}
-
-static std::vector<TargetMargin> read(std::vector<PlanTarget> targets) {
-  std::vector<TargetMargin> margins;
-  for (PlanTarget& target : targets) margins.push_back(std::move(target.of));
-  return margins;
-}
-
-template <class Visitor>
-void members(Visitor& visit, PlanResult& result) {
-  SloVerdict& verdict = result.verdict;
-  std::vector<PlanTarget> targets = written(verdict.margins);
-  visit("holds", verdict.holds, "the SLO is met and the engine keeps up");
-  visit("saturated", verdict.saturated, "the backlog grows for as long as the load lasts");
-  visit("undecided", verdict.undecided, "why the verdict does not stand; empty if it does");
-  visit("unserved", verdict.unserved, "some requests were rejected, lost or unfinished");
-  visit("binding", verdict.binding, "the target with the smallest margin");
-  visit("margin", verdict.worst_margin, "its margin");
-  visit("targets", targets, "share of the SLO's limit");
-  visit("goodput_share", verdict.goodput_share, "share of requests; null without goodput limits");
-  visit("requests", result.requests, "of the load");
-  visit("request_rate_per_s", result.request_rate_per_s, "completed over the makespan");
-  visit("output_tokens_per_s", result.output_tokens_per_s, "over the makespan");
-  visit("ttft_p95_s", result.ttft_p95_s, "time to the first token");
-  visit("tpot_p95_s", result.tpot_p95_s, "time per output token after the first");
-  visit("e2e_p95_s", result.e2e_p95_s, "from sending to the last token");
-  visit("mean_kv_use", result.mean_kv_use, "mean share of KV blocks in use");
-  visit("busy_share", result.busy_share, "share of the makespan with a step in progress");
-  verdict.margins = read(std::move(targets));
-}
-
-template <class Visitor>
-void members(Visitor& visit, PlanCause& cause) {
-  visit("cause", cause.name, "the uncertain input");
-  visit("flips_at_deviations", cause.flips_at,
-        "standard deviations at which it alone reverses the verdict; null: more than 4");
-}
-
 /// Fields common to all candidates.
 template <class Visitor>
 void visit_candidate(Visitor& visit, PlanCandidate& candidate) {
@@ -118,34 +63,18 @@ void members(Visitor& visit, PlanCandidate& candidate) {
                "that the SLO is met, if a minimum was required");
 }
 
-/// Fields common to all prospects, after GPUs and cost.
-template <class Visitor>
-void visit_prospects(Visitor& visit, PlanProspects& one) {
-  visit("probability", one.probability, "that the SLO is met");
-  visit("causes", one.causes, "inputs whose error could reverse the verdict");
-  visit("capacity_factor", one.capacity_factor,
-        "multiple of the load that still meets the SLO; null: unknown");
-  visit("capacity_bounded", one.capacity_bounded, "false: the multiple is only a lower bound");
-  visit("capacity_monotone", one.capacity_monotone, "false if a higher load meets the SLO again");
-  visit("capacity_rate_per_s", one.capacity_rate_per_s, "arrivals at that load");
-  visit("capacity_decided", one.capacity_decided,
-        "false: the requests are too few to be sure of it");
-  visit("utilisation", one.utilisation, "of each pool's GPUs while a step is in progress");
-}
-
 template <class Visitor>
 void members(Visitor& visit, RankedPlan& one) {
   visit_candidate(visit, one);
   visit("gpus", one.gpus, "of all units");
   members(visit, one.cost);
   visit("pareto", one.pareto, "no other deployment beats it in cost, margin and capacity at once");
-  visit_prospects(visit, one);
+  members(visit, static_cast<FinalistFigures&>(one));
   visit("launch", one.launch, "command lines that start it");
 }
 
 template <class Visitor>
 void members(Visitor& visit, MixedPool& pool) {
-  std::vector<PlanTarget> targets = written(pool.targets);
   visit("name", pool.name, "unique in the fleet");
   visit("title", pool.title, "as a heading");
   visit("deployment", pool.deployment, "of one replica");
@@ -157,9 +86,8 @@ void members(Visitor& visit, MixedPool& pool) {
   visit("share", pool.share, "of all requests");
   visit("ttft_p95_s", pool.ttft_p95_s, "of its own requests");
   visit("tpot_p95_s", pool.tpot_p95_s, "of its own requests; 0: of one token each");
-  visit("targets", targets, "those over all requests, of its own requests");
+  visit("targets", pool.targets, "those over all requests, of its own requests");
   visit("launch", pool.launch, "command lines that start it");
-  pool.targets = read(std::move(targets));
 }
 
 template <class Visitor>
@@ -171,7 +99,7 @@ void members(Visitor& visit, MixedPlan& mix) {
   members(visit, mix.cost);
   visit.if_set("saved_usd_per_h", mix.saved_per_h, "against the first ranked");
   visit.if_set("saved_share", mix.saved_share, "of what that costs");
-  visit_prospects(visit, mix);
+  members(visit, static_cast<FinalistFigures&>(mix));
   visit("scenario", mix.scenario, "as a scenario file, which simulate reads");
 }
 
@@ -358,20 +286,8 @@ PlanCandidate candidate_of(const PreparedPlan& prepared, const PlanFindings& fou
   return {.title = title_of(shape, tried.units),
           .deployment = deployment_of(prepared, shape),
           .units = tried.units,
-          .result = {tried.figures},
+          .result = tried.figures,
           .shape = shape};
-}
-
-void take_prospects(PlanProspects& prospects, const FinalistFigures& finalist) {
-  prospects.cost = finalist.cost;
-  prospects.probability = finalist.confidence.probability;
-  for (const Cause& cause : finalist.confidence.causes) prospects.causes.push_back({cause});
-  prospects.capacity_factor = finalist.capacity_factor;
-  prospects.capacity_bounded = finalist.capacity_bounded;
-  prospects.capacity_monotone = finalist.capacity_monotone;
-  prospects.capacity_rate_per_s = finalist.capacity_rate_per_s;
-  prospects.capacity_decided = finalist.capacity_decided;
-  prospects.utilisation = finalist.utilisation;
 }
 
 RankedPlan ranked_of(const PreparedPlan& prepared, const PlanFindings& found,
@@ -379,7 +295,7 @@ RankedPlan ranked_of(const PreparedPlan& prepared, const PlanFindings& found,
   RankedPlan ranked;
   static_cast<PlanCandidate&>(ranked) = candidate_of(prepared, found, one);
   ranked.gpus = one.needs.gpus;
-  take_prospects(ranked, one.finalist);
+  static_cast<FinalistFigures&>(ranked) = one.finalist;
   ranked.pareto = one.pareto;
   ranked.launch = launch_lines(prepared.catalogue, ranked.shape, ranked.units);
   return ranked;
@@ -400,7 +316,7 @@ RejectedPlan rejected_of(const PreparedPlan& prepared, const PlanFindings& found
   if (!nearest.tried) return rejected;
   const TriedCandidate& tried = *nearest.tried;
   rejected.units = tried.units;
-  rejected.result = PlanResult{tried.figures};
+  rejected.result = tried.figures;
   // That it has the probability asked for is known, not how much more.
   if (tried.holds) rejected.result->probability.reset();
   rejected.title = title_of(planned.shape, tried.units);
@@ -613,7 +529,7 @@ AutoscaledPlan autoscaled_plan(const PreparedPlan& prepared, const RankedPlan& b
   const SloVerdict verdict = judge(run.result, prepared.task.requirement);
   plan.requests = std::ssize(run.workload.requests);
   plan.holds = verdict.holds;
-  plan.binding = verdict.binding;
+  plan.binding = binding_words(verdict);
   double paid_s = 0;
   for (const ReplicaResult& replica : run.result.replicas) paid_s += replica.paid.value;
   plan.mean_units = paid_s / run.result.whole_makespan.value;
@@ -687,9 +603,9 @@ void add_mix(const PreparedPlan& prepared, const PlanFindings& found, int thread
     return;
   }
   MixedPlan mixed;
-  mixed.result = {mix.figures};
+  mixed.result = mix.figures;
   mixed.scenario = scenario_of(prepared.catalogue.base, mix.pools);
-  take_prospects(mixed, mix.finalist);
+  static_cast<FinalistFigures&>(mixed) = mix.finalist;
   for (const MixPool& pool : mix.pools) {
     mixed.pools.push_back(mixed_pool(prepared, pool));
     mixed.gpus += mixed.pools.back().gpus;

@@ -74,34 +74,17 @@ struct PlanDeployment {
       cluster{};  // pools, with disaggregated prefill and decode
 };
 
-/// One simulation of the load. `probability` is not in the JSON.
-struct PlanResult : CandidateFigures {};
-
 struct PlanCandidate {
   std::string title{};  // "2 replicas of 4x NVIDIA H100 SXM TP4, fp8 (max-num-seqs 64)"
   PlanDeployment deployment{};
-  std::int64_t units = 0;  // replicas; with disaggregated pools, copies of the split
-  PlanResult result{};
-  Shape shape{};  // not in the JSON
+  std::int64_t units = 0;     // replicas; with disaggregated pools, copies of the split
+  CandidateFigures result{};  // one simulation of the load
+  Shape shape{};              // not in the JSON
 };
 
-/// An uncertain input of the simulations.
-struct PlanCause : Cause {};
-
 /// What is known of an answer beyond one simulation of the load.
-struct PlanProspects {
+struct PlanProspects : FinalistFigures {
   std::int64_t gpus = 0;
-  ServingCost cost{};      // at the load asked about
-  double probability = 0;  // that it holds
-  std::vector<PlanCause> causes{};
-  /// The largest load that it holds, relative to the load asked about; unset if it cannot be
-  /// determined: all requests arrive at once, or a client's limit sets the rate.
-  std::optional<double> capacity_factor{};
-  bool capacity_bounded = true;                // false: the capacity is at least this
-  bool capacity_monotone = true;               // false: some load beyond a failing one holds
-  double capacity_rate_per_s = 0;              // arrivals/s
-  bool capacity_decided = true;                // false: too few requests to be sure of it
-  std::vector<PoolUtilisation> utilisation{};  // of every pool, at the load asked about
 };
 
 struct RankedPlan : PlanCandidate, PlanProspects {
@@ -132,7 +115,7 @@ struct MixedPool {
 struct MixedPlan : PlanProspects {
   std::string title{};
   std::vector<MixedPool> pools{};
-  PlanResult result{};                  // of all of them, at the requested load
+  CandidateFigures result{};            // of all of them, at the requested load
   std::optional<double> saved_per_h{};  // dollars, against the first ranked
   std::optional<double> saved_share{};  // of what that costs
   Scenario scenario{};                  // as `roofcast simulate` reads it
@@ -145,7 +128,7 @@ struct RejectedPlan {
   ShapeOutcome outcome = ShapeOutcome::searched;
   std::string why{};                    // if no simulation decided
   std::optional<std::int64_t> units{};  // simulated; unset: only bounded
-  std::optional<PlanResult> result{};
+  std::optional<CandidateFigures> result{};
 
   // Not in the JSON.
   std::string title{};      // with its units if simulated

@@ -35,7 +35,7 @@ std::string price_of(const PlanProspects& one) {
 
 /// The probability that it holds, and how much more load it carries.
 std::string prospects_of(const PlanProspects& one) {
-  std::string text = "meets the SLO with probability " + as_probability(one.probability);
+  std::string text = "meets the SLO with probability " + as_probability(one.confidence.probability);
   if (!one.capacity_factor) return text;
   // Rates that high need no decimals.
   const double rate = one.capacity_rate_per_s;
@@ -255,23 +255,21 @@ std::vector<std::string> plan_sentences(const PlanAnswer& answer) {
   return lines;
 }
 
-std::string miss_of(const PlanResult& result) {
+std::string miss_of(const CandidateFigures& result) {
   const SloVerdict& verdict = result.verdict;
   if (verdict.holds && result.probability) {
     return "meets the SLO with probability " + as_probability(*result.probability);
   }
   if (verdict.holds) return "meets the SLO";
-  for (const TargetMargin& margin : verdict.margins) {
-    if (margin.what != verdict.binding) continue;
-    return fmt::format("{} {} of {}", margin.what, as_time(Seconds{margin.achieved_s}),
-                       as_time(Seconds{margin.limit_s}));
-  }
-  return verdict.binding;
+  if (verdict.binding != Binding::target) return binding_words(verdict);
+  const TargetMargin& margin = verdict.margins[verdict.binding_target];
+  return fmt::format("{} {} of {}", margin.what, as_time(Seconds{margin.achieved_s}),
+                     as_time(Seconds{margin.limit_s}));
 }
 
 std::vector<std::string> causes_of(const RankedPlan& one) {
   std::vector<std::string> lines;
-  for (const PlanCause& cause : one.causes) {
+  for (const Cause& cause : one.confidence.causes) {
     if (!cause.flips_at) continue;
     lines.push_back(fmt::format("{}: {:+.1f} standard deviations alone would reverse the verdict.",
                                 cause.name, *cause.flips_at));
@@ -281,7 +279,7 @@ std::vector<std::string> causes_of(const RankedPlan& one) {
 
 std::string as_margin(double margin) { return fmt::format("{:+.0f} %", 100 * margin); }
 
-Table margin_table(const PlanResult& result) {
+Table margin_table(const CandidateFigures& result) {
   Table table{
       .title = "", .columns = {{"Target", false}, {"Limit"}, {"Achieved"}, {"Margin"}}, .rows = {}};
   for (const TargetMargin& margin : result.verdict.margins) {

@@ -24,7 +24,7 @@ Table pool_table(const MixedPlan& mix);
 std::vector<std::string> missed_by_pools(const MixedPlan& mix);
 
 /// The limit that a simulated candidate misses by most: "p95 TTFT 612.0 ms of 500.0 ms".
-std::string miss_of(const PlanResult& result);
+std::string miss_of(const CandidateFigures& result);
 
 /// One sentence per uncertain input: how far off it would have to be to flip the verdict.
 std::vector<std::string> causes_of(const RankedPlan& one);
@@ -33,7 +33,7 @@ std::vector<std::string> causes_of(const RankedPlan& one);
 std::string as_margin(double margin);
 
 /// What a candidate achieves per limit of the SLO, a row each.
-Table margin_table(const PlanResult& result);
+Table margin_table(const CandidateFigures& result);
 
 /// The outcome in words, for a table: "does not fit in memory".
 const char* reason_text(ShapeOutcome outcome);

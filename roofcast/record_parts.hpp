@@ -13,6 +13,7 @@
 #include "calibrate/curve_errors.hpp"
 #include "planner/capacity/load_study.hpp"
 #include "planner/scenario_run.hpp"
+#include "planner/search/figures_record.hpp"
 #include "reports/validation.hpp"
 #include "roofcast/answer_json.hpp"
 #include "roofcast/limits.hpp"
@@ -65,13 +66,6 @@ void visit_family(Visitor& visit, FamilyError& family, bool judged) {
   if (judged) visit("judged_points", family.judged, "with neighbours on both sides");
   visit("median_error", family.median_error, "relative; 0 without judged points");
   visit("p90_error", family.p90_error, "relative; 0 without judged points");
-}
-
-template <class Visitor>
-void members(Visitor& visit, PoolUtilisation& use) {
-  visit("pool", use.pool, "name of the pool");
-  visit("mfu", use.mfu, "FLOPs that the model needs, over those of the dense peak, 0 to 1");
-  visit("mbu", use.mbu, "bytes of weights and KV cache, over those of the bandwidth, 0 to 1");
 }
 
 /// A latency beside others: its mean and percentiles.

@@ -236,7 +236,7 @@ SimulationInputs inputs_of(const SimulationRun& run) {
 SimulatedSlo slo_of(const SimulationResult& result, const SloRequirement& requirement) {
   const SloVerdict verdict = judge(result, requirement);
   SimulatedSlo slo{.met = unless_stopped(result, verdict.holds), .why_not = why_not(verdict)};
-  if (!verdict.undecided.empty()) slo.undecided = verdict.undecided;
+  if (verdict.undecided) slo.undecided = reason_of(verdict);
   for (const TargetOutcome& outcome : result.slo) {
     const bool measured = outcome.achieved > 0;
     slo.targets.push_back({.slo_class = outcome.slo_class,
@@ -343,11 +343,7 @@ void add_certainty(SimulationOutcome& outcome, const SimulationQuestion& questio
       .progress = progress};
   if (!add_intervals(run, search, answer)) return interrupt_intervals(answer);
   if (!answer.intervals || answer.slo.targets.empty()) return;
-  const DeviatingMargin margin = [&](const Deviations& deviations) {
-    return judge(simulate_deviating(run, step_times_of(run), deviations, {})).worst_margin;
-  };
-  const double predicted = judge(run.result).worst_margin;
-  const auto confidence = confidence_of(margin, predicted, search.threads, progress);
+  const auto confidence = confidence_of(run, run.result.requirement, search.threads, progress);
   if (!confidence) return interrupt_intervals(answer);
   answer.slo.probability = confidence->probability;
 }

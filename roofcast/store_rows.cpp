@@ -141,9 +141,10 @@ std::vector<MetricRow> plan_metrics(const PlanAnswer& answer) {
   if (answer.ranked.empty() && !answer.mixed) return metrics;
   const PlanProspects& best =
       answer.mixed ? static_cast<const PlanProspects&>(*answer.mixed) : answer.ranked.front();
-  const PlanResult& result = answer.mixed ? answer.mixed->result : answer.ranked.front().result;
+  const CandidateFigures& result =
+      answer.mixed ? answer.mixed->result : answer.ranked.front().result;
   metrics.push_back({"gpus", "value", static_cast<double>(best.gpus)});
-  metrics.push_back({"probability", "value", best.probability});
+  metrics.push_back({"probability", "value", best.confidence.probability});
   metrics.push_back({"ttft_s", "p95", result.ttft_p95_s});
   metrics.push_back({"tpot_s", "p95", result.tpot_p95_s});
   for (const CostFigure& figure : kCostFigures) {

@@ -67,21 +67,14 @@ void add_asked(CapacityFindings& answer, Execution& execution) {
   const std::array loads = {answer.study.load_of_run};
   answer.asked = searched_asked(answer);
   if (!answer.asked) answer.asked = steady_trial_of(answer.study, execution)(loads).front();
-  LoadStudy study = with_requests_of(answer.study, *answer.asked);
-  // Perturbed runs are as long as the one that stands, and judged as they are.
-  study.requirement.must_stand = false;
+  const LoadStudy study = with_requests_of(answer.study, *answer.asked);
   SimulationRun run = at_load(study, study.load_of_run);
   run_all(execution, 1, [&](std::int64_t) {
     simulate_sampled(run, step_times_of(run), {});
     return 0;
   });
   answer.asked_use = utilisation_of(run.pools);
-  const DeviatingMargin margin = [&](const Deviations& deviations) {
-    const SimulationResult result = simulate_deviating(run, step_times_of(run), deviations, {});
-    return judge(result, study.requirement).worst_margin;
-  };
-  const double predicted = judge(run.result, study.requirement).worst_margin;
-  answer.confidence = confidence_of(margin, predicted, execution.threads, execution.ticks());
+  answer.confidence = confidence_of(run, study.requirement, execution.threads, execution.ticks());
   if (!answer.confidence) throw_interrupted();
   execution.simulations += answer.confidence->simulations;
 }
@@ -220,8 +213,8 @@ void add_losses(CapacityFindings& answer, Execution& execution) {
 /// Why the verdict at the capacity, or just above it, does not stand.
 void add_notes(CapacityFindings& answer) {
   const LoadPoint& point = point_of(answer.capacity);
-  if (answer.capacity.load && !point.verdict.undecided.empty()) {
-    answer.notes.push_back("at the capacity: " + point.verdict.undecided_finding);
+  if (answer.capacity.load && point.verdict.undecided) {
+    answer.notes.push_back("at the capacity: " + point.verdict.finding);
   }
 }
 

@@ -136,6 +136,24 @@ Confidence confidence_of(const DeviatingMargin& margin, double predicted) {
   return *confidence_of(margin, predicted, 1, {});
 }
 
+DeviatingMargin margin_of(const SimulationRun& run, const PoolStepTimes& step_times,
+                          SloRequirement requirement) {
+  requirement.must_stand = false;
+  return [&run, &step_times, requirement](const Deviations& deviations) {
+    return judge(simulate_deviating(run, step_times, deviations, {}), requirement).worst_margin;
+  };
+}
+
+std::optional<Confidence> confidence_of(const SimulationRun& run, SloRequirement requirement,
+                                        int threads, const Progress& progress) {
+  requirement.must_stand = false;
+  const DeviatingMargin margin = [&](const Deviations& deviations) {
+    return margin_of(run, step_times_of(run), requirement)(deviations);
+  };
+  const double predicted = judge(run.result, requirement).worst_margin;
+  return confidence_of(margin, predicted, threads, progress);
+}
+
 Confidence confidence_for(const DeviatingMargin& margin, double predicted, double least) {
   if (least <= 0.5 || predicted < 0) return confidence_of(margin, predicted);
   const Perturbed run{margin, predicted};

@@ -51,6 +51,16 @@ double greatest_probability();
 std::optional<Confidence> confidence_of(const DeviatingMargin& margin, double predicted,
                                         int threads, const Progress& progress);
 
+/// Of a run that simulate_sampled has filled in, judged by `requirement`: perturbed runs are as
+/// long as the run itself and judged as they are, so its `must_stand` does not count. `run` and
+/// `step_times`, which is used by one thread at a time, must outlive the function.
+DeviatingMargin margin_of(const SimulationRun& run, const PoolStepTimes& step_times,
+                          SloRequirement requirement);
+
+/// The probability that such a run holds, on several threads; nullopt if `progress` cancelled.
+std::optional<Confidence> confidence_of(const SimulationRun& run, SloRequirement requirement,
+                                        int threads, const Progress& progress);
+
 /// Whether the probability is at least `least` (0.5 to greatest_probability()), with few
 /// simulations: for searches. It is, and `least` is returned, if the verdict stays with all causes
 /// off by the quantile of `least` at once, since no point of the sphere with that radius is farther

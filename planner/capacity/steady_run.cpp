@@ -106,7 +106,7 @@ SloVerdict settled_verdict(SimulationRun& run, const SloRequirement& requirement
                            KnownThroughput* throughput) {
   run.result.requirement = requirement;
   SloVerdict verdict = judge(run.result);
-  if (run.result.stopped || verdict.undecided.empty()) return verdict;
+  if (run.result.stopped || !verdict.undecided) return verdict;
   settle(run, throughput);
   return judge(run.result);
 }
@@ -119,7 +119,7 @@ SloVerdict simulate_until_decided(SimulationRun& run, const SteadyQuestion& ques
     take_load(run, question, arrivals);
     simulate(run);
     SloVerdict verdict = settled_verdict(run, question.requirement, question.throughput);
-    const bool stands = verdict.undecided.empty();
+    const bool stands = !verdict.undecided;
     if (run.result.stopped || stands || !grows || 2 * arrivals > question.most) return verdict;
   }
 }

@@ -86,15 +86,6 @@ Capacity capacity_of(SimulationRun& run, SloRequirement requirement) {
   return capacity;
 }
 
-/// Perturbed runs are as long as the one that stands, and judged as they are.
-DeviatingMargin perturbed(const SimulationRun& run, const PoolStepTimes& step_times,
-                          SloRequirement requirement) {
-  requirement.must_stand = false;
-  return [&run, &step_times, requirement](const Deviations& deviations) {
-    return judge(simulate_deviating(run, step_times, deviations, {}), requirement).worst_margin;
-  };
-}
-
 }  // namespace
 
 CandidateFigures trial_figures_of(SimulationRun run, const PlanCatalogue& catalogue,
@@ -103,7 +94,7 @@ CandidateFigures trial_figures_of(SimulationRun run, const PlanCatalogue& catalo
   const SloVerdict verdict = simulate_steadily(run, catalogue, step_times, task.requirement);
   CandidateFigures figures = figures_of(run.result, verdict);
   if (!verdict.holds || !task.min_probability) return figures;
-  const Confidence confidence = confidence_for(perturbed(run, step_times, task.requirement),
+  const Confidence confidence = confidence_for(margin_of(run, step_times, task.requirement),
                                                verdict.worst_margin, *task.min_probability);
   figures.probability = confidence.probability;
   figures.further_simulations = confidence.simulations;
@@ -120,7 +111,7 @@ bool is_enclosed(const Capacity& capacity) {
   const double load = capacity.load.value_or(0);
   bool below = false, above = !capacity.bounded;
   for (const LoadPoint& point : capacity.points) {
-    if (!point.verdict.undecided.empty()) continue;
+    if (point.verdict.undecided) continue;
     if (point.verdict.holds) below = below || (point.load <= load && point.load * kNear >= load);
     if (!point.verdict.holds) above = above || (point.load > load && point.load <= load * kNear);
   }
@@ -134,7 +125,7 @@ FinalistFigures finalist_figures_of(SimulationRun run, const PlanCatalogue& cata
   const PoolStepTimes step_times = step_times_of(run);
   const SloVerdict verdict = simulate_steadily(run, catalogue, step_times, requirement);
   FinalistFigures figures{
-      .confidence = confidence_of(perturbed(run, step_times, requirement), verdict.worst_margin)};
+      .confidence = confidence_of(margin_of(run, step_times, requirement), verdict.worst_margin)};
   figures.utilisation = utilisation_of(run.pools);
   figures.cost = cost_of(run.pools, run.result);
   figures.simulations = figures.confidence.simulations + 1;

@@ -183,14 +183,14 @@ WhatIfRow row_of(const WhatIfWork& work, const WhatIfVariant& variant, const Run
     row.figures[i] = figure_of(work, baseline, runs, i);
   }
   row.all_figures = means_of(runs);
-  row.binding = first.verdict.binding;
+  row.binding = binding_words(first.verdict);
   row.limits = first.limits;
   row.pools = first.pools;
   for (const OneRun& run : runs) {
     ++row.runs;
     if (run.verdict.holds) ++row.held;
     if (run.verdict.saturated) ++row.saturated;
-    if (!run.verdict.undecided.empty()) ++row.undecided;
+    if (run.verdict.undecided) ++row.undecided;
   }
   return row;
 }

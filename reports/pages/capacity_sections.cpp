@@ -29,22 +29,24 @@ std::string promise(const CapacityAnswer& answer) {
 /// "p95 TTFT is 530.0 ms of 500.0 ms", "the engine is saturated: ...".
 std::string binding_of(const CapacityAnswer& answer, const LoadPoint& point) {
   const SloVerdict& verdict = point.verdict;
-  for (const TargetMargin& margin : verdict.margins) {
-    if (margin.what != verdict.binding) continue;
-    const std::string limit = as_time(Seconds{margin.limit_s});
-    if (margin.achieved_s <= margin.limit_s && margin.margin < 0) {
-      return fmt::format("{} is missed because of requests that are not served (limit {})",
-                         margin.what, limit);
+  switch (verdict.binding) {
+    case Binding::target: {
+      const TargetMargin& margin = verdict.margins[verdict.binding_target];
+      const std::string limit = as_time(Seconds{margin.limit_s});
+      if (margin.achieved_s <= margin.limit_s && margin.margin < 0) {
+        return fmt::format("{} is missed because of requests that are not served (limit {})",
+                           margin.what, limit);
+      }
+      return fmt::format("{} is {} of {}", margin.what, as_time(Seconds{margin.achieved_s}), limit);
     }
-    return fmt::format("{} is {} of {}", margin.what, as_time(Seconds{margin.achieved_s}), limit);
+    case Binding::goodput:
+      return fmt::format("goodput is {} of {}", as_percent(verdict.goodput_share.value_or(0)),
+                         as_percent(answer.inputs.min_goodput_share.value_or(0)));
+    case Binding::saturated:
+      return "the engine is " + reason_of(verdict);
+    default:
+      return binding_words(verdict);
   }
-  if (verdict.binding == "goodput") {
-    return fmt::format("goodput is {} of {}", as_percent(verdict.goodput_share.value_or(0)),
-                       as_percent(answer.inputs.min_goodput_share.value_or(0)));
-  }
-  // Beyond saturation, the rest of `binding` gives latencies, which say little.
-  const std::string binding = verdict.binding.substr(0, verdict.binding.find(';'));
-  return verdict.saturated ? "the engine is " + binding : binding;
 }
 
 const char* met_text(const CapacityAnswer& answer) {
@@ -53,11 +55,11 @@ const char* met_text(const CapacityAnswer& answer) {
 
 std::string verdict_at(const CapacityAnswer& answer, const LoadPoint& point) {
   if (point.verdict.holds) return met_text(answer);
-  if (is_undecided(point.verdict)) return "it is " + point.verdict.undecided;
-  if (!point.verdict.undecided.empty()) {
+  if (is_undecided(point.verdict)) return "it is " + reason_of(point.verdict);
+  if (point.verdict.undecided) {
     return fmt::format("{} is missed ({}), but that is {}",
                        has_slo(answer) ? "the SLO" : "keeping up", binding_of(answer, point),
-                       point.verdict.undecided_finding);
+                       point.verdict.finding);
   }
   const char* verdict = !has_slo(answer)          ? "the engine does not keep up: "
                         : point.verdict.saturated ? "the SLO is missed because "
@@ -167,7 +169,7 @@ std::string state_of(const CapacityAnswer& answer, const LoadPoint& point) {
   std::string state = point.verdict.holds           ? "met"
                       : point.verdict.saturated     ? "saturated"
                       : is_undecided(point.verdict) ? "undecided"
-                                                    : "missed: " + point.verdict.binding;
+                                                    : "missed: " + binding_words(point.verdict);
   if (point.load == answer.capacity) state += " (capacity)";
   if (answer.asked && point.load == answer.asked->load) state += " (requested)";
   return state;

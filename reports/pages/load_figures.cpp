@@ -56,7 +56,7 @@ Table load_table(std::span<const CapacityPoint> points) {
                           fixed(point.output_tokens_per_s, 0), as_time(Seconds{point.ttft.p50}),
                           as_time(Seconds{point.ttft.p95}), as_time(Seconds{point.tpot.p50}),
                           as_time(Seconds{point.tpot.p95}), as_percent(point.use.peak_kv_use),
-                          point.verdict.holds ? "holds" : point.verdict.binding});
+                          point.verdict.holds ? "holds" : binding_words(point.verdict)});
   }
   return table;
 }

@@ -48,7 +48,7 @@ Table ranked_table(const PlanAnswer& answer) {
     for (std::string cell :
          {fixed(1e3 * one.result.ttft_p95_s, 0), fixed(1e3 * one.result.tpot_p95_s, 1),
           mfu_text(one.utilisation), mbu_text(one.utilisation),
-          as_margin(one.result.verdict.worst_margin), as_probability(one.probability),
+          as_margin(one.result.verdict.worst_margin), as_probability(one.confidence.probability),
           capacity ? fmt::format("{:.2f}x{}", *capacity, breaks_on_few(one) ? " (few)" : "")
                    : std::string("-"),
           std::string(one.pareto ? "yes" : "")}) {

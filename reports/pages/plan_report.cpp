@@ -73,13 +73,14 @@ std::vector<ReportTile> tiles_of(const RankedPlan& best) {
     tiles.push_back(std::move(tile));
   }
   tiles.push_back({.name = "GPUs", .value = with_separators(best.gpus), .note = best.title});
-  tiles.push_back(
-      {.name = "SLO met", .value = as_probability(best.probability), .note = "probability"});
+  tiles.push_back({.name = "SLO met",
+                   .value = as_probability(best.confidence.probability),
+                   .note = "probability"});
   const SloVerdict& verdict = best.result.verdict;
   tiles.push_back(
       {.name = "Margin",
        .value = (verdict.worst_margin > 0 ? "+" : "") + as_percent(verdict.worst_margin, 0),
-       .note = verdict.binding});
+       .note = binding_words(verdict)});
   if (best.capacity_factor) {
     tiles.push_back({.name = "Breaks at",
                      .value = fixed(best.capacity_rate_per_s, 2) + " requests/s",
@@ -102,7 +103,7 @@ Table finalist_table(const std::vector<RankedPlan>& ranked) {
     for (std::string cell :
          {fixed(kMilliseconds.of(one.result.ttft_p95_s), 0),
           fixed(kMilliseconds.of(one.result.tpot_p95_s), 1), mfu_text(one.utilisation),
-          mbu_text(one.utilisation), as_probability(one.probability),
+          mbu_text(one.utilisation), as_probability(one.confidence.probability),
           fixed(one.capacity_rate_per_s, 2) + (breaks_on_few(one) ? " (few)" : ""),
           std::string(one.pareto ? "yes" : "")}) {
       cells.push_back(std::move(cell));

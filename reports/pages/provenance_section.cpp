@@ -77,11 +77,7 @@ std::optional<Confidence> confidence_in(const SimulationRun& run, const ReportEf
   if (run.result.slo.empty() || std::ssize(run.workload.requests) > kSmallLoad) {
     return std::nullopt;
   }
-  const DeviatingMargin margin = [&](const Deviations& deviations) {
-    return judge(simulate_deviating(run, step_times_of(run), deviations, {})).worst_margin;
-  };
-  const double predicted = judge(run.result).worst_margin;
-  auto confidence = confidence_of(margin, predicted, effort.threads, effort.progress);
+  auto confidence = confidence_of(run, run.result.requirement, effort.threads, effort.progress);
   if (!confidence) throw_interrupted();
   return confidence;
 }

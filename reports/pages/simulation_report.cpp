@@ -270,7 +270,7 @@ std::string simulation_answer(const SimulationRun& run) {
   const SloVerdict verdict = judge(result);
   if (is_undecided(verdict)) {
     return fmt::format("Whether {} meets the SLO {} is {}: {}.", where, load_text(run),
-                       verdict.undecided, outcomes);
+                       reason_of(verdict), outcomes);
   }
   return fmt::format(
       "{} {} the SLO {}: {}{}.", where, verdict.holds ? "meets" : "misses", load_text(run),

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <limits>
 #include <optional>
-#include <utility>
 
 #include "base/error.hpp"
 #include "base/wording.hpp"
@@ -29,11 +28,12 @@ TargetMargin margin_of(const TargetOutcome& outcome) {
   return margin;
 }
 
-/// Keeps the smallest margin and its name.
-void consider(SloVerdict& verdict, double margin, std::string what) {
+/// Keeps the smallest margin and what it is of.
+void consider(SloVerdict& verdict, double margin, Binding binding) {
   if (margin >= verdict.worst_margin) return;
   verdict.worst_margin = margin;
-  verdict.binding = std::move(what);
+  verdict.binding = binding;
+  if (binding == Binding::target) verdict.binding_target = verdict.margins.size() - 1;
 }
 
 void judge_goodput(SloVerdict& verdict, const SloRequirement& requirement) {
@@ -42,22 +42,27 @@ void judge_goodput(SloVerdict& verdict, const SloRequirement& requirement) {
     throw Error("a minimum goodput share requires goodput limits (`goodput`)");
   }
   const double min = *requirement.min_goodput_share;
-  consider(verdict, (*verdict.goodput_share - min) / std::max(min, 1e-9), "goodput");
+  consider(verdict, (*verdict.goodput_share - min) / std::max(min, 1e-9), Binding::goodput);
 }
 
 bool has_to_keep_up(const SimulationResult& result, const SloRequirement& requirement) {
   return requirement.must_keep_up || requirement.min_goodput_share || !result.slo.empty();
 }
 
-/// Returns a reason to fail that no latency within its limit can offset, or an empty string.
-std::string no_service(const SimulationResult& result, const SloRequirement& requirement) {
-  if (result.stopped) return "stopped early";
-  if (result.completed == 0) return "nothing is served";
+/// What rules out every requirement, whatever the latencies.
+std::optional<Binding> no_service(const SimulationResult& result,
+                                  const SloRequirement& requirement) {
+  if (result.stopped) return Binding::stopped;
+  if (result.completed == 0) return Binding::nothing_served;
   if (result.saturation.saturated && has_to_keep_up(result, requirement)) {
-    const std::string reason = result.saturation.reason();
-    return reason.empty() ? "saturated" : reason;
+    return Binding::saturated;
   }
-  return {};
+  return std::nullopt;
+}
+
+void take_saturation(SloVerdict& verdict, const SaturationVerdict& saturation) {
+  verdict.finding = saturation.finding;
+  verdict.counts = saturation.counts;
 }
 
 std::string undecided_share(const std::string& what, const ConfidenceInterval& share) {
@@ -105,9 +110,12 @@ void add_undecided(SloVerdict& verdict, const SimulationResult& result,
                    const SloRequirement& requirement) {
   const std::optional<std::string> targets = undecided_targets(result, requirement, verdict);
   if (!targets) return;
-  const bool backlog = result.saturation.undecided && has_to_keep_up(result, requirement);
-  verdict.undecided = backlog ? result.saturation.reason() : *targets;
-  verdict.undecided_finding = backlog ? result.saturation.finding : *targets;
+  if (result.saturation.undecided && has_to_keep_up(result, requirement)) {
+    take_saturation(verdict, result.saturation);
+  } else {
+    verdict.finding = *targets;
+  }
+  verdict.undecided = !verdict.finding.empty();
 }
 
 }  // namespace
@@ -119,20 +127,21 @@ SloVerdict judge(const SimulationResult& result, const SloRequirement& requireme
                      .goodput_share = result.goodput_share};
   for (const TargetOutcome& outcome : result.slo) {
     verdict.margins.push_back(margin_of(outcome));
-    consider(verdict, verdict.margins.back().margin, verdict.margins.back().what);
+    consider(verdict, verdict.margins.back().margin, Binding::target);
   }
   judge_goodput(verdict, requirement);
   // Even if every target is met with room to spare, a margin is at most the whole limit (1).
   verdict.worst_margin = std::min(verdict.worst_margin, 1.0);
-  const std::string reason = no_service(result, requirement);
-  if (!reason.empty()) {
+  if (const auto ruled_out = no_service(result, requirement)) {
     verdict.worst_margin = std::min(verdict.worst_margin, kMarginWithoutService);
-    verdict.binding = reason;
+    verdict.binding = *ruled_out;
+    if (ruled_out == Binding::saturated) take_saturation(verdict, result.saturation);
+  } else {
+    add_undecided(verdict, result, requirement);
   }
-  if (reason.empty()) add_undecided(verdict, result, requirement);
-  if (requirement.must_stand && !verdict.undecided.empty() && verdict.worst_margin >= 0) {
+  if (requirement.must_stand && verdict.undecided && verdict.worst_margin >= 0) {
     verdict.worst_margin = std::min(verdict.worst_margin, kMarginUndecided);
-    verdict.binding = verdict.undecided;
+    verdict.binding = Binding::undecided;
   }
   verdict.holds = verdict.worst_margin >= 0;
   return verdict;
@@ -140,8 +149,29 @@ SloVerdict judge(const SimulationResult& result, const SloRequirement& requireme
 
 SloVerdict judge(const SimulationResult& result) { return judge(result, result.requirement); }
 
-bool is_undecided(const SloVerdict& verdict) {
-  return !verdict.holds && !verdict.undecided.empty() && verdict.binding == verdict.undecided;
+bool is_undecided(const SloVerdict& verdict) { return verdict.binding == Binding::undecided; }
+
+std::string reason_of(const SloVerdict& verdict) {
+  return verdict.finding + (verdict.counts.empty() ? "" : " (" + verdict.counts + ")");
+}
+
+std::string binding_words(const SloVerdict& verdict) {
+  switch (verdict.binding) {
+    case Binding::none:
+      return {};
+    case Binding::target:
+      return verdict.margins[verdict.binding_target].what;
+    case Binding::goodput:
+      return "goodput";
+    case Binding::saturated:
+    case Binding::undecided:
+      return reason_of(verdict);
+    case Binding::nothing_served:
+      return "nothing is served";
+    case Binding::stopped:
+      break;
+  }
+  return "stopped early";
 }
 
 std::string why_not(const SloVerdict& verdict) {
@@ -151,9 +181,9 @@ std::string why_not(const SloVerdict& verdict) {
   if (missed > 0) {
     return fmt::format("{} of {} missed", missed, counted(std::ssize(verdict.margins), "target"));
   }
-  if (is_undecided(verdict)) return verdict.undecided;
+  if (is_undecided(verdict)) return reason_of(verdict);
   if (verdict.saturated) return "saturated, so latencies grow for as long as the load lasts";
-  return verdict.binding;
+  return binding_words(verdict);
 }
 
 }  // namespace roofcast

@@ -1,6 +1,7 @@
 // Whether a simulated load meets its SLO, by what margin, and which target is closest to failing.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -18,18 +19,31 @@ struct TargetMargin {
   double margin = 0;      // (limit - achieved) / limit; negative exactly if the target is missed
 };
 
+/// What decides a verdict: the requirement closest to failing or failing by most, or what rules out
+/// every one.
+enum class Binding {
+  none,            // it holds without requirements
+  target,          // SloVerdict::binding_target
+  goodput,         // the required goodput share
+  saturated,       // the load has to keep up and does not
+  undecided,       // the verdict must stand and does not
+  nothing_served,  // no request was
+  stopped          // the run was, by the user
+};
+
 struct SloVerdict {
   bool holds = false;      // all requirements are met and at least one request is served
   bool saturated = false;  // then no requirement counts as met
-  /// Why a longer run might give another verdict: "undecided: ..."; empty if it stands.
-  std::string undecided{};
-  std::string undecided_finding{};  // the same without the counts behind it
-  std::int64_t unserved = 0;        // rejected, lost or unfinished; targets count them as late
+  bool undecided = false;  // a longer run might give another verdict
+  /// If undecided, or if `binding` is `saturated`: why in words, "undecided: 93.1 to 96.2 % of the
+  /// requests are within the limit of p95 TTFT", and the counts behind it, which may be empty.
+  std::string finding{};
+  std::string counts{};
+  std::int64_t unserved = 0;  // rejected, lost or unfinished; targets count them as late
   std::vector<TargetMargin> margins{};
-  std::string binding{};    // the target closest to failing or failing by most, "goodput",
-                            // "saturated: ..." or `undecided` with the numbers that support it;
-                            // empty if it holds without requirements
-  double worst_margin = 0;  // the smallest margin; negative exactly if it does not hold
+  Binding binding = Binding::none;
+  std::size_t binding_target = 0;  // index into `margins` if `binding` is `target`
+  double worst_margin = 0;         // the smallest margin; negative exactly if it does not hold
   std::optional<double> goodput_share{};
 };
 
@@ -53,6 +67,14 @@ SloVerdict judge(const SimulationResult& result);
 /// Neither holds nor certainly fails: it does not hold only because a longer run might say
 /// otherwise.
 bool is_undecided(const SloVerdict& verdict);
+
+/// The finding with its counts, "saturated: the backlog grows ... (the last 900 requests ...)";
+/// empty if there is none.
+std::string reason_of(const SloVerdict& verdict);
+
+/// The binding requirement in words: "p95 TTFT", "goodput", "nothing is served", or reason_of() if
+/// it is saturated or undecided. Empty if it holds without requirements.
+std::string binding_words(const SloVerdict& verdict);
 
 /// Says in words why it does not hold: "1 of 2 targets missed", "saturated, so latencies grow for
 /// as long as the load lasts". Empty if it holds.

@@ -97,7 +97,7 @@ Verdict of_capacity(const Scenario& scenario) {
   const CapacityAnswer answer =
       capacity(CapacityQuestion{.scenario = scenario, .free_length = true, .threads = 1});
   const SloVerdict& verdict = answer.asked.value().verdict;
-  return verdict_of(verdict.holds, !verdict.undecided.empty());
+  return verdict_of(verdict.holds, verdict.undecided);
 }
 
 Verdict planned(const Scenario& scenario) {
@@ -109,8 +109,8 @@ Verdict planned(const Scenario& scenario) {
   const PlanAnswer answer = plan(question, {.threads = 1});
   if (!answer.ranked.empty()) return Verdict::holds;
   // Else a bound has refused it, or a simulation.
-  return verdict_of(
-      false, !answer.closest.empty() && !answer.closest.front().result.verdict.undecided.empty());
+  return verdict_of(false,
+                    !answer.closest.empty() && answer.closest.front().result.verdict.undecided);
 }
 
 Verdict asked_of_what_if(const Scenario& scenario) {

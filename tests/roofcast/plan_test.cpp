@@ -96,10 +96,10 @@ TEST(PlanAnswer, NamesWhatIsEnoughAsPredictedBesideWhatIsProbable) {
   question.min_probability = kPlanProbability;
   const PlanAnswer answer = plan_read_back(plan(question));
   ASSERT_TRUE(answer.point_estimate);
-  EXPECT_LT(answer.point_estimate->probability, kPlanProbability);
-  EXPECT_GT(answer.point_estimate->probability, 0.5);
+  EXPECT_LT(answer.point_estimate->confidence.probability, kPlanProbability);
+  EXPECT_GT(answer.point_estimate->confidence.probability, 0.5);
   ASSERT_FALSE(answer.ranked.empty());
-  EXPECT_GE(answer.ranked.front().probability, kPlanProbability);
+  EXPECT_GE(answer.ranked.front().confidence.probability, kPlanProbability);
   EXPECT_GT(*answer.ranked.front().cost.dollars_per_hour,
             *answer.point_estimate->cost.dollars_per_hour);
 }
@@ -221,7 +221,7 @@ TEST(PlanAnswer, FindsAMixThatSimulateFindsToHold) {
   EXPECT_LT(*mix.cost.dollars_per_hour, *answer.ranked.front().cost.dollars_per_hour);
   EXPECT_NEAR(*mix.saved_per_h,
               *answer.ranked.front().cost.dollars_per_hour - *mix.cost.dollars_per_hour, 1e-9);
-  EXPECT_GE(mix.probability, kPlanProbability);
+  EXPECT_GE(mix.confidence.probability, kPlanProbability);
   double shares = 0;
   std::int64_t next = 0;  // every prompt length has one pool
   for (const MixedPool& pool : mix.pools) {

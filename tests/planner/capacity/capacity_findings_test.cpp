@@ -194,7 +194,7 @@ TEST(CapacityFindings, AnSloThatEvenOneRequestMissesHasNone) {
   EXPECT_FALSE(answer.capacity.load);
   EXPECT_FALSE(holds(answer));
   EXPECT_FALSE(headroom_of(answer));
-  EXPECT_EQ(point_of(answer.capacity).verdict.binding, "p95 TTFT");
+  EXPECT_EQ(binding_words(point_of(answer.capacity).verdict), "p95 TTFT");
 }
 
 TEST(CapacityFindings, ALostReplicaLeavesWhatTheOthersCarry) {

@@ -121,8 +121,8 @@ TEST(Capacity, AnUndecidedLoadBelowOneThatHoldsIsCarried) {
     for (LoadPoint& point : points) {
       if (point.load < 2 || point.load > 3) continue;
       point.verdict = {.holds = false,
-                       .undecided = "undecided, few",
-                       .binding = "undecided, few",
+                       .undecided = true,
+                       .binding = Binding::undecided,
                        .worst_margin = kMarginUndecided};
     }
     return points;

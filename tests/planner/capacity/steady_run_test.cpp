@@ -63,7 +63,7 @@ TEST(SimulateUntilDecided, StopsWhereTheVerdictStands) {
         one.result = simulate_deviating(one, step_times_of(one), {}, {});
       });
   EXPECT_TRUE(verdict.holds);
-  EXPECT_TRUE(verdict.undecided.empty()) << verdict.undecided;
+  EXPECT_FALSE(verdict.undecided) << verdict.finding;
   EXPECT_EQ(simulations, 1);
   EXPECT_EQ(arrivals_of(run), kRequestLimits.first);
 }

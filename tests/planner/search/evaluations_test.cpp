@@ -85,7 +85,7 @@ TEST(Evaluations, FiguresComeBackFromTheirTextsAsTheyWere) {
           {.holds = true,
            .unserved = 3,
            .margins = {{.what = "p95 TTFT", .limit_s = 0.5, .achieved_s = 0.1, .margin = 0.8}},
-           .binding = "p95 TTFT",
+           .binding = Binding::target,
            .worst_margin = 0.8,
            .goodput_share = 1.0 / 3},
       .output_tokens_per_s = 0.1 + 0.2,
@@ -95,6 +95,7 @@ TEST(Evaluations, FiguresComeBackFromTheirTextsAsTheyWere) {
   EXPECT_EQ(again.output_tokens_per_s, 0.1 + 0.2);
   EXPECT_EQ(again.verdict.goodput_share, 1.0 / 3);
   EXPECT_EQ(again.verdict.margins.at(0).what, "p95 TTFT");
+  EXPECT_EQ(again.verdict.binding, Binding::target);
   EXPECT_EQ(to_text(again), text);
   FinalistFigures finalist{.capacity_factor = 1.7, .capacity_bounded = false, .simulations = 25};
   finalist.confidence.probability = 0.9;

@@ -25,7 +25,8 @@ TEST(SloVerdict, TheTargetNearestToFailingBinds) {
   const SloVerdict verdict = judge(
       served({outcome(LatencyMetric::ttft, 0.5, 0.2), outcome(LatencyMetric::tpot, 0.05, 0.045)}));
   EXPECT_TRUE(verdict.holds);
-  EXPECT_EQ(verdict.binding, "p95 TPOT");
+  EXPECT_EQ(verdict.binding, Binding::target);
+  EXPECT_EQ(binding_words(verdict), "p95 TPOT");
   EXPECT_DOUBLE_EQ(verdict.margins[0].margin, 0.6);  // (0.5 - 0.2) / 0.5
   EXPECT_NEAR(verdict.worst_margin, 0.1, 1e-12);     // (0.05 - 0.045) / 0.05
 }
@@ -34,7 +35,8 @@ TEST(SloVerdict, OneMissedTargetIsEnoughAndItsMarginIsNegative) {
   const SloVerdict verdict = judge(
       served({outcome(LatencyMetric::ttft, 0.5, 0.75), outcome(LatencyMetric::tpot, 0.05, 0.01)}));
   EXPECT_FALSE(verdict.holds);
-  EXPECT_EQ(verdict.binding, "p95 TTFT");
+  EXPECT_EQ(verdict.binding, Binding::target);
+  EXPECT_EQ(verdict.binding_target, 0U);
   EXPECT_DOUBLE_EQ(verdict.worst_margin, -0.5);
 }
 
@@ -55,18 +57,20 @@ TEST(SloVerdict, APercentileThatFallsOnARequestWithoutServiceIsMissed) {
 
 TEST(SloVerdict, BeyondSaturationNothingHolds) {
   SimulationResult result = served({outcome(LatencyMetric::ttft, 0.5, 0.1)});
-  result.saturation = {.saturated = true, .finding = "the backlog grows"};
+  result.saturation = {.saturated = true, .finding = "the backlog grows", .counts = "ten wait"};
   const SloVerdict verdict = judge(result);
   EXPECT_FALSE(verdict.holds);
   EXPECT_TRUE(verdict.saturated);
-  EXPECT_EQ(verdict.binding, "the backlog grows");
+  EXPECT_EQ(verdict.binding, Binding::saturated);
+  EXPECT_EQ(binding_words(verdict), "the backlog grows (ten wait)");
   EXPECT_EQ(verdict.worst_margin, kMarginWithoutService);
 }
 
 TEST(SloVerdict, WithoutPromisesALoadThatIsServedHolds) {
   const SloVerdict verdict = judge(served({}));
   EXPECT_TRUE(verdict.holds);
-  EXPECT_EQ(verdict.binding, "");
+  EXPECT_EQ(verdict.binding, Binding::none);
+  EXPECT_EQ(binding_words(verdict), "");
   EXPECT_EQ(verdict.worst_margin, 1);
   EXPECT_TRUE(judge(served({}), {.must_keep_up = true}).holds);
 }
@@ -80,7 +84,7 @@ TEST(SloVerdict, WithoutPromisesSaturationCountsWhereKeepingUpIsRequired) {
   EXPECT_EQ(unasked.worst_margin, 1);
   const SloVerdict asked = judge(result, {.must_keep_up = true});
   EXPECT_FALSE(asked.holds);
-  EXPECT_EQ(asked.binding, "the backlog grows");
+  EXPECT_EQ(asked.binding, Binding::saturated);
   // A goodput share is a promise too.
   result.goodput_share = 1;
   EXPECT_FALSE(judge(result, {.min_goodput_share = 0.9}).holds);
@@ -103,9 +107,11 @@ TEST(SloVerdict, SaysWhyItDoesNotHold) {
 TEST(SloVerdict, NothingServedAndStoppedRunsDoNotHold) {
   SimulationResult nothing;
   EXPECT_FALSE(judge(nothing).holds);
+  EXPECT_EQ(judge(nothing).binding, Binding::nothing_served);
   SimulationResult stopped = served({});
   stopped.stopped = true;
   EXPECT_FALSE(judge(stopped).holds);
+  EXPECT_EQ(judge(stopped).binding, Binding::stopped);
 }
 
 TEST(SloVerdict, AGoodputShareIsRequiredWhereItIsAskedFor) {
@@ -115,7 +121,7 @@ TEST(SloVerdict, AGoodputShareIsRequiredWhereItIsAskedFor) {
   EXPECT_TRUE(judge(result).holds);
   const SloVerdict verdict = judge(result, {.min_goodput_share = 0.99});
   EXPECT_FALSE(verdict.holds);
-  EXPECT_EQ(verdict.binding, "goodput");
+  EXPECT_EQ(verdict.binding, Binding::goodput);
   EXPECT_NEAR(verdict.worst_margin, -0.1, 1e-12);  // (0.891 - 0.99) / 0.99
   EXPECT_TRUE(judge(result, {.min_goodput_share = 0.891}).holds);
 }

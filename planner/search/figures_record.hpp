@@ -1,0 +1,55 @@
+// The members of a candidate's figures, as the store and answers write and read them
+// (base/record.hpp).
+#pragma once
+
+#include "planner/capacity/confidence.hpp"
+#include "planner/search/candidate_figures.hpp"
+#include "simulator/results/verdict_record.hpp"
+
+namespace roofcast {
+
+template <class Visitor>
+void members(Visitor& visit, PoolUtilisation& use) {
+  visit("pool", use.pool, "name of the pool");
+  visit("mfu", use.mfu, "FLOPs that the model needs, over those of the dense peak, 0 to 1");
+  visit("mbu", use.mbu, "bytes of weights and KV cache, over those of the bandwidth, 0 to 1");
+}
+
+template <class Visitor>
+void members(Visitor& visit, Cause& cause) {
+  visit("name", cause.name, "the uncertain input");
+  visit("flips_at_standard_deviations", cause.flips_at,
+        "standard deviations at which it alone reverses the verdict; null: more than 4");
+}
+
+template <class Visitor>
+void members(Visitor& visit, CandidateFigures& figures) {
+  members(visit, figures.verdict);
+  visit("requests", figures.requests, "of the load");
+  visit("offered_rate_per_s", figures.offered_rate_per_s, "arrivals; 0: all at once");
+  visit("request_rate_per_s", figures.request_rate_per_s, "completed over the makespan");
+  visit("output_tokens_per_s", figures.output_tokens_per_s, "over the makespan");
+  visit("ttft_p95_s", figures.ttft_p95_s, "time to the first token");
+  visit("tpot_p95_s", figures.tpot_p95_s, "time per output token after the first");
+  visit("e2e_p95_s", figures.e2e_p95_s, "from sending to the last token");
+  visit("mean_kv_use", figures.mean_kv_use, "mean share of KV blocks in use");
+  visit("busy_share", figures.busy_share, "share of the makespan with a step in progress");
+}
+
+/// What is known of an answer beyond one simulation of the load; its costs are listed apart.
+template <class Visitor>
+void members(Visitor& visit, FinalistFigures& figures) {
+  visit("probability", figures.confidence.probability, "that the SLO is met");
+  visit("causes", figures.confidence.causes, "inputs whose error could reverse the verdict");
+  visit("capacity_factor", figures.capacity_factor,
+        "multiple of the load that still meets the SLO; null: unknown");
+  visit("capacity_bounded", figures.capacity_bounded, "false: the multiple is only a lower bound");
+  visit("capacity_monotone", figures.capacity_monotone,
+        "false if a higher load meets the SLO again");
+  visit("capacity_rate_per_s", figures.capacity_rate_per_s, "arrivals at that load");
+  visit("capacity_decided", figures.capacity_decided,
+        "false: the requests are too few to be sure of it");
+  visit("utilisation", figures.utilisation, "of each pool's GPUs while a step is in progress");
+}
+
+}  // namespace roofcast
