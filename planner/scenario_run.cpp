@@ -55,6 +55,19 @@ void check_pictures(const Scenario& scenario, const Deployment& deployment) {
                                                 : "which has no vision encoder"));
 }
 
+/// A model that pools generates nothing: a request's single output is its vector.
+void check_pooling(const SimulationRun& run) {
+  const bool pools = std::ranges::any_of(
+      run.pools, [](const PoolRun& pool) { return pool.deployment.engine.pooling; });
+  if (!pools) return;
+  for (const Request& request : run.workload.requests) {
+    if (request.output_tokens == 1) continue;
+    throw UsageError(fmt::format(
+        "`output_len`: {} given with `pooling`, which generates nothing; expected 1, the vector",
+        request.output_tokens));
+  }
+}
+
 /// A closed loop is replayed as such, unless the user sets another limit.
 void take_recorded_limit(SimulationRun& run) {
   if (!run.workload.recorded_limit || run.scenario.max_concurrency) return;
@@ -186,6 +199,7 @@ SimulationRun prepare_simulation(const Scenario& scenario,
   }
   run.workload = recorded ? *recorded : load_workload(scenario);
   take_recorded_limit(run);
+  check_pooling(run);
   return run;
 }
 

@@ -65,6 +65,12 @@ MemoryAnswer answer_of(const Deployment& deployment, const MemoryPlan& plan, Sol
                       .relative_uncertainty = plan.relative_uncertainty,
                       .solve = solve};
   if (!plan.fits) answer.reason = plan.reason;
+  if (plan.host_cache.value > 0) {
+    answer.host = HostMemory{.of_rank = plan.host_cache, .of_node = plan.host_memory};
+    if (deployment.engine.host_memory.value > 0) {
+      answer.host->stated = deployment.engine.host_memory;
+    }
+  }
   return answer;
 }
 

@@ -97,6 +97,13 @@ struct MemorySolution {
   std::optional<std::optional<std::int64_t>> max_num_seqs{};
 };
 
+/// Host memory for K and V that are kept there (HiCache, KV offloading).
+struct HostMemory {
+  Bytes of_rank{};
+  Bytes of_node{};  // for all ranks of a node, with what the engine leaves free
+  std::optional<Bytes> stated{};
+};
+
 struct MemoryAnswer {
   AnswerHead head{};
   DeploymentInputs inputs{};
@@ -113,6 +120,7 @@ struct MemoryAnswer {
   std::int64_t max_batch = 0;
   double max_concurrency = 0;
   double relative_uncertainty = 0;
+  std::optional<HostMemory> host{};
   std::optional<MemorySolution> solution{};
   std::vector<Remedy> remedies{};
   std::optional<std::vector<ContextBatch>> max_batch_by_context{};
@@ -221,6 +229,14 @@ void members(Visitor& visit, EngineMemory& row) {
 }
 
 template <class Visitor>
+void members(Visitor& visit, HostMemory& host) {
+  visit("rank_bytes", host.of_rank, "K and V in host memory, of one rank");
+  visit("node_bytes", host.of_node,
+        "free host memory that a node needs for its ranks, with what the engine leaves free");
+  visit.if_set("stated_bytes", host.stated, "host_memory, as given");
+}
+
+template <class Visitor>
 void members(Visitor& visit, MemoryAnswer& answer) {
   members(visit, answer.head);
   visit("inputs", answer.inputs, "the deployment as parsed, every knob resolved");
@@ -249,6 +265,7 @@ void members(Visitor& visit, MemoryAnswer& answer) {
         "the engine's maximum concurrency: the same, not rounded");
   visit("relative_uncertainty", answer.relative_uncertainty,
         "of kv_budget_bytes: one standard deviation as a share");
+  visit.if_set("host_memory", answer.host, "of K and V in host memory, if any are kept there");
   visit("solution", answer.solution, "the solved quantity; null if none was requested");
   visit("remedies", answer.remedies,
         "single changes that make it fit, each one checked; empty if it fits or something was "

@@ -100,8 +100,9 @@ const Flags<MemoryQuestion>& memory_flags() {
 const Flags<EngineOverrides>& memory_feature_flags() {
   static const Flags<EngineOverrides> flags = [] {
     Flags<EngineOverrides> some;
-    for (const char* name : {"max-lora-rank", "max-loras", "num-speculative-tokens",
-                             "speculative-method", "draft-weight-bytes", "draft-kv-bytes"}) {
+    for (const char* name :
+         {"max-lora-rank", "max-loras", "num-speculative-tokens", "speculative-method",
+          "draft-weight-bytes", "draft-kv-bytes", "pooling", "host-memory", "kv-offloading-size"}) {
       some.push_back(*find_flag(knob_flags(KnobGroup::features), name));
     }
     return some;

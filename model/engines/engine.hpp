@@ -91,6 +91,12 @@ struct EngineOverrides {
   std::optional<bool> enable_eplb{};         // popular experts are moved and copied
   std::optional<std::int64_t> num_redundant_experts{};         // copies over all ranks
   std::optional<std::int64_t> decode_context_parallel_size{};  // vLLM: ranks that share a cache
+  std::optional<std::int64_t> prefill_schedule_interval{};     // vLLM: steps, between DP ranks
+  std::optional<bool> enable_dbo{};  // halves of a batch hide each other's exchange of experts
+  std::optional<std::int64_t> dbo_decode_token_threshold{};   // vLLM: of a decode step,
+  std::optional<std::int64_t> dbo_prefill_token_threshold{};  // and of one with prompts
+  std::optional<bool> pooling{};       // a prompt's states become a vector; nothing is generated
+  std::optional<Bytes> host_memory{};  // of a node, in which K and V kept there must fit
   std::optional<std::int64_t> max_lora_rank{};                 // unset: no adapters in memory
   std::optional<std::int64_t> speculative_eagle_topk{};        // SGLang: branches of a tree
   std::optional<std::int64_t> speculative_num_draft_tokens{};  // SGLang: tokens of a tree
@@ -236,7 +242,12 @@ struct Engine {
   std::optional<double> expert_power_law{};
   bool enable_eplb = false;        // EPLB: moves and copies experts by how often they are picked
   std::int64_t context_ranks = 1;  // vLLM: TP ranks that share a sequence's tokens (DCP)
-  Bytes overhead{};                // textbook rule
+  /// vLLM: while a rank decodes, it computes prompts only every so many steps of all ranks.
+  std::int64_t prefill_schedule_interval = 1;
+  BatchOverlap overlap{};  // of the exchange of experts with computing
+  bool pooling = false;    // no LM head, no sampling: a request ends when its prompt is computed
+  Bytes host_memory{};     // of a node; 0: not stated
+  Bytes overhead{};        // textbook rule
   std::optional<Bytes> weight_bytes{};  // memory plan only: whole checkpoint
   bool eager = false;                   // PyTorch runs every step operator by operator, uncompiled
   std::vector<std::int64_t> graph_batch_sizes{};  // captured decode batch sizes, ascending

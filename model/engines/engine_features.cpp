@@ -194,6 +194,22 @@ HierarchicalCache resolve_hierarchical_cache(const Engine& engine, const EngineO
 
 }  // namespace
 
+BatchOverlap batch_overlap(const Engine& engine, const Gpu& gpu, std::int64_t decode_tokens,
+                           std::int64_t prefill_tokens) {
+  if (engine.all2all == All2All::allgather_reducescatter) {
+    throw UsageError(
+        "`enable_dbo`: needs kernels that exchange experts' tokens in the background; expected "
+        "`all2all_backend` deepep_high_throughput or deepep_low_latency");
+  }
+  BatchOverlap overlap{
+      .enabled = true, .decode_tokens = decode_tokens, .prefill_tokens = prefill_tokens};
+  constexpr int kExchanging = 20;  // DeepEP, Buffer.num_sms; vLLM's VLLM_DBO_COMM_SMS
+  if (engine.all2all != All2All::deepep_low_latency && gpu.multiprocessors > kExchanging) {
+    overlap.compute_share = 1.0 - static_cast<double>(kExchanging) / gpu.multiprocessors;
+  }
+  return overlap;
+}
+
 Seconds draft_pass_time(const Speculation& speculation, std::int64_t tokens) {
   const double read = speculation.draft_experts *
                       (1.0 - std::pow(1.0 - speculation.draft_routed, static_cast<double>(tokens)));
@@ -213,6 +229,13 @@ void resolve_features(Engine& engine, const EngineOverrides& given, const Transf
   // Their prefixes are only of use with a state, which is not offloaded.
   if (engine.kv_offloading.on() && state_bytes_per_sequence(model).value > 0) {
     throw UsageError("`kv_offloading_size`: not modelled for models with recurrent layers");
+  }
+  // 0.22, config/vllm.py, VllmConfig.__post_init__: off by default for models that pool.
+  if (engine.pooling && engine.memory_rule == MemoryRule::vllm && !given.async_scheduling) {
+    engine.async_scheduling = false;
+  }
+  if (engine.pooling && engine.speculation.on()) {
+    throw UsageError("`num_speculative_tokens`: excludes `pooling`, which generates nothing");
   }
   if (!engine.speculation.on()) return;
   // vLLM schedules asynchronously with drafts of EAGLE and MTP since 0.14 (vllm-project/vllm pull

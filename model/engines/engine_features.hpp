@@ -83,6 +83,21 @@ struct HierarchicalCache {
   bool on() const { return ratio > 0; }
 };
 
+/// Two-batch overlap (vLLM's DBO, SGLang's TBO): a step is divided into halves that take turns, so
+/// that one computes while the experts' tokens of the other are exchanged.
+struct BatchOverlap {
+  bool enabled = false;
+  std::int64_t decode_tokens = 0;   // least tokens on a rank with which a decode step is divided
+  std::int64_t prefill_tokens = 0;  // and one with prompts
+  double compute_share = 1.0;       // of a GPU's multiprocessors that the exchange leaves
+};
+
+/// Of the engine on this GPU, with its thresholds. DeepEP's kernels of high throughput exchange by
+/// multiprocessors of their own, those of low latency in the background. Throws UsageError if the
+/// engine's backend overlaps with nothing.
+BatchOverlap batch_overlap(const Engine& engine, const Gpu& gpu, std::int64_t decode_tokens,
+                           std::int64_t prefill_tokens);
+
 /// Sets speculation, lora, kv_offloading and hierarchical_cache of `engine`. Throws UsageError
 /// naming the knob that is missing or contradicts another. Precondition: each knob is within its
 /// range and given with its partner (check_overrides).

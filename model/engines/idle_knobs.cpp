@@ -96,6 +96,15 @@ bool even_experts(const S& s) {
   });
 }
 
+bool no_host_cache(const S& s) {
+  return !s.engine.kv_offloading.on() && !s.engine.hierarchical_cache.on();
+}
+
+bool only_steps(const S& s) { return s.use == KnobUse::steps; }
+
+/// Exchanges of whole experts' tokens are what halves of a batch hide.
+bool no_whole_exchange(const S& s) { return no_experts(s) || no_exchange(s) || one_expert_rank(s); }
+
 bool no_adapters_in_memory(const S& s) { return only_fits(s) && s.engine.lora.max_rank == 0; }
 
 bool no_draft_model(const S& s) {
@@ -141,6 +150,25 @@ const std::vector<IdleRule>& idle_rules() {
                 "attention_dp_batching_wait_iters"},
        .idle = shares_no_experts,
        .reason = "it acts between data-parallel ranks that share experts"},
+      {.keys = {"prefill_schedule_interval"},
+       .idle = shares_no_experts,
+       .reason = "it acts between data-parallel ranks that share experts"},
+      {.keys = {"enable_dbo", "dbo_decode_token_threshold", "dbo_prefill_token_threshold"},
+       .idle = no_whole_exchange,
+       .reason = "it acts between data-parallel ranks that hold whole experts"},
+      {.keys = {"enable_dbo", "dbo_decode_token_threshold", "dbo_prefill_token_threshold"},
+       .idle = only_fits,
+       .reason = kOnlyTime},
+      {.keys = {"host_memory"},
+       .idle = no_host_cache,
+       .reason = "no K and V are kept in host memory"},
+      {.keys = {"host_memory", "enable_hierarchical_cache", "hicache_ratio", "hicache_size",
+                "kv_offloading_size"},
+       .idle = only_steps,
+       .reason = "no step depends on it"},
+      {.keys = {"kv_offloading_bandwidth", "kv_offloading_latency"},
+       .idle = only_fits,
+       .reason = kOnlyTime},
       {.keys = {"moe_backend"}, .idle = only_fits, .reason = kOnlyTime},
       {.keys = {"moe_backend"},
        .idle = one_kernel_of_experts,

@@ -445,7 +445,6 @@ std::vector<EngineKnob> scheduler_knobs() {
            .group = scheduler,
            .kind = on_off,
            .owner = sglang,
-           .only_schedules = true,
            .help = "SGLang: keep prefixes in host memory, too",
            .effect = "SGLang: whether cached prefixes are also kept in host memory and loaded from "
                      "it when the GPU has evicted them (HiCache).",
@@ -457,7 +456,6 @@ std::vector<EngineKnob> scheduler_knobs() {
            .kind = number,
            .range = {.min = 0, .min_open = true},
            .owner = sglang,
-           .only_schedules = true,
            .help = "SGLang: tokens in host memory per token of the KV cache (2)",
            .effect = "SGLang: tokens that the hierarchical cache holds in host memory, as a "
                      "multiple of the KV cache's. Default: 2.",
@@ -469,7 +467,6 @@ std::vector<EngineKnob> scheduler_knobs() {
            .kind = bytes,
            .range = kSomeBytes,
            .owner = sglang,
-           .only_schedules = true,
            .help = "SGLang: host memory of each GPU's hierarchical cache, such as 100GB",
            .effect = "SGLang: host memory of the hierarchical cache on each rank, instead of "
                      "hicache_ratio.",
@@ -661,6 +658,51 @@ std::vector<EngineKnob> feature_knobs() {
            .effect = "TensorRT-LLM's moe_config.backend: whose kernels run the experts, where "
                      "several were timed. AUTO: by version, model and GPU.",
            .examples = {"CUTLASS"}}),
+      knob<&O::prefill_schedule_interval, &Engine::prefill_schedule_interval>(
+          {.flag = "prefill-schedule-interval",
+           .key = "prefill_schedule_interval",
+           .group = scheduler,
+           .kind = count,
+           .range = kAnyCount,
+           .owner = vllm_memory,
+           .only_schedules = true,
+           .help = "vLLM: steps of data-parallel ranks from prompts to prompts (default 1)",
+           .effect = "vLLM, where data-parallel ranks share experts: while a rank decodes, it "
+                     "computes prompts in every so many steps, the same on all ranks.",
+           .examples = {std::int64_t{4}}}),
+      knob<&O::enable_dbo>(
+          {.flag = "enable-dbo",
+           .key = "enable_dbo",
+           .group = scheduler,
+           .kind = on_off,
+           .owner = vllm_or_sglang,
+           .aliases = {"--enable-two-batch-overlap"},
+           .help = "halves of a batch hide each other's exchange of experts' tokens",
+           .effect = "Whether a step is computed in two halves, so that one computes while the "
+                     "experts' tokens of the other are exchanged (DBO, two-batch overlap).",
+           .examples = {true}}),
+      knob<&O::dbo_decode_token_threshold>(
+          {.flag = "dbo-decode-token-threshold",
+           .key = "dbo_decode_token_threshold",
+           .group = scheduler,
+           .kind = count,
+           .range = kAnyCount,
+           .owner = vllm_memory,
+           .partner = "enable-dbo",
+           .help = "vLLM: tokens of a rank from which a decode step is halved (default 32)",
+           .effect = "vLLM: tokens of a rank from which a step of decodes is computed in halves.",
+           .examples = {std::int64_t{64}}}),
+      knob<&O::dbo_prefill_token_threshold>(
+          {.flag = "dbo-prefill-token-threshold",
+           .key = "dbo_prefill_token_threshold",
+           .group = scheduler,
+           .kind = count,
+           .range = kAnyCount,
+           .owner = vllm_memory,
+           .partner = "enable-dbo",
+           .help = "vLLM: tokens of a rank from which a step with prompts is halved (512)",
+           .effect = "vLLM: tokens of a rank from which a step with prompts is computed in halves.",
+           .examples = {std::int64_t{1024}}}),
       unshown<&O::expert_power_law, &Engine::expert_power_law>(
           {.flag = "expert-power-law",
            .key = "expert_power_law",
@@ -840,6 +882,27 @@ std::vector<EngineKnob> feature_knobs() {
            .effect = "vLLM: most pictures of a prompt (default: any). At 0 the vision encoder is "
                      "neither loaded nor profiled.",
            .examples = {std::int64_t{0}}}),
+      unshown<&O::pooling, &Engine::pooling>(
+          {.flag = "pooling",
+           .key = "pooling",
+           .group = features,
+           .kind = on_off,
+           .owner = vllm_or_sglang,
+           .aliases = {"--is-embedding"},
+           .help = "embeddings or scores: prompts only, no LM head, outputs of 1",
+           .effect = "Whether prompts end in a vector instead of text (vLLM: --runner pooling; "
+                     "SGLang: --is-embedding): no LM head, no sampling, no decodes.",
+           .examples = {true}}),
+      unshown<&O::host_memory, &Engine::host_memory>(
+          {.flag = "host-memory",
+           .key = "host_memory_bytes",
+           .group = features,
+           .kind = bytes,
+           .range = kSomeBytes,
+           .owner = vllm_or_sglang,
+           .help = "free memory of a node, such as 1TB: must hold what is kept of the KV cache",
+           .effect = "Free host memory of a node; K and V that are kept there must fit.",
+           .examples = {1e12}}),
       knob<&O::kv_offloading_size>(
           {.flag = "kv-offloading-size",
            .key = "kv_offloading_size_bytes",
@@ -958,6 +1021,8 @@ bool owns(KnobOwner owner, SchedulerKind scheduler, MemoryRule memory) {
       return scheduler == SchedulerKind::tensorrt_llm;
     case sglang_or_tensorrt_llm:
       return scheduler == SchedulerKind::sglang || scheduler == SchedulerKind::tensorrt_llm;
+    case vllm_or_sglang:  // the servers
+      return memory == MemoryRule::vllm || memory == MemoryRule::sglang;
     case textbook_memory:
       return memory == MemoryRule::textbook;
     case own_scheduler:
@@ -981,6 +1046,8 @@ const char* engines_of(KnobOwner owner) {
       return "engine trtllm";
     case sglang_or_tensorrt_llm:
       return "engine sglang or trtllm";
+    case vllm_or_sglang:
+      return "engine vllm or sglang";
     case textbook_memory:
       return "engine roofcast, textbook, static or naive";
     case own_scheduler:

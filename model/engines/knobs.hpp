@@ -63,6 +63,7 @@ enum class KnobOwner {
   sglang,
   tensorrt_llm,
   sglang_or_tensorrt_llm,
+  vllm_or_sglang,
   textbook_memory,
   own_scheduler,  // vLLM's schedule in an engine of ours, which no server has
 };

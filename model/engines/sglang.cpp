@@ -227,6 +227,9 @@ void resolve_sglang(Engine& engine, const EngineSetting& setting) {
       throw UsageError("`enable_mixed_chunk`: SGLang switches it off with drafts");
     }
   }
+  // 0.5.15, batch_overlap/two_batch_overlap.py, compute_split_seq_index: any two tokens. Its path
+  // without an exchange of whole experts (moe_a2a_backend none) is not modelled.
+  if (given.enable_dbo.value_or(false)) engine.overlap = batch_overlap(engine, setting.gpu, 2, 2);
   if (ranks > 1 && !given.schedule_conservativeness) engine.schedule_conservativeness = 0.3;
   const std::int64_t largest_graph = largest_graph_given(given).value_or(
       setting.parallel.tensor * ranks < 4 ? tier.largest_graph : tier.largest_graph_tp4);

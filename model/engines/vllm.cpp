@@ -22,6 +22,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/error.hpp"
 #include "base/quantity.hpp"
@@ -306,14 +307,69 @@ void check_weights(const EngineSetting& setting) {
   check_weight_formats(setting, least);
 }
 
+/// Features between data-parallel ranks. Prompts in every so many steps: vllm-project/vllm pull
+/// 44558 of 2026-06, with 46532 (0.24). Two-batch overlap: pull 23693 of 2025-09, with the
+/// thresholds of config/parallel.py; the backends that config/vllm.py admits (0.22,
+/// VllmConfig.__post_init__).
+void resolve_rank_steps(Engine& engine, const EngineSetting& setting) {
+  const EngineOverrides& given = setting.given;
+  constexpr int kFirstWithInterval = 24;
+  if (given.prefill_schedule_interval && setting.minor < kFirstWithInterval) {
+    throw UsageError(fmt::format(
+        "`prefill_schedule_interval`: vLLM has it from 0.{} on, expected --engine vllm-0.{} or "
+        "later",
+        kFirstWithInterval, kFirstWithInterval));
+  }
+  if (given.prefill_schedule_interval && setting.parallel.pipeline > 1) {
+    throw UsageError("`prefill_schedule_interval`: not modelled with pipeline stages");
+  }
+  if (!given.enable_dbo.value_or(false)) return;
+  constexpr std::int64_t kDecodeTokens = 32, kPrefillTokens = 512;
+  engine.overlap =
+      batch_overlap(engine, setting.gpu, given.dbo_decode_token_threshold.value_or(kDecodeTokens),
+                    given.dbo_prefill_token_threshold.value_or(kPrefillTokens));
+}
+
+/// Most bytes that FlashInfer's fused all-reduce takes at once (0.22, compilation/passes/fusion/
+/// allreduce_rms_fusion.py, FI_ALLREDUCE_FUSION_MAX_SIZE_MB); 0: not fused over so many ranks.
+double largest_fused_all_reduce(const Gpu& gpu, int ranks) {
+  constexpr double kMiB = 1024.0 * 1024.0;
+  const bool ultra = gpu.compute_capability == "10.3";
+  if (ranks == 2) return 64 * kMiB;
+  if (ranks == 4) return (ultra ? 64 : 32) * kMiB;
+  if (ranks == 8) return (ultra ? 2 : 1) * kMiB;
+  return 0;
+}
+
+/// Its workspace, outside PyTorch's allocator: a buffer for what all ranks send and three for small
+/// messages, each as large (flashinfer/comm/trtllm_ar.py,
+/// trtllm_create_ipc_workspace_for_all_reduce_fusion). In compiled models by default since
+/// vllm-project/vllm pull 34299 of 2026-02-11 (0.17). On Hopper it takes as much for two ranks
+/// alone, which the logs behind non_torch_multi have.
+void add_all_reduce_workspace(Engine& engine, const EngineSetting& setting) {
+  constexpr int kFirstFused = 17;
+  constexpr double kBuffers = 4;
+  const int ranks = setting.parallel.tensor;
+  if (setting.minor < kFirstFused || !engine.cuda_graphs ||
+      !setting.gpu.compute_capability.starts_with("10.")) {
+    return;
+  }
+  const double token = static_cast<double>(setting.model.hidden) * 2;
+  const double tokens = std::min(std::floor(largest_fused_all_reduce(setting.gpu, ranks) / token),
+                                 static_cast<double>(engine.max_num_batched_tokens));
+  engine.memory.non_torch_multi += Bytes{kBuffers * ranks * tokens * token};
+}
+
 void resolve_vllm_0_29(Engine& engine, const EngineSetting& setting) {
   check_drafts(setting);
+  resolve_rank_steps(engine, setting);
   check_weights(setting);
   check_context_ranks(engine, setting);
   resolve_latent_blocks(engine, setting);
   resolve_profile_run(engine.memory, setting.gpu, setting.minor);
   resolve_vllm_batch(engine, setting);
   resolve_vllm_graphs(engine, setting, 16);  // 0.19: 51 sizes to 512 (start-up dump)
+  add_all_reduce_workspace(engine, setting);
   if (!setting.given.sampling) engine.sampling = setting.model.sampling;
 }
 

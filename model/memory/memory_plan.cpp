@@ -140,6 +140,49 @@ bool lacks_state_blocks(const Engine& engine, const MemoryPlan& plan) {
          engine.max_num_seqs > plan.kv_blocks;
 }
 
+/// Host memory of one rank for K and V. SGLang's pool holds a multiple of the GPU's tokens, or as
+/// many bytes as it was given (0.5.15, mem_cache/pool_host/base.py, HostKVCache).
+Bytes rank_host_cache(const Engine& engine, const MemoryPlan& plan) {
+  if (engine.kv_offloading.on()) return engine.kv_offloading.size;
+  const HierarchicalCache& cache = engine.hierarchical_cache;
+  if (!cache.on() || cache.size.value > 0) return cache.size;
+  return plan.layout.row_bytes() * (static_cast<double>(plan.kv_blocks) * cache.ratio);
+}
+
+/// SGLang leaves 10 GiB of the host's memory free (HICACHE_HOST_MEMORY_RESERVE_BYTES there); each
+/// rank compares its own pool with what is available when it starts, so that all must fit.
+Bytes host_memory_of_node(const Deployment& deployment, Bytes of_rank) {
+  if (of_rank.value <= 0) return {};
+  const int ranks = std::min(deployment.parallel.gpus(), deployment.gpu.gpus_per_node);
+  const bool reserves = deployment.engine.hierarchical_cache.on();
+  return of_rank * static_cast<double>(ranks) + (reserves ? Bytes{10.0 * kGiB} : Bytes{});
+}
+
+bool lacks_host_memory(const Engine& engine, const MemoryPlan& plan) {
+  return engine.host_memory.value > 0 && plan.host_memory > engine.host_memory;
+}
+
+/// The ratio or size that fits the stated host memory.
+std::string host_shortage(const Deployment& deployment, const MemoryPlan& plan) {
+  const Engine& engine = deployment.engine;
+  const Bytes kept = host_memory_of_node(deployment, plan.host_cache);
+  const int ranks = std::min(deployment.parallel.gpus(), deployment.gpu.gpus_per_node);
+  const Bytes room = engine.host_memory - (kept - plan.host_cache * static_cast<double>(ranks));
+  std::string remedy;
+  if (engine.hierarchical_cache.on() && engine.hierarchical_cache.size.value <= 0) {
+    const double ratio = std::floor(engine.hierarchical_cache.ratio *
+                                    (room / (plan.host_cache * static_cast<double>(ranks))) * 100) /
+                         100;
+    if (ratio > 0) remedy = fmt::format("; --hicache-ratio {:g} fits", ratio);
+  }
+  return fmt::format(
+      "K and V in host memory need {:.1f} GiB of a node ({} x {:.1f} GiB for its ranks{}), {:.1f} "
+      "GiB are there{}",
+      to_gib(plan.host_memory), ranks, to_gib(plan.host_cache),
+      engine.hierarchical_cache.on() ? ", 10 GiB left free" : "", to_gib(engine.host_memory),
+      remedy);
+}
+
 /// Tokens of a prompt that one step computes at most.
 std::int64_t longest_chunk(const Engine& engine) {
   const std::int64_t threshold = engine.long_prefill_token_threshold;
@@ -180,6 +223,7 @@ std::string shortage(const Deployment& deployment, const MemoryPlan& plan, Bytes
         "weights and overheads leave no room for the KV cache: {:.2f} GiB short on each GPU",
         to_gib(Bytes{} - budget));
   }
+  if (lacks_host_memory(deployment.engine, plan)) return host_shortage(deployment, plan);
   const Bytes usable = usable_cache(deployment, plan);
   if (cannot_reach_block_ends(deployment.engine, plan)) {
     const bool by_budget = deployment.engine.max_num_batched_tokens < plan.layout.block_tokens;
@@ -250,6 +294,8 @@ MemoryPlan plan_memory(const Deployment& deployment) {
   plan.kv_blocks = count_blocks(engine, plan.layout, plan.kv_budget);
   plan.tokens_in_blocks = tokens_in(plan.layout, plan.kv_blocks);
   plan.kv_tokens = plan.tokens_in_blocks;
+  plan.host_cache = rank_host_cache(engine, plan);
+  plan.host_memory = host_memory_of_node(deployment, plan.host_cache);
   if (division.state_slots) plan.max_running = *division.state_slots / engine.state_slots;
   plan.relative_uncertainty = uncertainty(deployment, division.kv_budget);
 
@@ -306,7 +352,8 @@ Bytes sequence_bytes_of_stages(const Deployment& deployment, std::int64_t contex
 std::int64_t max_batch_at(const Deployment& deployment, const MemoryPlan& plan,
                           std::int64_t context) {
   if (beyond_memory(plan).value > 0 || lacks_state_blocks(deployment.engine, plan) ||
-      cannot_reach_block_ends(deployment.engine, plan)) {
+      cannot_reach_block_ends(deployment.engine, plan) ||
+      lacks_host_memory(deployment.engine, plan)) {
     return 0;
   }
   const Bytes one = sequence_bytes(deployment, plan, context);

@@ -42,6 +42,10 @@ struct MemoryPlan {
   std::int64_t max_batch = 0;  // concurrent sequences of max_model_len, limited by memory only
   /// Sequences that the pool of recurrent states lets run at once; unset if there is none.
   std::optional<std::int64_t> max_running{};
+  /// Host memory of each rank's K and V there (HiCache, KV offloading), and free host memory that a
+  /// node needs for all of its ranks.
+  Bytes host_cache{};
+  Bytes host_memory{};
   double max_concurrency = 0;       // the engine's "Maximum concurrency", fractional
   double relative_uncertainty = 0;  // of kv_budget: how far start-up logs were from this rule
 };

@@ -498,7 +498,8 @@ void add_ends(const Deployment& deployment, const Ends& ends, StepOperators& out
   add_operator(out.per_token,
                collective_operator("pipeline_send", Exchange::point_to_point,
                                    stages > 1 ? parallel.tensor * stages : 1, ends.sends, row));
-  if (ends.last) add_head(deployment, out);
+  // Pooling neglects what becomes of the states: a row each is normalised, or meets a small head.
+  if (ends.last && !deployment.engine.pooling) add_head(deployment, out);
 }
 
 /// What context ranks exchange around a layer's decode attention: all of them get the queries of

@@ -70,6 +70,48 @@ Seconds graph_saving_of(const List& operators) {
   return saving;
 }
 
+/// Takes the exchanges of experts' tokens, which two-batch overlap hides, out of `operators`.
+std::vector<LinearOperator> take_exchanges(StepOperators& operators) {
+  const auto stays = [](const LinearOperator& op) {
+    return op.work.name != "expert_dispatch" && op.work.name != "expert_combine";
+  };
+  const auto first =
+      std::stable_partition(operators.per_token.begin(), operators.per_token.end(), stays);
+  std::vector<LinearOperator> taken(std::make_move_iterator(first),
+                                    std::make_move_iterator(operators.per_token.end()));
+  operators.per_token.erase(first, operators.per_token.end());
+  return taken;
+}
+
+/// One of two halves of a batch, as both are on average: of a prompt's chunk the second attends to
+/// the first, so that half of its pairs are those of half its tokens after n/4 more.
+StepBatch half_of(const StepBatch& batch) {
+  StepBatch half = batch;
+  half.decode_sequences = (batch.decode_sequences + 1) / 2;
+  for (std::int64_t& attended : half.decode_attended) attended = (attended + 1) / 2;
+  for (PrefillChunk& chunk : half.prefills) {
+    chunk.context_tokens += chunk.new_tokens / 4;
+    chunk.new_tokens = (chunk.new_tokens + 1) / 2;
+  }
+  return half;
+}
+
+StepCounts half_of(const StepCounts& counts) {
+  return {.tokens = (counts.tokens + 1) / 2,
+          .rows = (counts.rows + 1) / 2,
+          .decoding = (counts.decoding + 1) / 2};
+}
+
+/// Whether the engine computes the step in halves (vLLM 0.22, v1/worker/ubatch_utils.py,
+/// check_ubatch_thresholds), as all ranks do when their loads are equal.
+bool is_halved(const BatchOverlap& overlap, const StepBatch& batch) {
+  if (!overlap.enabled) return false;
+  std::int64_t tokens = batch.decode_sequences * batch.decode_new_tokens;
+  for (const PrefillChunk& chunk : batch.prefills) tokens += chunk.new_tokens;
+  return tokens > 1 &&
+         tokens >= (batch.prefills.empty() ? overlap.decode_tokens : overlap.prefill_tokens);
+}
+
 /// Whether PyTorch runs a step that is not captured operator by operator: with --enforce-eager, and
 /// in SGLang, which compiles nothing, steps with prompts before 0.5.10, where graphs of their
 /// pieces became the default (sgl-project/sglang pull 16331).
@@ -114,9 +156,10 @@ namespace {
 /// What one GPU of a pipeline stage computes in a step; of the whole model without stages.
 class StageOperators {
  public:
-  StageOperators(StepOperators operators, const Gpu& gpu, std::string_view engine)
+  StageOperators(StepOperators operators, const Gpu& gpu, std::string_view engine, bool overlaps)
       : fixed_calls_(calls_in(operators.per_token) + calls_in(operators.per_row)),
         mixer_calls_(mixer_calls_in(operators.attention) + mixer_calls_in(operators.recurrent)) {
+    if (overlaps) exchange = timed(take_exchanges(operators), gpu, engine);
     blocks = take_blocks(operators, gpu, engine);
     const auto of_phase = [&](Phase phase) {
       std::vector<LinearOperator> list = operators.per_token;
@@ -135,6 +178,7 @@ class StageOperators {
     }
     drop_cache_writes();
     token_saving_ = graph_saving_of(per_token);
+    exchange_saving_ = graph_saving_of(exchange);
     row_saving_ = graph_saving_of(per_row);
     mixer_saving_ = graph_saving_of(attention) + graph_saving_of(recurrent);
   }
@@ -143,6 +187,7 @@ class StageOperators {
   std::vector<TimedOperator> per_decode_token;
   std::vector<TimedOperator> per_prefill_token;
   std::vector<TimedOperator> per_row;
+  std::vector<TimedOperator> exchange;  // of all phases: what two-batch overlap hides
   std::vector<TimedMixer<AttentionOperator>> attention;
   std::vector<TimedRecurrent> recurrent;
   std::vector<TimedBlock> blocks;
@@ -162,6 +207,28 @@ class StageOperators {
                             block_time(batch, counts, gpu);
     if (captured) return std::max(kernels - saved_time(batch, counts), Seconds{});
     return std::max(kernels, launch_time(deployment.engine, batch));
+  }
+
+  Seconds exchange_time(const StepCounts& counts, const Gpu& gpu, bool captured) const {
+    const Seconds time =
+        sum(exchange, counts.tokens, captured ? exchange_times_.captured : exchange_times_.launched,
+            gpu, captured);
+    return captured ? std::max(time - exchange_saving_, Seconds{}) : time;
+  }
+
+  /// Two halves that take turns: while one computes, the experts' tokens of the other are on their
+  /// way. The first part of one and the last of the other are not hidden.
+  Seconds halved_time(const Deployment& deployment, const StepBatch& batch,
+                      const StepCounts& counts, bool captured) const {
+    const BatchOverlap& overlap = deployment.engine.overlap;
+    const StepCounts half = half_of(counts);
+    const Seconds computing =
+        time(deployment, half_of(batch), half, captured) / overlap.compute_share;
+    const Seconds exchanging = exchange_time(half, deployment.gpu, captured);
+    std::int64_t calls = 0;
+    for (const TimedOperator& op : exchange) calls += op.calls();
+    const auto turns = static_cast<double>(std::max<std::int64_t>(1, calls / 2));
+    return 2.0 * std::max(computing, exchanging) + std::min(computing, exchanging) / turns;
   }
 
  private:
@@ -225,11 +292,13 @@ class StageOperators {
   std::int64_t fixed_calls_ = 0;
   std::int64_t mixer_calls_ = 0;
   Seconds token_saving_{};  // in a captured graph
+  Seconds exchange_saving_{};
   Seconds row_saving_{};
   Seconds mixer_saving_{};
   mutable TwoTimes token_times_;
   mutable TwoTimes decode_times_;
   mutable TwoTimes prefill_times_;
+  mutable TwoTimes exchange_times_;
   mutable TwoTimes row_times_;
 };
 
@@ -257,7 +326,7 @@ Stages stages_of(const Deployment& deployment) {
     if (is_middle) middle.push_back(layers);
     stages.of_stage.push_back(stages.different.size());
     stages.different.emplace_back(stage_operators(deployment, stage), deployment.gpu,
-                                  deployment.engine.version);
+                                  deployment.engine.version, deployment.engine.overlap.enabled);
   }
   return stages;
 }
@@ -268,7 +337,8 @@ struct RooflineStepTime::Impl {
   explicit Impl(Deployment subject)
       : deployment(std::move(subject)),
         spans(attention_spans(deployment.model)),
-        whole(step_operators(deployment), deployment.gpu, deployment.engine.version) {
+        whole(step_operators(deployment), deployment.gpu, deployment.engine.version,
+              deployment.engine.overlap.enabled) {
     if (deployment.parallel.pipeline > 1) stages = stages_of(deployment);
     asks_for_longest = std::any_of(whole.attention.begin(), whole.attention.end(),
                                    [](const auto& op) { return op.has_tail(); });
@@ -299,7 +369,14 @@ struct RooflineStepTime::Impl {
   Seconds time_of(const StageOperators& operators, const StepBatch& batch) const {
     const StepCounts counts = step_counts(deployment.engine, batch);
     if (counts.tokens == 0) return {};
-    return operators.time(deployment, batch, counts, is_captured(batch, counts));
+    const bool captured = is_captured(batch, counts);
+    if (is_halved(deployment.engine.overlap, batch)) {
+      return operators.halved_time(deployment, batch, counts, captured);
+    }
+    const Seconds exchanging = operators.exchange.empty()
+                                   ? Seconds{}
+                                   : operators.exchange_time(counts, deployment.gpu, captured);
+    return operators.time(deployment, batch, counts, captured) + exchanging;
   }
 
   /// Times of the stages on their devices, one after the other.
@@ -396,6 +473,7 @@ StepEstimate RooflineStepTime::explain(const StepBatch& batch) const {
     }
   };
   add_linear(impl_->whole.per_token, counts.tokens);
+  add_linear(impl_->whole.exchange, counts.tokens);
   add_linear(impl_->whole.per_decode_token, counts.of(Phase::decode));
   add_linear(impl_->whole.per_prefill_token, counts.of(Phase::prefill));
   for (const TimedBlock& block : impl_->whole.blocks) {

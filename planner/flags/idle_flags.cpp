@@ -1,5 +1,7 @@
 #include "planner/flags/idle_flags.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -9,6 +11,9 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "model/engines/knobs.hpp"
+#include "model/memory/memory_plan.hpp"
+#include "model/step/step_estimate.hpp"
 #include "planner/scenario_run.hpp"
 #include "simulator/engine/batching_policy.hpp"
 #include "simulator/io/trace_reader.hpp"
@@ -34,6 +39,50 @@ std::optional<Deployment> resolved_if_possible(const DeploymentOptions& options)
   }
 }
 
+/// What a deployment's steps take, and its memory: equal if nothing else differs that is shown.
+std::vector<double> figures_of(const Deployment& deployment) {
+  const RooflineStepTime times(deployment);
+  std::vector<double> figures;
+  for (const std::int64_t sequences : {1, 24, 256, 2048}) {
+    figures.push_back(times.seconds(decode_batch(deployment.model, sequences, 1000)).value);
+  }
+  for (const std::int64_t tokens : {512, 8192}) {
+    figures.push_back(times.seconds(prefill_batch(1, tokens)).value);
+  }
+  figures.push_back(plan_memory(deployment).kv_budget.value);
+  return figures;
+}
+
+/// Names the first given knob of which kernels answer for experts, if kernel tables hold only one
+/// for this model's: then no value of it changes anything. Nullopt if none was given, or may act.
+std::optional<std::string> idle_kernels(const EngineOverrides& given,
+                                        const DeploymentOptions& options) {
+  for (const char* key : {"moe_backend", "all2all_backend", "expert_power_law"}) {
+    const EngineKnob& knob = *find_knob_by_key(key);
+    if (!knob.get(given)) continue;
+    const auto asked = resolved_if_possible(options);
+    if (!asked) return std::nullopt;
+    const std::vector<double> figures = figures_of(*asked);
+    DeploymentOptions other = options;
+    const auto differs = [&] {
+      const auto deployment = resolved_if_possible(other);
+      return deployment && figures_of(*deployment) != figures;
+    };
+    other.overrides.expert_power_law.reset();  // even, if that is the knob
+    bool acts = knob.kind == KnobKind::number && differs();
+    other = options;
+    for (const std::string_view name : knob.choice.names) {
+      knob.set(other.overrides, std::string(name));
+      acts = acts || differs();
+    }
+    if (acts) continue;
+    return fmt::format(
+        "{}: would change nothing here, one kernel was timed for this model's experts",
+        knob_name(knob));
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 void refuse_idle_flags(const EngineOverrides& given, const DeploymentOptions& options,
@@ -51,6 +100,7 @@ void refuse_idle_flags(const EngineOverrides& given, const DeploymentOptions& op
                              .model = deployment->model,
                              .gpu = deployment->gpu,
                              .parallel = deployment->parallel});
+    if (!idle && use != KnobUse::memory) idle = idle_kernels(given, one);
     if (!idle) return;
   }
   if (idle) throw UsageError(*idle);
@@ -95,6 +145,13 @@ Reason idle_knobs(const ScenarioOptions& given, const Scenario& scenario, Degree
                         .gpu = deployment.gpu};
     if (degrees == Degrees::known) setting.parallel = deployment.parallel;
     idle = idle_knob(overrides, setting);
+    if (!idle) break;
+  }
+  if (idle || degrees == Degrees::searched) return idle;
+  for (const PoolScenario& pool : pools_of(scenario)) {
+    DeploymentOptions options = deployment_options(scenario, pool);
+    options.gpu = first_gpu(options.gpu);
+    idle = idle_kernels(overrides, options);
     if (!idle) break;
   }
   return idle;

@@ -149,6 +149,8 @@ bool is_default(const std::string& knob, const ServeWords& words, ServeEngine en
   if (knob == "enforce_eager") return !knobs.enforce_eager.value_or(false);
   if (knob == "enable_chunked_prefill" && engine == ServeEngine::sglang) return true;
   if (knob == "enable_mixed_chunk") return !knobs.enable_mixed_chunk.value_or(false);
+  if (knob == "enable_dbo") return !knobs.enable_dbo.value_or(false);
+  if (knob == "pooling") return !knobs.pooling.value_or(false);
   if (knob == "enable_hierarchical_cache") return !knobs.enable_hierarchical_cache.value_or(false);
   return false;
 }

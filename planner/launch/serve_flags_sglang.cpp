@@ -38,6 +38,8 @@ void add_knobs(std::vector<ServeFlag>& rows) {
   add_flag(rows, "--hicache-ratio", kHicacheRatio);
   add_flag(rows, "--hicache-size", kHicacheSize);
   add_flag(rows, "--enable-mixed-chunk", kMixedChunk, on);
+  add_flag(rows, "--enable-two-batch-overlap", kBatchOverlap, on);
+  add_flag(rows, "--is-embedding", kPooling, on);
   add_flag(rows, "--scheduler-recv-interval", kRecvInterval);
   add_flag(rows, "--stream-interval", kStreamInterval);
   add_flag(rows, "--disable-radix-cache", kPrefixCaching, off);
@@ -105,7 +107,7 @@ void add_telling_flags(std::vector<ServeFlag>& rows) {
             "--attention-context-parallel-size|--attn-cp-size --kt-method --nsa-prefill-backend "
             "--nsa-decode-backend --lora-backend");
   add_flags(rows, Effect::possible, Takes::nothing,
-            "--enable-torch-compile --enable-two-batch-overlap --enable-single-batch-overlap "
+            "--enable-torch-compile --enable-single-batch-overlap "
             "--enable-dp-lm-head --enable-p2p-check --enable-nccl-nvls "
             "--enable-symm-mem --enable-mscclpp --enable-flashinfer-allreduce-fusion "
             "--enable-flashinfer-moe --enable-lmcache "
@@ -116,8 +118,7 @@ void add_telling_flags(std::vector<ServeFlag>& rows) {
             "--disable-fast-image-processor --enable-multimodal --enable-flashmla "
             "--enable-flashinfer-mla --triton-attention-reduce-in-fp32 "
             "--delete-ckpt-after-loading --enable-deterministic-inference "
-            "--disable-outlines-disk-cache --enable-tokenizer-batch-encode --enable-lora "
-            "--is-embedding");
+            "--disable-outlines-disk-cache --enable-tokenizer-batch-encode --enable-lora");
   add_flags(rows, Effect::possible, Takes::several, "--lora-paths");
 }
 

@@ -48,6 +48,13 @@ void add_knobs(std::vector<ServeFlag>& rows) {
   add_flag(rows, "--num-redundant-experts", kRedundantExperts, {.written = false});
   add_flag(rows, "--eplb-config", kEplbConfig);
   add_flag(rows, "--kv-offloading-size", kOffloadingSize);
+  add_flag(rows, "--kv-offloading-backend", kOffloadingBackend, {.written = false});
+  add_flag(rows, "--kv-transfer-config", kTransferConfig, {.written = false});
+  add_flag(rows, "--runner", kRunner);
+  add_flag(rows, "--prefill-schedule-interval", kPromptInterval);
+  add_flag(rows, "--enable-dbo", kBatchOverlap, on);
+  add_flag(rows, "--dbo-decode-token-threshold", kOverlapDecodes);
+  add_flag(rows, "--dbo-prefill-token-threshold", kOverlapPrompts);
   add_flag(rows, "--limit-mm-per-prompt", kPictureLimit);
   add_flag(rows, "--language-model-only", kLanguageOnly, read_only);
   add_flag(rows, "--stream-interval", kStreamInterval);
@@ -66,7 +73,7 @@ void add_idle_flags(std::vector<ServeFlag>& rows) {
             "--tokenizer-mode --tokenizer-revision --revision --code-revision "
             "--hf-token --config-format --allowed-local-media-path --max-logprobs --logprobs-mode "
             "--load-format --download-dir --safetensors-load-strategy --model-loader-extra-config "
-            "--ignore-patterns --pt-load-map-location --seed --swap-space --kv-offloading-backend "
+            "--ignore-patterns --pt-load-map-location --seed --swap-space "
             "--max-parallel-loading-workers --master-addr --master-port --node-rank|-r "
             "--data-parallel-address|-dpa --data-parallel-rpc-port|-dpp --data-parallel-rank|-dpn "
             "--data-parallel-start-rank|-dpr --data-parallel-size-local|-dpl "
@@ -98,9 +105,9 @@ void add_telling_flags(std::vector<ServeFlag>& rows) {
             "--moe-backend --gdn-prefill-backend --distributed-executor-backend "
             "--nnodes|-n --prefill-context-parallel-size|-pcp "
             "--data-parallel-backend|-dpb --ubatch-size "
-            "--dbo-decode-token-threshold --dbo-prefill-token-threshold --cpu-offload-gb "
+            "--cpu-offload-gb "
             "--offload-backend --offload-group-size --offload-num-in-group "
-            "--offload-prefetch-step --kv-transfer-config --ec-transfer-config --hf-overrides "
+            "--offload-prefetch-step --ec-transfer-config --hf-overrides "
             "--rope-scaling --rope-theta --override-generation-config --model-impl "
             "--max-num-partial-prefills --max-long-partial-prefills --scheduler-cls "
             "--scheduler-delay-factor --num-scheduler-steps "
@@ -110,9 +117,9 @@ void add_telling_flags(std::vector<ServeFlag>& rows) {
             "--media-io-kwargs --video-pruning-rate --logits-processors --additional-config "
             "--speculative-model --num-speculative-tokens --worker-cls --tokenizer-pool-type "
             "--max-cpu-loras --lora-dtype --lora-extra-vocab-size --hf-config-path "
-            "--task --runner --convert");
+            "--task --convert");
   add_flags(rows, Effect::possible, Takes::nothing,
-            "--enable-dbo --enable-elastic-ep --disable-custom-all-reduce "
+            "--enable-elastic-ep --disable-custom-all-reduce "
             "--disable-sliding-window --disable-cascade-attn --disable-hybrid-kv-cache-manager "
             "--disable-chunked-mm-input --disable-frontend-multiprocessing "
             "--data-parallel-hybrid-lb|-dph --data-parallel-external-lb|-dpe "

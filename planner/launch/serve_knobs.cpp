@@ -168,6 +168,41 @@ Text write_offloading_size(const ServeWords& words) {
   return bytes ? Text(number_text(bytes->value / kGiB)) : Text();
 }
 
+// LMCache's backend loads within a step, in chunks of 256 tokens, which is not modelled.
+void read_offloading_backend(ServeWords& words, const std::string& text, const std::string& flag) {
+  if (text != "native") words.not_modelled.push_back(flag + " " + text);
+}
+
+// The connector that --kv-offloading-size stands for may be named itself (0.22, config/vllm.py,
+// _post_init_kv_transfer_config).
+void read_transfer_config(ServeWords& words, const std::string& text, const std::string& flag) {
+  const nlohmann::json config = nlohmann::json::parse(text, nullptr, false);
+  const auto* extra = [&]() -> const nlohmann::json* {
+    const bool object = config.is_object() && config.contains("kv_connector_extra_config");
+    return object ? &config["kv_connector_extra_config"] : nullptr;
+  }();
+  const bool native = extra != nullptr && extra->is_object() && config.contains("kv_connector") &&
+                      (config["kv_connector"] == "OffloadingConnector" ||
+                       config["kv_connector"] == "SimpleCPUOffloadConnector");
+  if (native && extra->contains("cpu_bytes_to_use") && (*extra)["cpu_bytes_to_use"].is_number()) {
+    words.overrides.kv_offloading_size = Bytes{(*extra)["cpu_bytes_to_use"].get<double>()};
+  } else {
+    words.not_modelled.push_back(flag + " " + text);
+  }
+}
+
+void read_runner(ServeWords& words, const std::string& text, const std::string& flag) {
+  if (text == "pooling") {
+    words.overrides.pooling = true;
+  } else if (text != "generate" && text != "auto") {
+    words.not_modelled.push_back(flag + " " + text);
+  }
+}
+
+Text write_runner(const ServeWords& words) {
+  return words.overrides.pooling.value_or(false) ? Text("pooling") : Text();
+}
+
 /// {"image": 2, "video": 0}, or a modality's {"count": 2}. The encoder stays unless both are 0.
 void read_picture_limit(ServeWords& words, const std::string& text, const std::string& flag) {
   const nlohmann::json config = nlohmann::json::parse(text, nullptr, false);
@@ -547,6 +582,19 @@ const ServeKnob kLora{"max_lora_rank", read_lora, write_lora};
 const ServeKnob kMaxLoraRank = count_knob<&O::max_lora_rank>("max_lora_rank");
 const ServeKnob kMaxLoras = count_knob<&O::max_loras>("max_loras");
 const ServeKnob kOffloadingSize{"kv_offloading_size", read_offloading_size, write_offloading_size};
+const ServeKnob kOffloadingBackend{"kv_offloading_size", read_offloading_backend,
+                                   [](const W&) { return Text(); }};
+const ServeKnob kTransferConfig{"kv_offloading_size", read_transfer_config,
+                                [](const W&) { return Text(); }};
+const ServeKnob kPooling = switch_knob<&O::pooling>("pooling");
+const ServeKnob kRunner{"pooling", read_runner, write_runner};
+const ServeKnob kPromptInterval =
+    count_knob<&O::prefill_schedule_interval>("prefill_schedule_interval");
+const ServeKnob kBatchOverlap = switch_knob<&O::enable_dbo>("enable_dbo");
+const ServeKnob kOverlapDecodes =
+    count_knob<&O::dbo_decode_token_threshold>("dbo_decode_token_threshold");
+const ServeKnob kOverlapPrompts =
+    count_knob<&O::dbo_prefill_token_threshold>("dbo_prefill_token_threshold");
 const ServeKnob kCapacityPolicy{"capacity_scheduler_policy", read_capacity_policy,
                                 write_capacity_policy};
 const ServeKnob kChunkingPolicy{"context_chunking_policy", read_chunking_policy,

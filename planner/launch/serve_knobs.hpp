@@ -37,7 +37,10 @@ extern const ServeKnob kPrefillTokens, kConservativeness, kMixedChunk, kDrafts, 
 extern const ServeKnob kWindowTokens, kStateMemory;
 extern const ServeKnob kPictureLimit, kLanguageOnly;
 extern const ServeKnob kHierarchicalCache, kHicacheRatio, kHicacheSize;
-extern const ServeKnob kOffloadingSize, kCapacityPolicy, kChunkingPolicy;
+extern const ServeKnob kOffloadingSize, kOffloadingBackend, kTransferConfig;
+extern const ServeKnob kPooling, kRunner, kPromptInterval;
+extern const ServeKnob kBatchOverlap, kOverlapDecodes, kOverlapPrompts;
+extern const ServeKnob kCapacityPolicy, kChunkingPolicy;
 extern const ServeKnob kContextRanks, kEplb, kEplbConfig, kRedundantExperts, kLora, kMaxLoraRank;
 extern const ServeKnob kDraftAlgorithm, kDraftModel, kDraftSteps, kDraftBranches, kDraftTree;
 extern const ServeKnob kRecvInterval, kStreamInterval, kBatchWaitIters, kBatchWaitRatio;

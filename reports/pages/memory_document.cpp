@@ -47,6 +47,12 @@ std::string verdict(const MemoryAnswer& answer) {
       with_separators(max_model_len(answer.inputs)), printed);
 }
 
+std::string host_text(const HostMemory& host) {
+  return fmt::format("K and V in host memory: {} GiB on each rank; a node needs {} GiB free{}.",
+                     fixed(to_gib(host.of_rank), 1), fixed(to_gib(host.of_node), 1),
+                     host.stated ? fmt::format(" of {} GiB", fixed(to_gib(*host.stated), 1)) : "");
+}
+
 std::string solution_text(const MemoryAnswer& answer) {
   const MemorySolution& solution = *answer.solution;
   if (solution.tensor_parallel) {
@@ -228,6 +234,9 @@ Document memory_document(const MemoryAnswer& answer) {
         {.heading = headline(answer.inputs),
          .lines = {answer.solution ? solution_text(answer) : verdict(answer)},
          .table = term_table(answer)});
+  }
+  if (answer.host) {
+    document.sections.push_back({.heading = "", .lines = {host_text(*answer.host)}, .table = {}});
   }
   if (answer.engines) document.sections.push_back(engines_section(*answer.engines));
   if (answer.max_batch_by_context) {

@@ -236,8 +236,10 @@ void ClusterRun::start_step(const Group& group) {
   const bool alone = to_start_.size() == 1 && ranks.size() == 1;
   const Nanoseconds horizon = next_time().value_or(std::numeric_limits<Nanoseconds>::max());
   std::optional<Nanoseconds> end, wake;
+  const bool together = fleet_.pool_of(group.replica).lockstep && ranks.size() > 1;
   if (replica.balance) start_balanced(replica);
   for (Rank& rank : ranks) {
+    if (together) rank.engine->number_step(replica.steps);
     const std::int64_t steps_before = rank.engine->counters().steps;
     if (replica.balance) {
       ++work_;
@@ -258,6 +260,7 @@ void ClusterRun::start_step(const Group& group) {
   }
   fleet_.refresh(group.replica, now_);
   const Place place{.replica = group.replica, .incarnation = replica.incarnation};
+  if (together) replica.steps = end ? replica.steps + 1 : 0;
   if (end) {
     state_of(group) = GroupState::stepping;
     push(*end, {.kind = Kind::step_end, .part = group.part, .place = place});

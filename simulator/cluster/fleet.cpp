@@ -112,6 +112,7 @@ void Fleet::start_engines(std::int32_t replica, Nanoseconds now) {
   }
   opened.rank_loads.assign(opened.ranks.size(), {});
   opened.groups.assign(pool.lockstep ? 1 : opened.ranks.size(), GroupState::idle);
+  opened.steps = 0;
   opened.balance.reset();
   const Engine& engine = pool.replica.engine;
   if (engine.attention_dp_enable_balance && pool.lockstep && pool.ranks > 1)

@@ -56,6 +56,7 @@ struct ClusterReplica {
   std::vector<ReplicaLoad> rank_loads{};
   Router rank_router;
   std::vector<GroupState> groups{};
+  std::int64_t steps = 0;                  // of ranks in lockstep, since all were idle
   std::optional<PromptBalance> balance{};  // of ranks whose prompts start together
   std::int64_t sending = 0;  // prompts whose K and V are being sent to a decode replica
   bool retries = true;       // whether its last failure resends its requests

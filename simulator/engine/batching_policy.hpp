@@ -33,6 +33,8 @@ struct EngineState {
   std::uint64_t seed = 0;               // Replica::seed
   std::optional<HeldGaps> held_gaps{};  // used with GapCounting::when_finished
   bool holds_prompts = false;  // prompts stay out of the step that is decided (PromptBalance)
+  /// Number of the step that is decided among those of the ranks in lockstep since all were idle.
+  std::optional<std::int64_t> step_number{};
   // Of a pipeline (PipelinedEngine):
   std::int64_t micro_batches = 1;  // steps that may be in progress at once
   std::int64_t in_progress = 0;    // steps in progress when the next is decided

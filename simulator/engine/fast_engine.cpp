@@ -75,7 +75,9 @@ std::optional<Nanoseconds> FastEngine::start_step(Nanoseconds now) {
   step_end_ = now + duration;
   in_progress_ = true;
   account_step(state_, duration);
-  if (decides_ahead(state_.engine)) decide(now, next_);
+  if (!decides_ahead(state_.engine)) return step_end_;
+  if (state_.step_number) ++*state_.step_number;
+  decide(now, next_);
   return step_end_;
 }
 

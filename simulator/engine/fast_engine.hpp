@@ -63,6 +63,7 @@ class FastEngine final : public ReplicaEngine {
 
   void enqueue(RequestId id) override { roofcast::enqueue(state_, *policy_, id); }
   std::optional<Nanoseconds> start_step(Nanoseconds now) override;
+  void number_step(std::int64_t steps) override { state_.step_number = steps; }
   std::optional<Nanoseconds> start_steps(Nanoseconds now, Nanoseconds horizon) override;
   void move_step_end(Nanoseconds end) override;
   std::span<const RequestId> finish_step() override;

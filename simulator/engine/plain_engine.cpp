@@ -25,7 +25,9 @@ std::optional<Nanoseconds> PlainEngine::start_step(Nanoseconds now) {
   // Asynchronous scheduling decides the next step as soon as this one is submitted
   // (step_with_batch_queue in vllm/v1/engine/core.py): anything that arrives or finishes while this
   // one runs is seen one step later.
-  if (end && decides_ahead(state_.engine)) decide(now, next_);
+  if (!end || !decides_ahead(state_.engine)) return end;
+  if (state_.step_number) ++*state_.step_number;
+  decide(now, next_);
   return end;
 }
 

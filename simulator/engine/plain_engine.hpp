@@ -23,6 +23,7 @@ class PlainEngine final : public ReplicaEngine {
 
   void enqueue(RequestId id) override { roofcast::enqueue(state_, *policy_, id); }
   std::optional<Nanoseconds> start_step(Nanoseconds now) override;
+  void number_step(std::int64_t steps) override { state_.step_number = steps; }
   bool has_decided() const override { return !next_.empty(); }
   StepOffer offer_step(Nanoseconds now) override;
   void hold_prompts(bool hold) override { state_.holds_prompts = hold; }

@@ -42,7 +42,7 @@ bool has_slots(const EngineState& state, const RadixPrefix& prefix,
                const std::vector<RequestId>& batch) {
   if (rows_required(state, batch) > state.blocks.free()) return false;
   const WindowPool pool = window_pool(state);
-  if (!pool.apart() || batch.size() <= 1) return true;
+  if (!pool.apart() || state.running.size() <= 1) return true;
   const std::int64_t slots = decode_slots(state.engine);
   return window_tokens_left(state, prefix, pool) >= slots * std::ssize(batch);
 }

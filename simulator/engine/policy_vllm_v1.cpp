@@ -3,11 +3,15 @@
 // takes one token, an unfinished prompt a chunk. When blocks run out, the newest running request
 // (or the one of worst priority) is preempted. The remaining budget admits waiting requests,
 // strictly in order, unless the step preempted; a prompt's cached blocks are not recomputed. With
-// drafts a decode computes 1 + k tokens. Not modelled: docs/engines.md.
+// drafts a decode computes 1 + k tokens. Data-parallel ranks that share experts may compute prompts
+// in every so many steps only (prefill_schedule_interval). Not modelled: docs/engines.md.
 #include <algorithm>
 #include <cstddef>
+#include <iterator>
 #include <optional>
+#include <span>
 #include <tuple>
+#include <vector>
 
 #include "simulator/engine/block_prefix.hpp"
 #include "simulator/engine/draft_acceptance.hpp"
@@ -42,7 +46,10 @@ class VllmV1Policy final : public BatchingPolicy {
   std::int64_t cached_tokens(const EngineState& state, RequestId id) const override;
 
  private:
+  void admit(EngineState& state, Nanoseconds now, std::int64_t budget, bool defers, StepPlan& plan);
+
   bool aggregate_ = true;
+  bool saturated_ = false;  // requests were left waiting when prompts could last start
   AdmissionMemory admission_;
   Nanoseconds decided_ = 0;  // time of the last schedule() call
 };
@@ -131,13 +138,24 @@ bool make_room(EngineState& state, StepPlan& plan, RunningPass& pass, std::int64
   return true;
 }
 
+/// A request with more to compute than the token that it samples from (is_prefill_chunk).
+bool is_prompt(const RequestState& request) { return !request.complete() && !request.decoding(); }
+
+/// Whether this is a step for which data-parallel ranks put off their prompts (0.24,
+/// v1/engine/core.py, DPEngineCoreProc._should_throttle_prefills; vllm-project/vllm pull 44558).
+bool between_prompts(const EngineState& state) {
+  const std::int64_t interval = state.engine.prefill_schedule_interval;
+  return interval > 1 && state.step_number && *state.step_number % interval != 0;
+}
+
 /// Phase A: the running requests. Returns the budget left.
-std::int64_t schedule_running(EngineState& state, StepPlan& plan, KvOffload& offload) {
+std::int64_t schedule_running(EngineState& state, StepPlan& plan, KvOffload& offload,
+                              bool defers_prompts) {
   RunningPass pass{.at = 0, .budget = state.engine.max_num_batched_tokens};
   while (pass.at < state.running.size() && pass.budget > 0) {
     const RequestId id = state.running[pass.at];
     const RequestState& request = state[id];
-    if (!state.can_run(request)) {
+    if (!state.can_run(request) || (defers_prompts && is_prompt(request))) {
       ++pass.at;
       continue;
     }
@@ -200,11 +218,21 @@ std::optional<bool> VllmV1Policy::schedule_around(EngineState& state, Nanosecond
   state.blocks.new_step();
   std::int64_t budget = state.engine.max_num_batched_tokens - load.sequences;
   if (budget < 0 || !stand_last(state, load.others)) return std::nullopt;
-  const std::int64_t rows = load.rows + rows_of_chunks(state, load.others, budget);
+  std::span<const RequestId> others = load.others;
+  std::vector<RequestId> decodes;  // of the others, if prompts are put off
+  bool defers = between_prompts(state) && !saturated_;
+  if (defers) {
+    std::ranges::copy_if(others, std::back_inserter(decodes),
+                         [&](RequestId id) { return !is_prompt(state[id]); });
+    const std::ptrdiff_t prompts = std::ssize(others) - std::ssize(decodes);
+    defers = std::ssize(state.running) > prompts;
+    if (defers) others = decodes;
+  }
+  const std::int64_t rows = load.rows + rows_of_chunks(state, others, budget);
   if (rows > state.blocks.free()) return std::nullopt;
   state.blocks.take_rows(load.rows);
   state.blocks.take_rows(-load.returned_blocks);
-  for (RequestId id : load.others) {
+  for (RequestId id : others) {
     const std::int64_t tokens = chunk_of(state, id, budget);
     if (tokens == 0) continue;
     RequestState& request = state[id];
@@ -213,16 +241,29 @@ std::optional<bool> VllmV1Policy::schedule_around(EngineState& state, Nanosecond
     plan.scheduled.push_back({id, tokens});
     budget -= tokens;
   }
-  admit_waiting(state, plan, {.budget = budget, .now = now}, admission_);
+  admit(state, now, budget, defers, plan);
   return load.sequences > 0;
+}
+
+/// Phase B: the waiting requests. Where prompts may start, what is left then tells whether to put
+/// prompts off in the next steps: not while more wait than a step takes (prefill_capacity_bound in
+/// Scheduler.schedule).
+void VllmV1Policy::admit(EngineState& state, Nanoseconds now, std::int64_t budget, bool defers,
+                         StepPlan& plan) {
+  const AdmissionPass pass{.budget = budget, .now = now, .defers_prompts = defers};
+  const bool left = admit_waiting(state, plan, pass, admission_);
+  if (!defers) saturated_ = left;
 }
 
 void VllmV1Policy::schedule(EngineState& state, Nanoseconds now, StepPlan& plan) {
   decided_ = now;
   state.blocks.new_step();
-  const std::int64_t budget = schedule_running(state, plan, admission_.offload);
+  const bool defers =
+      between_prompts(state) && !saturated_ &&
+      !std::ranges::all_of(state.running, [&](RequestId id) { return is_prompt(state[id]); });
+  const std::int64_t budget = schedule_running(state, plan, admission_.offload, defers);
   if (plan.preempted.empty()) {
-    admit_waiting(state, plan, {.budget = budget, .now = now}, admission_);
+    admit(state, now, budget, defers, plan);
   } else {
     plan.added += RunningAdapters(state, plan).time();
   }

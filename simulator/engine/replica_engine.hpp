@@ -98,6 +98,10 @@ class ReplicaEngine {
     return start_step(now);
   }
 
+  /// Call before start_step() for ranks in lockstep: how many steps they have started since all
+  /// were idle.
+  virtual void number_step(std::int64_t steps) { static_cast<void>(steps); }
+
   // For ranks that decide their steps together (PromptBalance); start_step() does all of it for
   // engines that decide alone. Engines that do not look at every request have none of it.
 

@@ -40,7 +40,7 @@ bool fits_windows(const PrefillBudget& budget, std::int64_t input, std::int64_t 
   if (!pool.apart()) return true;
   const std::int64_t needed = window_budget(pool, chunk_left.value_or(input), input, output);
   if (needed < budget.window_left) return true;
-  if (needed < pool.tokens) return false;
+  if (needed < pool.tokens) return first;
   const std::int64_t cap = budget.window_left - std::min(output, pool.window) - pool.page;
   if (!chunk_left) return first;
   if (cap < pool.page) return first;
@@ -178,6 +178,8 @@ Admission admit_next(EngineState& state, RadixPrefix& prefix, PrefillBudget& bud
       tokens_left(state, budget) - static_cast<double>(prefix.free_tokens(start.match));
   if (static_cast<double>(total) >= left) return {.pool_full = true, .stop = true};
   std::optional<std::int64_t> chunk_left = budget.chunk_left;
+  // The window of a hit is locked before the pool is looked at again (add_one_req, _lock_node).
+  budget.window_left -= std::min(start.match.tokens, budget.windows.window);
   if (!fits_windows(budget, input, declared, state.running.empty(), chunk_left)) {
     return {.pool_full = true, .stop = true};
   }

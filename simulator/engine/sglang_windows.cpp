@@ -25,8 +25,8 @@ std::int64_t held_in_windows(const EngineState& state, const RadixPrefix& prefix
                              const WindowPool& pool, RequestId id) {
   const RequestState& request = state[id];
   if (!prefix.enabled()) {  // without a tree all that leaves the window is released
-    const std::int64_t beside =
-        request.decoding() ? kEvictionInterval : state.engine.max_num_batched_tokens;
+    const std::int64_t chunk = request.decoding() ? 0 : state.engine.max_num_batched_tokens;
+    const std::int64_t beside = std::max(chunk, kEvictionInterval);
     return std::min(request.computed, pool.window + beside);
   }
   const std::int64_t in_tree = prefix.held_tokens(id);

@@ -98,6 +98,7 @@ Start start_of(EngineState& state, RequestId id, AdmissionPass pass, AdmissionMe
     start.loads = load_from_host(state, id, start, pass, memory);
     if (start.loads) return start;
   }
+  if (pass.defers_prompts && start.computed < request.tokens() - 1) return start;
   const std::int64_t wanted = wanted_tokens(state.engine, request.tokens() - start.computed);
   if (!state.engine.chunked_prefill && wanted > pass.budget) return start;
   start.tokens = aligned_chunk(state, request, start.computed, std::min(wanted, pass.budget));
@@ -156,7 +157,7 @@ std::int64_t aligned_chunk(const EngineState& state, const RequestState& request
   return computed < last ? last - computed : tokens;
 }
 
-void admit_waiting(EngineState& state, StepPlan& plan, AdmissionPass pass,
+bool admit_waiting(EngineState& state, StepPlan& plan, AdmissionPass pass,
                    AdmissionMemory& memory) {
   const auto places = static_cast<std::size_t>(state.engine.max_num_seqs);
   RunningAdapters adapters(state, plan);
@@ -187,10 +188,12 @@ void admit_waiting(EngineState& state, StepPlan& plan, AdmissionPass pass,
     adapters.add(state[id].adapter);
     pass.budget -= start.tokens;
   }
+  const bool left = blocked || !state.waiting.empty();
   for (auto id = aside.rbegin(); id != aside.rend(); ++id) {
     state.waiting.push_front(*id, state[*id].priority);
   }
   plan.added += adapters.time();
+  return left;
 }
 
 }  // namespace roofcast

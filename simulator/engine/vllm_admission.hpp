@@ -38,13 +38,15 @@ struct AdmissionMemory {
 struct AdmissionPass {
   std::int64_t budget = 0;
   Nanoseconds now = 0;
+  bool defers_prompts = false;  // admits only what has a single token left to compute
 };
 
 /// Admits waiting requests while budget and places are left, strictly in order: the first that does
 /// not fit blocks all behind it. Requests whose adapter would exceed the limit, and those whose K
 /// and V are still being loaded from host memory, are skipped and keep their places in the queue.
 /// Requests whose load has ended pass a head that does not fit, since they already hold their
-/// blocks (vLLM visits skipped_waiting first). Adds the adapters' time to the plan.
-void admit_waiting(EngineState& state, StepPlan& plan, AdmissionPass pass, AdmissionMemory& memory);
+/// blocks (vLLM visits skipped_waiting first). Adds the adapters' time to the plan. Returns whether
+/// requests are left that could have started with more room or budget.
+bool admit_waiting(EngineState& state, StepPlan& plan, AdmissionPass pass, AdmissionMemory& memory);
 
 }  // namespace roofcast

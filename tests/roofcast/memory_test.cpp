@@ -46,6 +46,66 @@ TEST(Memory, BlocksHoldTheKvCacheOfTheModel) {
   expect_round_trip(answer);
 }
 
+// Llama-3.1-8B keeps 131,072 bytes a token; HiCache's pool holds `hicache_ratio` times the GPU's
+// tokens on each rank, and SGLang leaves 10 GiB of the host's memory free
+// (HICACHE_HOST_MEMORY_RESERVE_BYTES).
+TEST(Memory, CountsTheHostMemoryOfAHierarchicalCache) {
+  MemoryQuestion question = memory_question_of("llama-3.1-8b", "h100");
+  question.deployment.engine = "sglang";
+  EngineOverrides& knobs = question.deployment.overrides;
+  knobs.enable_hierarchical_cache = true;
+  knobs.hicache_ratio = 4;
+  const MemoryAnswer answer = memory(question);
+  ASSERT_TRUE(answer.host);
+  const double rank = 4.0 * 131'072 * static_cast<double>(answer.kv_tokens);
+  EXPECT_DOUBLE_EQ(answer.host->of_rank.value, rank);
+  EXPECT_DOUBLE_EQ(answer.host->of_node.value, rank + 10 * kGiB);
+  expect_round_trip(answer);
+  knobs.host_memory = answer.host->of_node;
+  EXPECT_TRUE(memory(question).fits);
+  knobs.host_memory = answer.host->of_node - Bytes{1e9};
+  const MemoryAnswer refused = memory(question);
+  EXPECT_FALSE(refused.fits);
+  EXPECT_THAT(refused.reason.value_or(""), HasSubstr("--hicache-ratio 3.9"));
+  // As two data-parallel ranks on one node: both pools must fit.
+  question.deployment.parallel.data = 2;
+  knobs.host_memory = {};
+  EXPECT_DOUBLE_EQ(memory(question).host->of_node.value,
+                   2 * memory(question).host->of_rank.value + 10 * kGiB);
+}
+
+// vLLM's --kv-offloading-size is that of all TP x PP ranks of one engine: two data-parallel ranks
+// of TP 2 take 64 GiB each, 32 GiB a GPU.
+TEST(Memory, CountsTheHostMemoryOfOffloadedKAndV) {
+  MemoryQuestion question = memory_question_of("llama-3.1-8b", "h100", 2);
+  question.deployment.parallel.data = 2;
+  question.deployment.overrides.kv_offloading_size = Bytes{64 * kGiB};
+  const MemoryAnswer answer = memory(question);
+  ASSERT_TRUE(answer.host);
+  EXPECT_DOUBLE_EQ(answer.host->of_rank.value, 32 * kGiB);
+  EXPECT_DOUBLE_EQ(answer.host->of_node.value, 128 * kGiB);
+  question.deployment.overrides.host_memory = Bytes{127 * kGiB};
+  EXPECT_FALSE(memory(question).fits);
+}
+
+// Qwen3-8B's LM head is 151,936 x 4,096 in 16 bits: 1,244,659,712 bytes, which a model that pools
+// does not load. Nor is it profiled with the sampler's pass over that vocabulary.
+TEST(Memory, AModelThatPoolsHasNoLmHead) {
+  MemoryQuestion question = memory_question_of("qwen3-8b", "h100");
+  const MemoryAnswer whole = memory(question);
+  question.deployment.overrides.pooling = true;
+  const MemoryAnswer pooling = memory(question);
+  const auto weights = [](const MemoryAnswer& answer) {
+    double sum = 0;
+    for (const MemoryTerm& term : answer.terms) {
+      if (kind_of(term) == TermKind::weights) sum += term.bytes.value;
+    }
+    return sum;
+  };
+  EXPECT_NEAR(weights(whole) - weights(pooling), 1'244'659'712, 1);
+  EXPECT_GT(pooling.kv_budget.value - whole.kv_budget.value, 1'244'659'712);
+}
+
 // Llama-3.1-8B: an adapter of rank 16 takes 80 MiB (tests/model/memory/parallel_memory_test.cpp),
 // an EAGLE head the weights of a layer, (4096 x 6144 + 4096 x 4096 + 3 x 4096 x 14336 + 2 x 4096) x
 // 2 bytes, whatever share of its drafts is accepted.

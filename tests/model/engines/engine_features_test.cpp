@@ -32,6 +32,26 @@ std::string feature_error(const EngineOverrides& overrides,
   return "no error";
 }
 
+// vLLM 0.22, config/vllm.py: "Disabling asynchronous scheduling by default for pooling model."
+TEST(Pooling, SchedulesStepByStepInVllmUnlessToldOtherwise) {
+  EXPECT_FALSE(engine_with({.pooling = true}).async_scheduling);
+  EXPECT_TRUE(engine_with({.async_scheduling = true, .pooling = true}).async_scheduling);
+  EXPECT_TRUE(engine_with({.pooling = true}, "sglang").async_scheduling);
+  EXPECT_THAT(feature_error({.num_speculative_tokens = 2, .acceptance_rate = 0.5, .pooling = true}),
+              HasSubstr("excludes `pooling`"));
+  EXPECT_THAT(feature_error({.pooling = true}, "trtllm"), HasSubstr("engine vllm or sglang"));
+}
+
+// vllm-project/vllm pulls 44558 and 46532 are of June 2026.
+TEST(PrefillScheduleInterval, IsVllmsFrom0_24On) {
+  const EngineOverrides given{.prefill_schedule_interval = 4};
+  EXPECT_THAT(feature_error(given, "vllm-0.23"), HasSubstr("from 0.24 on"));
+  EXPECT_EQ(engine_with(given, "vllm-0.24").prefill_schedule_interval, 4);
+  EXPECT_EQ(engine_with({}, "vllm-0.29").prefill_schedule_interval, 1);
+  EXPECT_THAT(feature_error(given, "sglang"), HasSubstr("one of the vLLM engines"));
+  EXPECT_THROW(engine_with(given, "vllm-0.29", {.pipeline = 2}), UsageError);
+}
+
 TEST(Speculation, IsOffByDefault) {
   const Engine engine = engine_with({});
   EXPECT_FALSE(engine.speculation.on());

@@ -44,6 +44,33 @@ ActivationShape shape_of(const Deployment& deployment) {
   return activation_shape(deployment.model, deployment.engine, deployment.parallel);
 }
 
+// FlashInfer's fused all-reduce keeps a buffer for what all ranks send at once and three for small
+// messages, each as large. Llama-3.1-70B has 16,384 bytes a token: four ranks of a GB300 may send
+// 64 MiB, 4,096 tokens, and keep 4 x 4 x 64 MiB = 1 GiB; of a B200 half of that, eight of them 32
+// MiB, and with 1,024 tokens a step as much as these are, 4 x 4 x 16 MiB.
+TEST(AllReduce, FusedOnBlackwellTakesMemoryOutsidePyTorch) {
+  const auto beside = [](const char* capability, int ranks, const EngineOverrides& given = {},
+                         const char* engine = "vllm-0.22") {
+    const auto on = [&](const char* one) {
+      Gpu gpu = test::gpu_of("gpu", 180);
+      gpu.compute_capability = one;
+      return term_of(plan_memory(test::deploy(test::llama_3_1_70b(), gpu, engine, given,
+                                              {.tensor = ranks})),
+                     "non_torch")
+          .value;
+    };
+    return (on(capability) - on("9.0")) / (1024 * 1024);
+  };
+  EXPECT_DOUBLE_EQ(beside("10.3", 4), 1024);
+  EXPECT_DOUBLE_EQ(beside("10.0", 4), 512);
+  EXPECT_DOUBLE_EQ(beside("10.0", 2), 512);
+  EXPECT_DOUBLE_EQ(beside("10.0", 8), 32);
+  EXPECT_DOUBLE_EQ(beside("10.3", 4, {.max_num_batched_tokens = 1024}), 256);
+  EXPECT_DOUBLE_EQ(beside("10.3", 1), 0);
+  EXPECT_DOUBLE_EQ(beside("10.3", 4, {.enforce_eager = true}), 0);
+  EXPECT_DOUBLE_EQ(beside("10.3", 4, {}, "vllm-0.16"), 0);
+}
+
 // vLLM 0.19 sizes both buffers for the tokens of all ranks: 8 x 8,192 tokens x 8 experts x (7,168 +
 // 7,168) elements x 2 bytes = 14.0 GiB; on one rank of tensor parallelism an eighth, 1.75 GiB.
 TEST(DataParallelExperts, HoldTheTokensOfAllRanks) {

@@ -131,6 +131,7 @@ std::string sample_value(const ServeFlag& row) {
                                           "EQUAL_PROGRESS",
                                           "allgather_reducescatter",
                                           "EAGLE",
+                                          "pooling",
                                           "{\"num_redundant_experts\": 32}",
                                           "{\"image\": 2, \"video\": 0}",
                                           "{\"method\": \"ngram\", \"num_speculative_tokens\": 3}"};
@@ -238,6 +239,11 @@ TEST(ServeCommandLine, AVllmDeploymentIsReadBackWhole) {
   knobs.max_loras = 3;
   knobs.limit_mm_per_prompt = 0;
   knobs.kv_offloading_size = Bytes{8.0 * 1024 * 1024 * 1024};
+  knobs.prefill_schedule_interval = 4;
+  knobs.enable_dbo = true;
+  knobs.dbo_decode_token_threshold = 64;
+  knobs.dbo_prefill_token_threshold = 1024;
+  knobs.pooling = true;
   expect_round_trip(asked);
 }
 
@@ -251,6 +257,8 @@ TEST(ServeCommandLine, AnSglangDeploymentIsReadBackWhole) {
   asked.overrides.enable_mixed_chunk = true;
   asked.overrides.enable_hierarchical_cache = true;
   asked.overrides.hicache_size = Bytes{100e9};
+  asked.overrides.enable_dbo = true;
+  asked.overrides.pooling = true;
   asked.overrides.scheduling_policy = QueueOrder::longest_output;
   expect_round_trip(asked);
 }

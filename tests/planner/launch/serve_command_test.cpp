@@ -147,14 +147,47 @@ TEST(ServeCommand, AdaptersAndOtherModelsMayChangePerformance) {
       "vllm serve m --enable-lora --lora-modules a=x b=y --max-lora-rank 64 --max-cpu-loras 8 "
       "--lora-dtype auto --hf-config-path c --task embed --runner pooling --convert embed");
   EXPECT_THAT(vllm.ignored, IsEmpty());
-  EXPECT_EQ(vllm.not_modelled.size(), 7U);
+  EXPECT_EQ(vllm.not_modelled.size(), 6U);
+  EXPECT_EQ(vllm.deployment.overrides.pooling, true);
   EXPECT_EQ(vllm.deployment.overrides.max_lora_rank, 64);
   const ServeCommand sglang = read_serve_command(
       "sglang serve --model-path m --enable-lora --lora-paths a b --max-lora-rank 64 "
       "--lora-backend triton --is-embedding");
   EXPECT_THAT(sglang.ignored, IsEmpty());
-  EXPECT_EQ(sglang.not_modelled.size(), 4U);
+  EXPECT_EQ(sglang.not_modelled.size(), 3U);
+  EXPECT_EQ(sglang.deployment.overrides.pooling, true);
   EXPECT_EQ(sglang.deployment.overrides.max_lora_rank, 64);
+}
+
+// --kv-offloading-size GiB stands for this connector (vLLM 0.22, _post_init_kv_transfer_config).
+TEST(ServeCommand, HostMemoryForKAndVIsReadInEitherForm) {
+  const auto size_of = [](const std::string& flags) {
+    return read_serve_command("vllm serve m " + flags).deployment.overrides.kv_offloading_size;
+  };
+  EXPECT_EQ(size_of("--kv-offloading-size 64 --kv-offloading-backend native"), Bytes{64 * kGiB});
+  EXPECT_EQ(
+      size_of("--kv-transfer-config '{\"kv_connector\": \"OffloadingConnector\", \"kv_role\": "
+              "\"kv_both\", \"kv_connector_extra_config\": {\"cpu_bytes_to_use\": 8000000000}}'"),
+      Bytes{8e9});
+  const ServeCommand lmcache = read_serve_command(
+      "vllm serve m --kv-transfer-config '{\"kv_connector\":\"LMCacheConnectorV1\"}'");
+  EXPECT_FALSE(lmcache.deployment.overrides.kv_offloading_size);
+  EXPECT_THAT(lmcache.not_modelled, ElementsAre(HasSubstr("LMCacheConnectorV1")));
+}
+
+TEST(ServeCommand, OverlapAndIntervalsOfDataParallelRanksAreRead) {
+  const EngineOverrides vllm =
+      read_serve_command(
+          "vllm serve m --enable-dbo --dbo-decode-token-threshold 64 --dbo-prefill-token-threshold "
+          "1024 --prefill-schedule-interval 4")
+          .deployment.overrides;
+  EXPECT_EQ(vllm.enable_dbo, true);
+  EXPECT_EQ(vllm.dbo_decode_token_threshold, 64);
+  EXPECT_EQ(vllm.dbo_prefill_token_threshold, 1024);
+  EXPECT_EQ(vllm.prefill_schedule_interval, 4);
+  EXPECT_EQ(read_serve_command("sglang serve --model-path m --enable-two-batch-overlap")
+                .deployment.overrides.enable_dbo,
+            true);
 }
 
 TEST(ServeCommand, SpeculationIsReadFromJsonAndFromDottedKeys) {

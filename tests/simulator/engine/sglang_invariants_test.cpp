@@ -7,6 +7,7 @@
 
 #include "simulator/engine/admission.hpp"
 #include "simulator/engine/policy_sglang.hpp"
+#include "simulator/engine/sglang_windows.hpp"
 #include "tests/simulator/engine/engine_cases.hpp"
 #include "tests/support/trials.hpp"
 
@@ -70,6 +71,23 @@ void check_pool(const PlainEngine& engine) {
   ASSERT_LE(prefix.rows(prefix.tree().evictable_tokens()), state.blocks.free());
 }
 
+/// No request holds more of the pool for windows than it has computed, and all together no more
+/// than there is, unless one runs alone: that may always begin and go on, however long its prompt.
+void check_windows(const PlainEngine& engine) {
+  const EngineState& state = engine.state();
+  const WindowPool pool = window_pool(state);
+  if (!pool.apart()) return;
+  const RadixPrefix& prefix = *dynamic_cast<const SglangPolicy&>(engine.policy()).prefix();
+  for (RequestId id : state.running) {
+    const std::int64_t held = held_in_windows(state, prefix, pool, id);
+    ASSERT_GE(held, 0);
+    ASSERT_LE(held, state[id].computed);
+  }
+  if (state.running.size() > 1) {
+    ASSERT_GE(window_tokens_left(state, prefix, pool), 0);
+  }
+}
+
 /// A step is a prefill or a decode, unless mixing is on, and stays within its budgets.
 void check_plan(const PlainEngine& engine) {
   const EngineState& state = engine.state();
@@ -115,6 +133,7 @@ void run_checked(const EngineCase& c) {
   Nanoseconds now = 0;
   while (const auto end = engine.start_step(now)) {
     ASSERT_NO_FATAL_FAILURE(check_pool(engine));
+    ASSERT_NO_FATAL_FAILURE(check_windows(engine));
     ASSERT_NO_FATAL_FAILURE(check_plan(engine));
     finished += std::ssize(engine.finish_step());
     now = *end;
