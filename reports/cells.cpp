@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+
 #include "base/text.hpp"
 
 namespace roofcast {
@@ -44,7 +45,7 @@ Printed in_giga(double value, int decimals, const std::string& unit) {
 Printed signed_percent(double share, int decimals) {
   const bool negative = fmt::format("{:+.{}f}", 100 * share, decimals).starts_with('-');
   const Printed size = printed::percent(std::abs(share), decimals);
-  return {(negative ? "-" : "+") + size.text, (negative ? "-" : "") + size.digits, "%"};
+  return {(negative ? "-" : "+") + size.text, (negative ? "-" : "") + size.number, "%"};
 }
 
 Printed verbatim(std::string digits) {
