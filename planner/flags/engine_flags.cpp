@@ -90,7 +90,8 @@ KnobValue parse_value(KnobKind kind, const std::string& text, const std::string&
       return parse_count(text, flag);
     case KnobKind::share:
       return parse_share(text, flag);
-    case KnobKind::number:
+    case KnobKind::number:  // 0 only where its range holds it
+      if (const auto given = to_number<double>(text); given && *given == 0) return 0.0;
       return parse_positive_number(text, flag);
     case KnobKind::bytes:
     case KnobKind::bandwidth:
