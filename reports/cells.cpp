@@ -33,7 +33,9 @@ Printed in(double value, int decimals, std::string_view unit) {
 Printed in_giga(double value, int decimals, const std::string& unit) {
   Printed figure = printed::fixed(value / 1e9, decimals);
   figure.text += " G" + unit;
-  figure.number = fmt::format("{:.0f}", std::stod(figure.number) * 1e9);
+  if (!figure.number.empty()) {
+    figure.number = fmt::format("{:.0f}", std::stod(figure.number) * 1e9);
+  }
   figure.unit = unit;
   return figure;
 }

@@ -147,8 +147,8 @@ std::vector<CapacityPoint> capacity_points(LoadKind kind, const std::vector<Load
 /// "12.34 requests/s", "32 requests in flight"
 std::string as_load(LoadKind kind, double load);
 
-/// Four significant digits at any magnitude.
-std::string as_number(double value);
+/// Four significant digits at any magnitude, as a cell and as text.
 Printed printed_load(double value);
+std::string as_number(double value);
 
 }  // namespace roofcast

@@ -105,13 +105,13 @@ std::string title_of(const MetricName& metric);
 /// Whether the metric is in seconds.
 bool is_time(const MetricName& metric);
 
-/// A value or a difference in the metric's unit, human-readable: "412 ms", "+1.20 s".
+/// A value in the metric's unit, human-readable: "412 ms", and a difference: "+1.20 s".
 Printed metric_cell(const MetricName& metric, double value);
 std::string metric_text(const MetricName& metric, double value);
+Printed difference_cell(const MetricName& metric, double value);
 
 /// Whether more of it is better: true of throughput, false of latencies, costs and energy, nullopt
 /// where neither is.
 std::optional<bool> more_is_better(const MetricName& metric);
-Printed difference_cell(const MetricName& metric, double value);
 
 }  // namespace roofcast

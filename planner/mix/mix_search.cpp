@@ -176,8 +176,7 @@ Pair with_capacity(const Band& band, Pair pair, const PlanTask& task) {
   // A burst also has a slow end, in which few requests are left, so that a steady load may be a
   // little above it.
   constexpr double kBeyondBurst = 1.2;
-  // Where SLOs of latency commonly end; a wrong guess only costs simulations. A stride up from it
-  // is just below `all`.
+  // A guess only costs simulations: a stride up from it is just below `all`, one down half of it.
   constexpr double kGuess = 0.7, kStride = 1.4;
   // Less than the steps of the loads for which programs are solved (kStep in mix_of).
   constexpr double kTolerance = 0.03;

@@ -104,8 +104,8 @@ Section differences_of(const CompareAnswer& answer) {
   for (const ComparedRequests& one : answer.differences) {
     const Difference& difference = one.difference;
     section.table.rows.push_back({fmt::format("{}", one.id), one.name, one.statistic,
-                                  signed_digits(difference.mean),
-                                  bound_cell(difference.low), bound_cell(difference.high),
+                                  signed_digits(difference.mean), bound_cell(difference.low),
+                                  bound_cell(difference.high),
                                   !difference.low            ? "-"
                                   : difference.significant() ? "yes"
                                                              : "no"});
