@@ -21,6 +21,7 @@
 #include "base/json.hpp"
 #include "base/units.hpp"
 #include "model/memory/memory_plan.hpp"
+#include "planner/cost.hpp"
 #include "planner/deploy.hpp"
 #include "planner/deployment_description.hpp"
 #include "roofcast/envelope.hpp"
@@ -113,6 +114,7 @@ struct MemoryAnswer {
   std::int64_t max_batch = 0;
   double max_concurrency = 0;
   double relative_uncertainty = 0;
+  ServingCost cost{};  // whatever it serves
   std::optional<MemorySolution> solution{};
   std::vector<Remedy> remedies{};
   std::optional<std::vector<ContextBatch>> max_batch_by_context{};
@@ -249,6 +251,7 @@ void members(Visitor& visit, MemoryAnswer& answer) {
         "the engine's maximum concurrency: the same, not rounded");
   visit("relative_uncertainty", answer.relative_uncertainty,
         "of kv_budget_bytes: one standard deviation as a share");
+  members(visit, answer.cost);
   visit("solution", answer.solution, "the solved quantity; null if none was requested");
   visit("remedies", answer.remedies,
         "single changes that make it fit, each one checked; empty if it fits or something was "
