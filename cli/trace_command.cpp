@@ -96,15 +96,25 @@ nlohmann::json measured_json(const MeasuredRun& run) {
   return rows;
 }
 
-/// The load that a server's metrics counted. No other flag of a load goes with it.
+/// The load that a server's metrics counted. Of other flags of a load lengths alone go with it,
+/// where the metrics have no histograms of them.
 ObservedLoad observed_load(const std::string& path, const WorkloadOptions& options) {
-  if (options.trace || is_synthetic(options)) {
+  WorkloadOptions others = options;
+  others.input.reset();
+  others.output.reset();
+  if (options.trace || is_synthetic(others)) {
     throw UsageError(
         "--from-prometheus: the load is what the metrics counted, so of the flags of a load only "
-        "--seed goes with it");
+        "--seed goes with it, and --input-len and --output-len without histograms of lengths");
   }
   ByteSource bytes(path);
-  return read_observed_load(bytes);
+  ObservedLoad load = read_observed_load(bytes);
+  if (load.has_lengths() && (options.input || options.output)) {
+    throw UsageError(
+        "--from-prometheus: the metrics have histograms of lengths, so --input-len and "
+        "--output-len change nothing");
+  }
+  return load;
 }
 
 /// Writes the trace and notes what the file does not keep.
@@ -134,10 +144,11 @@ int run_trace(CommandContext& context) {
               .positional = {}};
   usage.options.add_options()("out", po::value(&path)->value_name("FILE"),
                               "trace file to write: CSV, or Mooncake's JSONL for .jsonl");
-  usage.options.add_options()("from-prometheus", po::value(&prometheus)->value_name("FILE"),
-                              "a load like the one that a vLLM or SGLang server counted: "
-                              "Prometheus's answer of query_range "
-                              "to its counters");
+  usage.options.add_options()(
+      "from-prometheus", po::value(&prometheus)->value_name("FILE"),
+      "a load like the one that a vLLM, SGLang or TensorRT-LLM server counted: "
+      "Prometheus's answer of query_range "
+      "to its counters");
   usage.options.add(synthetic_options(options))
       .add(load_shape_options(options.shape))
       .add(trace_options(options))
@@ -153,7 +164,9 @@ int run_trace(CommandContext& context) {
   std::vector<std::string> inputs = input_files(scenario);
   if (observed) inputs.push_back(prometheus);
   if (!path.empty()) check_not_among(path, "--out", inputs);
-  Workload workload = observed ? workload_of(*observed, scenario.seed) : load_workload(scenario);
+  Workload workload = observed ? workload_of(*observed, scenario.seed,
+                                             {.input = options.input, .output = options.output})
+                               : load_workload(scenario);
   if (!path.empty()) write_file(workload, path);
   Document document = trace_document(workload, path.empty() ? "trace" : path);
   if (observed) {

@@ -53,6 +53,16 @@ std::optional<double> times(const std::optional<double>& value, double factor) {
   return *value * factor;
 }
 
+/// Fills in what a token costs, from what an hour does.
+void share_among_tokens(ServingCost& cost, double output_per_s, double all_per_s) {
+  const std::optional<double> per_million =
+      times(cost.dollars_per_hour, kMillion / kSecondsPerHour);
+  cost.dollars_per_million_output_tokens = over(per_million, output_per_s);
+  cost.dollars_per_million_tokens = over(per_million, all_per_s);
+  cost.joules_per_output_token = over(cost.mean_power_w, output_per_s);
+  cost.joules_per_token = over(cost.mean_power_w, all_per_s);
+}
+
 }  // namespace
 
 ServingCost cost_of(std::span<const PoolRun> pools, const SimulationResult& result) {
@@ -73,13 +83,34 @@ ServingCost cost_of(std::span<const PoolRun> pools, const SimulationResult& resu
     return mean_power(pool, gpus, result.whole_makespan);
   });
   const double output = result.output_tokens_per_s;
-  const double all = result.input_tokens_per_s + output;
-  const std::optional<double> per_million =
-      times(cost.dollars_per_hour, kMillion / kSecondsPerHour);
-  cost.dollars_per_million_output_tokens = over(per_million, output);
-  cost.dollars_per_million_tokens = over(per_million, all);
-  cost.joules_per_output_token = over(cost.mean_power_w, output);
-  cost.joules_per_token = over(cost.mean_power_w, all);
+  share_among_tokens(cost, output, result.input_tokens_per_s + output);
+  return cost;
+}
+
+ServingCost idle_cost(const Deployment& deployment) {
+  const double gpus = deployment.parallel.gpus();
+  ServingCost cost;
+  if (const auto& price = deployment.gpu.price) cost.dollars_per_hour = price->value * gpus;
+  if (const auto& limit = deployment.gpu.board_power) cost.board_power_w = limit->value * gpus;
+  return cost;
+}
+
+std::optional<double> dollars_for(const ServingCost& cost, Seconds time) {
+  return times(cost.dollars_per_hour, time.value / kSecondsPerHour);
+}
+
+ServingCost cost_of(const Deployment& deployment, const GenerationEstimate& generation,
+                    std::int64_t input_tokens, std::int64_t output_tokens) {
+  ServingCost cost = idle_cost(deployment);
+  const std::optional<PowerModel> power = power_model_of(deployment.gpu);
+  if (power && generation.energy && generation.whole > Seconds{}) {
+    cost.mean_power_w = power->idle.value * deployment.parallel.gpus() +
+                        (*generation.energy / generation.whole).value;
+  }
+  const double output = generation.output_tokens_per_second;
+  const double prompts_per_output =
+      static_cast<double>(input_tokens) / static_cast<double>(output_tokens);
+  share_among_tokens(cost, output, output * (1 + prompts_per_output));
   return cost;
 }
 

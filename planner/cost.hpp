@@ -5,6 +5,7 @@
 #include <optional>
 #include <span>
 
+#include "model/step/generation_estimate.hpp"
 #include "planner/scenario_run.hpp"
 
 namespace roofcast {
@@ -52,6 +53,17 @@ inline constexpr std::array<CostFigure, 7> kCostFigures{
 /// as its replica is paid for: with autoscaling, per hour is the mean over the makespan. Excludes
 /// idle hours outside the run, the host, network and storage.
 ServingCost cost_of(std::span<const PoolRun> pools, const SimulationResult& result);
+
+/// Of a deployment that serves nothing: its price and its boards' limit.
+ServingCost idle_cost(const Deployment& deployment);
+
+/// What the GPUs cost for so long; nullopt without a price.
+std::optional<double> dollars_for(const ServingCost& cost, Seconds time);
+
+/// Of a deployment for as long as one generation lasts (estimate_generation), with nothing else to
+/// do. `input_tokens` and `output_tokens` per sequence.
+ServingCost cost_of(const Deployment& deployment, const GenerationEstimate& generation,
+                    std::int64_t input_tokens, std::int64_t output_tokens);
 
 template <class Visitor>
 void members(Visitor& visit, ServingCost& cost) {

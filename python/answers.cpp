@@ -7,6 +7,7 @@
 
 #include "base/error.hpp"
 #include "reports/pages/answer_documents.hpp"
+#include "reports/pages/capacity_table_report.hpp"
 #include "reports/pages/estimate_report.hpp"
 #include "reports/pages/load_figures.hpp"
 #include "reports/pages/memory_figures.hpp"
@@ -108,7 +109,9 @@ NamedAnswer ask_capacity(const Json& arguments, const Asking& asking) {
   const auto asked = read(capacity_arguments(), arguments);
   if (const auto several = table_question_of(asked)) {
     const CapacityTableAnswer answer = capacity_table(*several, asking.progress);
-    return {.code = code_of(is_yes(answer)), .document = capacity_table_document(answer)};
+    return {.code = code_of(is_yes(answer)),
+            .document = capacity_table_document(answer),
+            .figures = [answer] { return capacity_table_figures(answer); }};
   }
   const CapacityAnswer answer = capacity(question_of(asked), asking.progress, asking.stopped);
   return {.code = code_of(is_yes(answer)),

@@ -104,6 +104,8 @@ void members(Visitor& visit, CapacityAnswer& answer) {
   visit("capacity_high", answer.high, "with steps 1.28 standard deviations faster");
   visit("bounded", answer.bounded, "some load fails; else the capacity is a lower bound");
   visit("monotone", answer.monotone, "no load above the capacity meets the SLO");
+  visit.if_set("doubt", answer.doubt,
+               "why the verdict at the capacity does not stand: too few requests");
   visit("asked", answer.asked, "verdict at the requested load; null if there is none");
   visit("headroom", answer.headroom, "capacity over the requested load");
   visit("growth", answer.growth, "null if not requested");
@@ -217,6 +219,7 @@ CapacityAnswer answer_of(const CapacityFindings& found, const CapacityQuestion& 
   answer.high = found.high;
   answer.bounded = found.capacity.bounded;
   answer.monotone = found.capacity.monotone;
+  if (!found.doubt.empty()) answer.doubt = found.doubt;
   answer.asked = asked_of(found);
   answer.headroom = headroom_of(found);
   if (question.growth) answer.growth = growth_of(*question.growth, answer.headroom);

@@ -94,8 +94,9 @@ struct CapacityAnswer {
   std::optional<double> low{}, high{};  // 80 % interval, from the uncertainty of step times
   bool bounded = true;   // a greater load fails; otherwise the capacity is at least this
   bool monotone = true;  // no greater load holds again
-  std::optional<AskedLoad> asked{};  // unset: the scenario asks for no load
-  std::optional<double> headroom{};  // capacity / asked load
+  std::optional<std::string> doubt{};  // a sentence: why it does not stand; unset if it does
+  std::optional<AskedLoad> asked{};    // unset: the scenario asks for no load
+  std::optional<double> headroom{};    // capacity / asked load
   std::optional<CapacityGrowth> growth{};
   std::vector<CapacityPoint> curve{};   // from low load to beyond capacity, sorted by load
   std::vector<CapacityPoint> points{};  // all loads that the search tried, sorted

@@ -7,6 +7,7 @@
 
 #include "base/error.hpp"
 #include "model/io/gpu_reader.hpp"
+#include "planner/capacity/capacity_findings.hpp"
 #include "planner/evaluate_all.hpp"
 #include "planner/search/candidate.hpp"
 #include "roofcast/record_parts.hpp"
@@ -14,6 +15,15 @@
 namespace roofcast {
 
 // ---- the record
+
+template <class Visitor>
+void members(Visitor& visit, CapacityTablePoint& point) {
+  visit("load", point.load, "in the unit of `capacity`");
+  visit("output_tokens_per_s", point.output_tokens_per_s, "of all requests");
+  visit("user_tokens_per_s", point.user_tokens_per_s, "of one request: 1 / mean TPOT");
+  visit.if_set("cost_usd_per_million_tokens", point.dollars_per_million_tokens,
+               "prompt and output tokens together, at the rate served");
+}
 
 template <class Visitor>
 void members(Visitor& visit, CapacityTableRow& row) {
@@ -28,6 +38,7 @@ void members(Visitor& visit, CapacityTableRow& row) {
   visit("output_tokens_per_s", row.output_tokens_per_s, "at the capacity");
   visit("binding", row.binding, "the target with the smallest margin there");
   members(visit, row.cost);
+  visit("points", row.points, "loads within the SLO up to the capacity");
 }
 
 template <class Visitor>
@@ -51,8 +62,26 @@ namespace {
 
 constexpr const char* kCommand = "capacity_table";
 
-void take_capacity(CapacityTableRow& row, const Capacity& capacity,
-                   std::span<const PoolRun> pools) {
+ServingCost cost_at(const LoadPoint& point, std::span<const PoolRun> pools) {
+  SimulationResult rates;
+  rates.output_tokens_per_s = point.output_tokens_per_s;
+  rates.input_tokens_per_s = point.input_tokens_per_s;
+  return cost_of(pools, rates);
+}
+
+void take_points(CapacityTableRow& row, const Capacity& capacity, std::span<const PoolRun> pools) {
+  for (const LoadPoint& point : capacity.points) {
+    if (point.load > *capacity.load || !point.verdict.holds || point.tpot.mean <= 0) continue;
+    row.points.push_back(
+        {.load = point.load,
+         .output_tokens_per_s = point.output_tokens_per_s,
+         .user_tokens_per_s = 1 / point.tpot.mean,
+         .dollars_per_million_tokens = cost_at(point, pools).dollars_per_million_tokens});
+  }
+}
+
+void take_capacity(CapacityTableRow& row, const LoadStudy& study, Execution& execution) {
+  const Capacity capacity = capacity_of(study, execution);
   row.capacity = capacity.load;
   row.bounded = capacity.bounded;
   const LoadPoint& point = point_of(capacity);
@@ -62,10 +91,8 @@ void take_capacity(CapacityTableRow& row, const Capacity& capacity,
     return;
   }
   row.output_tokens_per_s = point.output_tokens_per_s;
-  SimulationResult rates;
-  rates.output_tokens_per_s = point.output_tokens_per_s;
-  rates.input_tokens_per_s = point.input_tokens_per_s;
-  row.cost = cost_of(pools, rates);
+  row.cost = cost_at(with_requests_of(study, point), *capacity.load, execution);
+  take_points(row, capacity, study.run.pools);
 }
 
 /// A row's own error (degrees that do not divide the model) is its reason.
@@ -91,7 +118,7 @@ CapacityTableRow row_of(const CapacityTableQuestion& question, const std::string
     return row;
   }
   workload = study.run.workload.description;
-  take_capacity(row, capacity_of(study, execution), study.run.pools);
+  take_capacity(row, study, execution);
   return row;
 }
 

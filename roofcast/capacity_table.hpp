@@ -18,6 +18,14 @@ struct CapacityTableQuestion {
   std::vector<int> sizes{};         // tensor-parallel degrees; empty: 1, 2, 4 and 8, where they fit
 };
 
+/// A load within the SLO: what its tokens cost, and how fast a user reads them.
+struct CapacityTablePoint {
+  double load = 0;                                     // as CapacityTableRow::capacity
+  double output_tokens_per_s = 0;                      // of all requests
+  double user_tokens_per_s = 0;                        // of one: 1 / mean TPOT
+  std::optional<double> dollars_per_million_tokens{};  // prompt and output; unset: no price
+};
+
 struct CapacityTableRow {
   std::string gpu{};  // name of the profile
   int tensor_parallel_size = 1;
@@ -25,11 +33,12 @@ struct CapacityTableRow {
   std::int64_t gpus = 0;  // of all replicas
   std::string reason{};   // why there is no capacity; empty if there is
   LoadKind load = LoadKind::rate;
-  std::optional<double> capacity{};  // the greatest load that holds; unset: none holds
-  bool bounded = true;               // a greater load fails; otherwise it is at least this
-  double output_tokens_per_s = 0;    // at the capacity
-  std::string binding{};             // there: the target nearest to failing
-  ServingCost cost{};                // at the capacity; without what is drawn
+  std::optional<double> capacity{};          // the greatest load that holds; unset: none holds
+  bool bounded = true;                       // a greater load fails; otherwise it is at least this
+  double output_tokens_per_s = 0;            // at the capacity
+  std::string binding{};                     // there: the target nearest to failing
+  ServingCost cost{};                        // at the capacity
+  std::vector<CapacityTablePoint> points{};  // loads within the SLO up to it, sorted
 };
 
 struct CapacityTableInputs {

@@ -248,6 +248,7 @@ EstimateAnswer estimate(const EstimateQuestion& asked) {
           .pipeline = pipeline_of(generation, deployment.parallel.pipeline),
           .mfu = generation.mfu_prefill,
           .mbu = generation.mbu_decode,
+          .cost = cost_of(deployment, generation, question.input_tokens, question.output_tokens),
           .ridge = generation.ridge,
           .compute_bound = generation.compute_bound,
           .summary = steps_of(generation, question.batch, question.input_tokens),
@@ -298,9 +299,12 @@ BatchesAnswer estimate_batches(const BatchesQuestion& asked) {
       BatchRow row{.batch = batch,
                    .input_tokens = input,
                    .cache = room.cache_per_sequence * to_double(batch),
-                   .fits = room.holds(batch)};
+                   .fits = room.holds(batch),
+                   .cost = idle_cost(deployment)};
       if (row.fits) {
-        row.summary = steps_of(estimate_generation(deployment, batch, input, output), batch, input);
+        const GenerationEstimate generation = estimate_generation(deployment, batch, input, output);
+        row.summary = steps_of(generation, batch, input);
+        row.cost = cost_of(deployment, generation, input, output);
       }
       answer.rows.push_back(std::move(row));
     }

@@ -19,6 +19,7 @@
 #include "base/json.hpp"
 #include "base/units.hpp"
 #include "model/step/step_summary.hpp"
+#include "planner/cost.hpp"
 #include "planner/deploy.hpp"
 #include "planner/deployment_description.hpp"
 #include "planner/step_description.hpp"
@@ -144,6 +145,7 @@ struct EstimateAnswer {
   std::optional<PipelineAnswer> pipeline{};  // unset without stages
   double mfu = 0;
   double mbu = 0;
+  ServingCost cost{};  // while the sequences run
   FlopsPerByte ridge{};
   ComputeBoundBatches compute_bound{};
   PerStep<StepAnswer> summary{};
@@ -179,6 +181,7 @@ struct BatchRow {
   Bytes cache{};
   bool fits = false;
   std::optional<PerStep<StepAnswer>> summary{};
+  ServingCost cost{};  // while it runs, prefill included; if it does not fit, none of tokens
 };
 
 struct BatchesAnswer {
@@ -322,6 +325,7 @@ void members(Visitor& visit, EstimateAnswer& answer) {
       "pipeline", answer.pipeline,
       "the decode step halfway through, with as many such batches in progress as there are "
       "pipeline stages");
+  members(visit, answer.cost);
   visit("mfu", answer.mfu, "prefill: share of the dense peak, 0 to 1");
   visit("mbu", answer.mbu, "decode: share of the memory bandwidth, 0 to 1");
   visit("ridge_flops_per_byte", answer.ridge, "intensity above which the GPU is compute-bound");
@@ -357,6 +361,7 @@ void members(Visitor& visit, BatchRow& row) {
   visit("kv_cache_bytes", row.cache, "KV cache of all sequences at their full length, on all GPUs");
   visit("fits", row.fits, "whether that fits in memory");
   visit("summary", row.summary, "the steps as a whole; null if the batch does not fit");
+  members(visit, row.cost);
 }
 
 template <class Visitor>

@@ -63,6 +63,7 @@ MemoryAnswer answer_of(const Deployment& deployment, const MemoryPlan& plan, Sol
                       .max_batch = plan.max_batch,
                       .max_concurrency = plan.max_concurrency,
                       .relative_uncertainty = plan.relative_uncertainty,
+                      .cost = idle_cost(deployment),
                       .solve = solve};
   if (!plan.fits) answer.reason = plan.reason;
   if (plan.host_cache.value > 0) {

@@ -21,6 +21,7 @@
 #include "base/json.hpp"
 #include "base/units.hpp"
 #include "model/memory/memory_plan.hpp"
+#include "planner/cost.hpp"
 #include "planner/deploy.hpp"
 #include "planner/deployment_description.hpp"
 #include "roofcast/envelope.hpp"
@@ -121,6 +122,7 @@ struct MemoryAnswer {
   double max_concurrency = 0;
   double relative_uncertainty = 0;
   std::optional<HostMemory> host{};
+  ServingCost cost{};  // whatever it serves
   std::optional<MemorySolution> solution{};
   std::vector<Remedy> remedies{};
   std::optional<std::vector<ContextBatch>> max_batch_by_context{};
@@ -266,6 +268,7 @@ void members(Visitor& visit, MemoryAnswer& answer) {
   visit("relative_uncertainty", answer.relative_uncertainty,
         "of kv_budget_bytes: one standard deviation as a share");
   visit.if_set("host_memory", answer.host, "of K and V in host memory, if any are kept there");
+  members(visit, answer.cost);
   visit("solution", answer.solution, "the solved quantity; null if none was requested");
   visit("remedies", answer.remedies,
         "single changes that make it fit, each one checked; empty if it fits or something was "

@@ -92,13 +92,15 @@ StaircaseAnswer staircase_on(const Deployment& deployment, const StaircaseQuesti
   answer.times =
       TimedStaircase{.tokens = time_staircase(deployment, question.prompt, question.generate),
                      .max_batch = max_batch_at(deployment, plan_memory(deployment),
-                                               question.prompt + question.generate)};
+                                               question.prompt + question.generate),
+                     .cost = idle_cost(deployment)};
   const Drafting drafting{.acceptance = question.acceptance.value_or(0.0),
                           .drafts = question.acceptance ? question.drafts.value_or(kDrafts) : 0,
                           .pass = question.draft_pass.value_or(Seconds{})};
   for (const FlattenedToken& token :
        flatten_staircase(deployment, question.prompt, question.generate, drafting)) {
-    answer.times->flattened.push_back({token, token.batch <= answer.times->max_batch});
+    answer.times->flattened.push_back({token, token.batch <= answer.times->max_batch,
+                                       dollars_for(answer.times->cost, token.per_token * 1e6)});
   }
   return answer;
 }

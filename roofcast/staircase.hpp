@@ -18,6 +18,7 @@
 #include "base/json.hpp"
 #include "base/units.hpp"
 #include "model/step/staircase.hpp"
+#include "planner/cost.hpp"
 #include "planner/deploy.hpp"
 #include "planner/deployment_description.hpp"
 #include "roofcast/envelope.hpp"
@@ -59,12 +60,14 @@ struct StaircaseOfModel {
 };
 
 struct FlattenedRow : FlattenedToken {
-  bool fits = true;  // the batch's whole sequences, in memory
+  bool fits = true;                                    // the batch's whole sequences, in memory
+  std::optional<double> dollars_per_million_tokens{};  // of the GPUs for per_token
 };
 
 struct TimedStaircase {
   StaircaseTimes tokens{};
   std::int64_t max_batch = 0;  // sequences of prompt and answer that fit in memory at once
+  ServingCost cost{};          // whatever runs
   std::vector<FlattenedRow> flattened{};
 };
 
@@ -149,6 +152,8 @@ void members(Visitor& visit, FlattenedRow& row) {
   visit.if_set("break_even_draft_pass_s", row.break_even_pass,
                "time per draft at which drafts gain nothing; below 0: never");
   visit("fits", row.fits, "the batch's whole sequences fit in memory");
+  visit.if_set("cost_usd_per_million_tokens", row.dollars_per_million_tokens,
+               "of the GPUs for per_token_s");
 }
 
 template <class Visitor>
@@ -182,6 +187,7 @@ void members(Visitor& visit, TimedStaircase& times) {
   visit("cached_total_s", times.tokens.cached_total, "sum with a cache");
   visit("max_batch", times.max_batch,
         "sequences of prompt and generated tokens that fit in memory at once");
+  members(visit, times.cost);
   visit("flattened", times.flattened, "time per token when batched, and with speculative decoding");
 }
 

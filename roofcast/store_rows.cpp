@@ -100,6 +100,33 @@ Run capacity_row(const CapacityAnswer& answer, const std::string& command_line) 
   return run;
 }
 
+Run capacity_table_row(const CapacityTableAnswer& answer, const std::string& command_line) {
+  Run run;
+  const Scenario& scenario = answer.inputs.scenario;
+  run.row = row_of("capacity_table", command_line, scenario);
+  run.row.model = scenario.model;
+  std::vector<std::string> gpus;
+  for (const CapacityTableRow& row : answer.rows) {
+    if (std::ranges::find(gpus, row.gpu) == gpus.end()) gpus.push_back(row.gpu);
+  }
+  run.row.gpu = joined(gpus, " + ");
+  run.row.engine = scenario.engine;
+  const CapacityTableRow& best = answer.rows.front();
+  run.row.summary = "no load meets the SLO on any";
+  if (!best.capacity) return run;
+  run.row.summary = fmt::format("of {}: {}, {}", counted(std::ssize(answer.rows), "deployment"),
+                                best.title, as_load(best.load, *best.capacity));
+  const bool rate = best.load == LoadKind::rate;
+  run.metrics.push_back(
+      {rate ? "capacity_rate_per_s" : "capacity_concurrency", "value", *best.capacity});
+  for (const CostFigure& figure : kCostFigures) {
+    if (const auto& value = best.cost.*figure.value) {
+      run.metrics.push_back({figure.name, "value", *value});
+    }
+  }
+  return run;
+}
+
 RunRow plan_row(const PreparedPlan& prepared, const std::string& command_line) {
   RunRow row;
   row.kind = "plan";

@@ -7,6 +7,7 @@
 
 #include "reports/store.hpp"
 #include "roofcast/capacity.hpp"
+#include "roofcast/capacity_table.hpp"
 #include "roofcast/plan.hpp"
 #include "roofcast/what_if.hpp"
 
@@ -14,6 +15,9 @@ namespace roofcast {
 
 /// The capacity with its interval, the headroom and the probability. Precondition: it fits.
 Run capacity_row(const CapacityAnswer& answer, const std::string& command_line);
+
+/// One run for the whole table, with the figures of its first row.
+Run capacity_table_row(const CapacityTableAnswer& answer, const std::string& command_line);
 
 /// The row of a plan that starts: an unfinished plan with the same row is resumed.
 RunRow plan_row(const PreparedPlan& prepared, const std::string& command_line);

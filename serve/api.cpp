@@ -18,6 +18,7 @@
 #include "base/error.hpp"
 #include "base/io/bounded_json.hpp"
 #include "reports/pages/answer_documents.hpp"
+#include "reports/pages/capacity_table_report.hpp"
 #include "reports/pages/compare_figures.hpp"
 #include "reports/pages/lesson_figures.hpp"
 #include "reports/pages/load_figures.hpp"
@@ -426,6 +427,14 @@ Api::Work Api::figures_of(const std::string& command, const Json& question) cons
     };
   }
   if (command == "capacity") {
+    if (auto several = asked_capacity_table(question, limits_)) {
+      return [asked = *std::move(several)](const GivenUp& stopped) {
+        const CapacityTableAnswer answer = capacity_table(asked, until(stopped));
+        ApiAnswer result = verdict(is_yes(answer), to_json(answer));
+        result.body["figures"] = figures_json(capacity_table_figures(answer));
+        return result;
+      };
+    }
     return [asked = asked_capacity(question, limits_)](const GivenUp& stopped) {
       return capacity_drawn(asked, stopped);
     };

@@ -9,6 +9,7 @@
 #include "base/error.hpp"
 #include "base/numbers.hpp"
 #include "simulator/random.hpp"
+#include "simulator/workload/length_sampler.hpp"
 
 namespace roofcast {
 namespace {
@@ -31,7 +32,7 @@ std::vector<Bucket> buckets_of(const LengthCounts& lengths) {
   return buckets;
 }
 
-/// Draws lengths of one kind, whose mean over everything is the measured one.
+/// Draws lengths of one kind from histograms; their mean over everything is the measured one.
 class LengthDraws {
  public:
   LengthDraws(const LengthCounts& whole, double mean, RandomStream random)
@@ -82,16 +83,61 @@ class LengthDraws {
   double total_ = 0;
 };
 
-std::vector<std::string> notes_of(const ObservedLoad& load, double longest_gap) {
-  std::vector<std::string> notes{
-      fmt::format(
-          "requests are those that {}:{} counted, at times drawn evenly between samples, at "
-          "most {:.0f} s apart",
-          load.engine, load.counted_by, longest_gap),
-      fmt::format(
-          "input and output lengths are drawn independently from each interval's histograms; "
-          "their measured means are {:.1f} and {:.1f} tokens",
-          load.mean_input, load.mean_output)};
+/// Lengths of one kind without a histogram: as assumed, or the mean of each interval.
+class MeanLengths {
+ public:
+  MeanLengths(const std::optional<LengthDistribution>& assumed, double mean, std::uint64_t seed,
+              const char* stream)
+      : mean_(mean) {
+    if (assumed) sampler_.emplace(*assumed, seed, stream);
+  }
+
+  void set_interval(double tokens, double requests) {
+    here_ = tokens > 0 && requests > 0 ? tokens / requests : mean_;
+  }
+
+  /// Means with a fraction are rounded so that their sum stays right.
+  std::int64_t draw() {
+    if (sampler_) return sampler_->draw();
+    due_ += here_;
+    const std::int64_t length = std::clamp<std::int64_t>(std::llround(due_), 1, kMaxTokens);
+    due_ -= static_cast<double>(length);
+    return length;
+  }
+
+ private:
+  double mean_ = 0, here_ = 0, due_ = 0;
+  std::optional<LengthSampler> sampler_{};
+};
+
+std::string length_note(const char* what, const std::optional<LengthDistribution>& assumed,
+                        double mean) {
+  if (!assumed) {
+    return fmt::format(
+        "the metrics have no histogram of {} lengths: every request has the mean of "
+        "its interval, {:.1f} tokens over all",
+        what, mean);
+  }
+  const std::string text = fmt::format("{} lengths are assumed to be {}", what, to_text(*assumed));
+  return mean > 0 ? text + fmt::format("; the measured mean is {:.1f} tokens", mean) : text;
+}
+
+std::vector<std::string> notes_of(const ObservedLoad& load, double longest_gap,
+                                  const AssumedLengths& assumed) {
+  std::vector<std::string> notes{fmt::format(
+      "requests are those that {}:{} counted, at times drawn evenly between samples, at "
+      "most {:.0f} s apart",
+      load.engine, load.counted_by, longest_gap)};
+  if (load.has_lengths()) {
+    notes.push_back(fmt::format(
+        "input and output lengths are drawn independently from each interval's histograms; "
+        "their measured means are {:.1f} and {:.1f} tokens",
+        load.mean_input, load.mean_output));
+  } else {
+    notes.emplace_back("requests are counted when they end, which shifts them by their own time");
+    notes.push_back(length_note("input", assumed.input, load.mean_input));
+    notes.push_back(length_note("output", assumed.output, load.mean_output));
+  }
   if (load.prefix_hit_share && *load.prefix_hit_share > 0) {
     notes.push_back(
         fmt::format("the server found {:.1f} % of the prompts' tokens in its prefix cache; metrics "
@@ -106,7 +152,22 @@ struct DrawnRequests {
   bool below_mean = false;          // longer lengths than drawn were beyond a last bound
 };
 
-DrawnRequests draw_requests(const ObservedLoad& load, std::uint64_t seed) {
+void check_lengths(const ObservedLoad& load, const AssumedLengths& assumed) {
+  if (load.has_lengths()) return;
+  const auto known = [&](double mean, const std::optional<LengthDistribution>& lengths,
+                         const char* counter, const char* key) {
+    if (mean > 0 || lengths) return;
+    throw Error(
+        fmt::format("{}: contains no {}:{} that rises, from which lengths are taken; "
+                    "expected `{}`",
+                    load.name, load.engine, counter, key));
+  };
+  known(load.mean_input, assumed.input, "prompt_tokens_total", "input_len");
+  known(load.mean_output, assumed.output, "generation_tokens_total", "output_len");
+}
+
+DrawnRequests draw_requests(const ObservedLoad& load, std::uint64_t seed,
+                            const AssumedLengths& assumed) {
   const double total = load.requests();
   if (total < 1) throw Error(load.name + ": counts no request");
   if (total > static_cast<double>(kMaxRequests)) {
@@ -117,10 +178,13 @@ DrawnRequests draw_requests(const ObservedLoad& load, std::uint64_t seed) {
   if (load.intervals.back().end_s - begin_s > to_seconds(kLongestSpan).value) {
     throw Error(load.name + ": spans more than ten years");
   }
+  check_lengths(load, assumed);
   DrawnRequests drawn;
   RandomStream arrivals = random_stream(seed, "observed_arrivals");
   LengthDraws input(load.input, load.mean_input, random_stream(seed, "observed_inputs"));
   LengthDraws output(load.output, load.mean_output, random_stream(seed, "observed_outputs"));
+  MeanLengths mean_input(assumed.input, load.mean_input, seed, "observed_inputs");
+  MeanLengths mean_output(assumed.output, load.mean_output, seed, "observed_outputs");
   double due = 0;  // recorded and averaged counters have fractions
   for (const LoadInterval& interval : load.intervals) {
     due += interval.requests;
@@ -129,12 +193,19 @@ DrawnRequests draw_requests(const ObservedLoad& load, std::uint64_t seed) {
     std::vector<double> times(static_cast<std::size_t>(requests));
     for (double& time : times) time = Uniform(interval.begin_s, interval.end_s)(arrivals);
     std::sort(times.begin(), times.end());
-    input.set_interval(interval.input);
-    output.set_interval(interval.output);
+    const bool drawn_from_histograms = load.has_lengths();
+    if (drawn_from_histograms) {
+      input.set_interval(interval.input);
+      output.set_interval(interval.output);
+    } else {
+      mean_input.set_interval(interval.input_tokens, interval.requests);
+      mean_output.set_interval(interval.output_tokens, interval.requests);
+    }
     for (const double time : times) {
-      drawn.requests.push_back({.arrival = to_nanoseconds(Seconds{time - begin_s}),
-                                .input_tokens = input.draw(),
-                                .output_tokens = output.draw()});
+      drawn.requests.push_back(
+          {.arrival = to_nanoseconds(Seconds{time - begin_s}),
+           .input_tokens = drawn_from_histograms ? input.draw() : mean_input.draw(),
+           .output_tokens = drawn_from_histograms ? output.draw() : mean_output.draw()});
     }
   }
   drawn.below_mean = input.below_mean() || output.below_mean();
@@ -144,11 +215,11 @@ DrawnRequests draw_requests(const ObservedLoad& load, std::uint64_t seed) {
 }  // namespace
 
 std::vector<Request> requests_of(const ObservedLoad& load, std::uint64_t seed) {
-  return draw_requests(load, seed).requests;
+  return draw_requests(load, seed, {}).requests;
 }
 
-Workload workload_of(const ObservedLoad& load, std::uint64_t seed) {
-  DrawnRequests drawn = draw_requests(load, seed);
+Workload workload_of(const ObservedLoad& load, std::uint64_t seed, const AssumedLengths& assumed) {
+  DrawnRequests drawn = draw_requests(load, seed, assumed);
   Workload workload;
   workload.requests = std::move(drawn.requests);
   const Nanoseconds first = workload.requests.front().arrival;
@@ -160,7 +231,7 @@ Workload workload_of(const ObservedLoad& load, std::uint64_t seed) {
   workload.description = fmt::format("{}: {} requests over {:.1f} s", load.name,
                                      with_separators(std::ssize(workload.requests)),
                                      load.intervals.back().end_s - load.intervals.front().begin_s);
-  workload.notes = notes_of(load, longest_gap);
+  workload.notes = notes_of(load, longest_gap, assumed);
   if (drawn.below_mean) {
     workload.notes.emplace_back(
         "lengths beyond a histogram's last bound are lumped together: their drawn mean is below "

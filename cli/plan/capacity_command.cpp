@@ -74,16 +74,33 @@ Usage capacity_usage(CapacityCommandOptions& target) {
   return usage;
 }
 
+/// Opened before the work: an unwritable file should not cost the simulations.
+void open(std::optional<Store>& store, const SimulateOptions& options, CommandContext& context) {
+  if (!options.store || !can_be_kept_in(options.store_path, context.err)) return;
+  store.emplace(options.store_path, Store::Mode::write);
+}
+
+void keep(Store& store, const Run& run, const Json& answer, const CapacityCommandOptions& options,
+          CommandContext& context) {
+  const auto ids = store.add_answer({&run, 1}, answer.dump());
+  context.err << "run " << ids.front() << " stored in " << options.simulate.store_path << "\n";
+}
+
 int print_table(const CapacityCommandOptions& options, const ScenarioOptions& given,
                 OutputFormat format, CommandContext& context) {
   const CapacityTableQuestion question =
       capacity_table_question(simulate_scenario(options.simulate), given, options.capacity,
                               options.sizes, has_free_length(options.simulate));
+  std::optional<Store> store;
+  open(store, options.simulate, context);
   const CapacityTableAnswer answer = [&] {
     ProgressBar bar(context.err, "searches");
     return capacity_table(
         question, [&](std::int64_t done, std::int64_t total) { return bar.show(done, total); });
   }();
+  if (store)
+    keep(*store, capacity_table_row(answer, context.command_line), to_json(answer), options,
+         context);
   print(capacity_table_document(answer), format, context);
   return code_of(is_yes(answer));
 }
@@ -104,12 +121,8 @@ int run_capacity(CommandContext& context) {
       capacity_question(simulate_scenario(options.simulate), given, options.capacity,
                         has_free_length(options.simulate));
   LoadStudy study = capacity_study(question);
-  // Opened before the work: an unwritable file should not cost the simulations.
   std::optional<Store> store;
-  if (options.simulate.store && study.run.refusal.empty() &&
-      can_be_kept_in(options.simulate.store_path, context.err)) {
-    store.emplace(options.simulate.store_path, Store::Mode::write);
-  }
+  if (study.run.refusal.empty()) open(store, options.simulate, context);
   const CapacityAnswer answer = [&] {
     ProgressBar bar(context.err, "simulations");
     return capacity(
@@ -117,11 +130,8 @@ int run_capacity(CommandContext& context) {
         [&](std::int64_t done, std::int64_t total) { return bar.show(done, total); },
         [&] { return bar.interrupted(); });
   }();
-  if (store) {
-    const Run run = capacity_row(answer, context.command_line);
-    const auto ids = store->add_answer({&run, 1}, to_json(answer).dump());
-    context.err << "run " << ids.front() << " stored in " << options.simulate.store_path << "\n";
-  }
+  if (store)
+    keep(*store, capacity_row(answer, context.command_line), to_json(answer), options, context);
   print(capacity_document(answer), common->output, context);
   return code_of(is_yes(answer));
 }

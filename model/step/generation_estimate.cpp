@@ -7,6 +7,7 @@
 #include "base/ceil_divide.hpp"
 #include "model/architecture/weights.hpp"
 #include "model/cache/kv_cache.hpp"
+#include "model/step/power.hpp"
 
 namespace roofcast {
 
@@ -52,6 +53,22 @@ Seconds decode_time(const RooflineStepTime& step_time, const Transformer& model,
     total += step_time.seconds(decode_batch(model, batch, first + i));
   }
   return total;
+}
+
+/// Of all GPUs, where prefill takes `prefilling` and decoding `decoding`: each step's power is that
+/// of the one that was looked at.
+std::optional<Joules> energy_of(const GenerationEstimate& generation, Seconds prefilling,
+                                Seconds decoding, const Deployment& deployment) {
+  const std::optional<PowerModel> power = power_model_of(deployment.gpu);
+  if (!power) return std::nullopt;
+  const auto over = [&](const StepEstimate& step, Seconds time) {
+    if (step.total <= Seconds{}) return Joules{};
+    return energy_of(step, deployment.gpu, *power) * (time / step.total);
+  };
+  // A step's work is that of one GPU of every stage.
+  const int alike = deployment.parallel.tensor * deployment.parallel.data;
+  return (over(generation.prefill, prefilling) + over(generation.decode, decoding)) *
+         static_cast<double>(alike);
 }
 
 /// The number format of most of the model's FLOPs.
@@ -109,8 +126,10 @@ GenerationEstimate estimate_generation(const Deployment& deployment, std::int64_
   result.decode_step = steps > 0 ? decoding / static_cast<double>(steps) : result.decode.total;
 
   const auto sequences = static_cast<double>(batch);
-  const Seconds whole = result.prefill_time + decoding;
-  result.output_tokens_per_second = sequences * static_cast<double>(output_tokens) / whole.value;
+  result.whole = result.prefill_time + decoding;
+  result.energy = energy_of(result, result.prefill_time, decoding, deployment);
+  result.output_tokens_per_second =
+      sequences * static_cast<double>(output_tokens) / result.whole.value;
   result.decode_tokens_per_second = sequences / result.decode_step.value;
   const StepSummary& prefill = result.prefill_summary = summary_of(result.prefill, deployment.gpu);
   const StepSummary& decode = result.decode_summary = summary_of(result.decode, deployment.gpu);

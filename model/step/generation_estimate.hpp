@@ -27,6 +27,10 @@ struct GenerationEstimate {
   Seconds decode_step{};                // mean over the O - 1 decode steps
   double output_tokens_per_second = 0;  // B * O over the whole generation
   double decode_tokens_per_second = 0;  // B / decode_step
+  /// What all GPUs take beyond idling over the whole generation (power.hpp); unset: power is not
+  /// known.
+  std::optional<Joules> energy{};
+  Seconds whole{};  // prefill_time and all decode steps
   /// With other batches of B behind this one, one for each further stage; unset without stages.
   std::optional<PipelineEstimate> pipeline{};
   // Shares of what the GPU could do: what the step needs (StepSummary) over prefill_time, and over

@@ -157,14 +157,8 @@ void add_curve(CapacityFindings& answer, Execution& execution) {
 // ---- cost
 
 void add_cost(CapacityFindings& answer, Execution& execution) {
-  answer.cost = cost_of(answer.study.run.pools, {});
-  if (!answer.capacity.load) return;
-  SimulationRun run = at_load(answer.study, *answer.capacity.load);
-  run_all(execution, 1, [&](std::int64_t) {
-    simulate_sampled(run, step_times_of(run), {});
-    return 0;
-  });
-  answer.cost = cost_of(run.pools, run.result);
+  answer.cost = answer.capacity.load ? cost_at(answer.study, *answer.capacity.load, execution)
+                                     : cost_of(answer.study.run.pools, {});
 }
 
 // ---- one replica fewer
@@ -210,11 +204,25 @@ void add_losses(CapacityFindings& answer, Execution& execution) {
   }
 }
 
-/// Why the verdict at the capacity, or just above it, does not stand.
-void add_notes(CapacityFindings& answer) {
+/// "500 sessions of 8 turns", "2,000 requests"
+std::string counted_arrivals(const Workload& workload) {
+  const auto requests = std::ssize(workload.requests);
+  const auto starts = std::ranges::count(workload.requests, kNoRequest, &Request::follows);
+  return starts == requests
+             ? counted(requests, "request")
+             : fmt::format("{} ({})", counted(starts, "session"), counted(requests, "request"));
+}
+
+/// That the verdict at the capacity does not stand.
+void add_doubt(CapacityFindings& answer) {
   const LoadPoint& point = point_of(answer.capacity);
-  if (answer.capacity.load && point.verdict.undecided) {
-    answer.notes.push_back("at the capacity: " + point.verdict.finding);
+  if (!answer.capacity.load || !point.verdict.undecided) return;
+  const LoadStudy& study = answer.study;
+  answer.doubt = fmt::format("Too few to be sure: with {} the verdict there is {}.",
+                             counted_arrivals(study.run.workload), point.verdict.finding);
+  if (!study.grows() && may_grow(study.growing->scenario())) {
+    answer.doubt +=
+        " Without their number (`num_prompts`) the run is made longer until its verdict stands.";
   }
 }
 
@@ -234,8 +242,17 @@ CapacityFindings capacity_findings(LoadStudy study, const CapacityRequest& reque
   if (request.lose_one) add_losses(answer, execution);
   throw_if_stopped(answer.study.run);
   answer.study.run.stopped = {};  // refers to the execution, which may end first
-  add_notes(answer);
+  add_doubt(answer);
   return answer;
+}
+
+ServingCost cost_at(const LoadStudy& study, double load, Execution& execution) {
+  SimulationRun run = at_load(study, load);
+  run_all(execution, 1, [&](std::int64_t) {
+    simulate_sampled(run, step_times_of(run), {});
+    return 0;
+  });
+  return cost_of(run.pools, run.result);
 }
 
 bool holds(const CapacityFindings& answer) {

@@ -49,12 +49,16 @@ struct CapacityFindings {
   std::vector<RelaxedCapacity> relaxed{};    // in the order of gains; with `explain`
   std::vector<LostReplica> lost{};           // with `lose_one`
   ServingCost cost{};                        // at the capacity; without one, before any load
+  std::string doubt{};  // why the verdict at the capacity does not stand; empty if it does
   std::vector<std::string> notes{};
 };
 
 /// Precondition: the study has no refusal. Throws Error if the execution's progress cancels.
 CapacityFindings capacity_findings(LoadStudy study, const CapacityRequest& request,
                                    Execution& execution);
+
+/// What the study's requests cost and take at a load: one more simulation.
+ServingCost cost_at(const LoadStudy& study, double load, Execution& execution);
 
 /// Whether the answer is yes: some load holds, and so does the asked one, and it still does with
 /// one replica fewer if that was requested.

@@ -25,7 +25,7 @@ struct ArrivalLimits {
 };
 inline constexpr ArrivalLimits kRequestLimits{};
 /// Of sessions, each of which brings several requests.
-inline constexpr ArrivalLimits kSessionLimits{.first = 500, .search = 4'000, .one = 16'000};
+inline constexpr ArrivalLimits kSessionLimits{.first = 500, .search = 16'000, .one = 16'000};
 
 /// Those of the scenario's load.
 ArrivalLimits arrival_limits(const Scenario& scenario);

@@ -3,6 +3,7 @@
 import html
 import json
 import os
+import re
 import tempfile
 
 
@@ -124,7 +125,8 @@ class Answer(Record):
     def svg(self):
         """The answer's figures as one SVG document; empty if it has none, or if this build cannot
         draw."""
-        return self._native.svg(type(self).__name__.removesuffix("Answer"))
+        name = type(self).__name__.removesuffix("Answer")
+        return self._native.svg(re.sub("(?<=[a-z])[A-Z]", lambda m: " " + m[0].lower(), name))
 
     def __str__(self):
         return self._native.text().rstrip("\n")

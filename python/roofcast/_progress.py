@@ -1,5 +1,6 @@
 """Progress of a question: tqdm where it is installed, a function of the caller's, or none."""
 
+import importlib.util
 import sys
 
 
@@ -22,15 +23,19 @@ class _Called(_Silent):
         self.update = update
 
 
+# A bar that comes and goes leaves an empty box in a notebook.
+_DELAY_S = 2
+
+
 class _Bar(_Silent):
-    """Drawn only when something is reported, so that short questions draw none."""
+    """Drawn only after a while, so that short questions draw none."""
 
     def __init__(self, name, tqdm):
         self._name, self._tqdm, self._bar = name, tqdm, None
 
     def update(self, done, total):
         if self._bar is None:
-            self._bar = self._tqdm(total=total, desc=self._name, leave=False)
+            self._bar = self._tqdm(total=total, desc=self._name, leave=False, delay=_DELAY_S)
         if total != self._bar.total:
             self._bar.reset(total=total)
         self._bar.update(done - self._bar.n)
@@ -50,7 +55,11 @@ def progress_of(name, given):
     if given is False or (given is None and not (watched or "ipykernel" in sys.modules)):
         return _Silent()
     try:
-        from tqdm.auto import tqdm
+        # tqdm.auto warns in notebooks without widgets, in red above the answer.
+        if importlib.util.find_spec("ipywidgets") is None:
+            from tqdm import tqdm
+        else:
+            from tqdm.auto import tqdm
     except ImportError:
         return _Silent()
     return _Bar(name, tqdm)

@@ -1,6 +1,6 @@
-// Prometheus scrapes of vLLM and SGLang servers (docs.vllm.ai and docs.sglang.ai, "metrics"): their
-// counters since start-up, or since an earlier scrape. Replicas are summed bucket by bucket;
-// quantiles are never averaged.
+// Prometheus scrapes of vLLM, SGLang and TensorRT-LLM servers (docs.vllm.ai and docs.sglang.ai,
+// "metrics"; tensorrt_llm/metrics/collector.py): their counters since start-up, or since an earlier
+// scrape. Replicas are summed bucket by bucket; quantiles are never averaged.
 #include <fmt/format.h>
 
 #include <array>
@@ -24,7 +24,8 @@ struct Name {
 };
 
 // Newer names come first and win if a server has both. time_per_output_token_seconds holds pooled
-// gaps between tokens, which is ITL.
+// gaps between tokens, which is ITL; TensorRT-LLM's holds one value per request, its decode time
+// over its tokens after the first (tensorrt_llm/metrics/perf_utils.py).
 constexpr std::array kHistograms = {
     Name{"time_to_first_token_seconds", "ttft_s"},
     Name{"request_time_per_output_token_seconds", "tpot_s"},
@@ -101,7 +102,7 @@ void add_histogram(MeasuredRun& run, const Scrape& scrape, const std::string& na
 }
 
 void read_setting(MeasuredRun& run, const Scrape& scrape, const std::string& engine) {
-  run.setting.engine = engine;
+  run.setting.engine = engine == "trtllm" ? "tensorrt_llm" : engine;
   for (const auto& [name, samples] : scrape.series) {
     for (const auto& [labels, value] : samples) {
       const auto model = labels.find("model_name");
@@ -123,7 +124,7 @@ void read_setting(MeasuredRun& run, const Scrape& scrape, const std::string& eng
 }
 
 /// Whose metrics are read, by their prefix.
-constexpr std::array kEngines = {"vllm", "sglang"};
+constexpr std::array kEngines = {"vllm", "sglang", "trtllm"};
 
 bool has_engine(const Scrape& scrape, const std::string& engine) {
   const auto first = scrape.series.lower_bound(engine + ":");
@@ -144,7 +145,9 @@ MeasuredRun measured_by(const Scrape& scrape, const std::string& engine) {
   const std::string prefix = engine + ":";
   read_setting(run, scrape, engine);
   for (const Name& known : kHistograms) {
-    add_histogram(run, scrape, prefix + std::string(known.name), known.metric);
+    const bool per_request = engine == "trtllm" && known.name == "time_per_output_token_seconds";
+    add_histogram(run, scrape, prefix + std::string(known.name),
+                  per_request ? "tpot_s" : known.metric);
   }
   for (const Name& known : kSums) {
     add_metric(run, known.metric, "value", sum_of(scrape, prefix + std::string(known.name)));
@@ -155,18 +158,28 @@ MeasuredRun measured_by(const Scrape& scrape, const std::string& engine) {
         known.metric == "input" ? run.setting.mean_input_tokens : run.setting.mean_output_tokens;
     if (mean && !target) target = mean;
   }
+  // TensorRT-LLM has no histograms of lengths.
+  const auto requests = sum_of(scrape, prefix + "request_success_total");
+  const auto per_request = [&](const char* tokens) -> std::optional<double> {
+    const auto sum = sum_of(scrape, prefix + tokens);
+    return sum && requests && *requests > 0 ? std::optional(*sum / *requests) : std::nullopt;
+  };
+  if (engine == "trtllm") {
+    run.setting.mean_input_tokens = per_request("prompt_tokens_total");
+    run.setting.mean_output_tokens = per_request("generation_tokens_total");
+  }
   run.warnings.emplace_back(
       "percentiles are interpolated inside the histogram's buckets: see p99_lower and p99_upper");
   return run;
 }
 
 bool is_prometheus(std::string_view head) {
-  for (const std::string_view mark :
-       {"# HELP vllm:", "# TYPE vllm:", "# HELP sglang:", "# TYPE sglang:"}) {
+  for (const std::string_view mark : {"# HELP vllm:", "# TYPE vllm:", "# HELP sglang:",
+                                      "# TYPE sglang:", "# HELP trtllm", "# TYPE trtllm"}) {
     if (head.find(mark) != std::string_view::npos) return true;
   }
   // A scrape without comments, or an answer of the HTTP API.
-  return head.starts_with("vllm:") || head.starts_with("sglang:") ||
+  return head.starts_with("vllm:") || head.starts_with("sglang:") || head.starts_with("trtllm_") ||
          (head.starts_with('{') && head.find("\"resultType\"") != std::string_view::npos);
 }
 
@@ -205,7 +218,7 @@ MeasuredRuns read_prometheus(ByteSource& bytes, const ImportOptions& options) {
     }
     runs.push_back(std::move(run));
   }
-  if (runs.empty()) throw Error(bytes.name() + ": contains no vllm: or sglang: metrics");
+  if (runs.empty()) throw Error(bytes.name() + ": contains no vllm:, sglang: or trtllm_ metrics");
   return runs;
 }
 

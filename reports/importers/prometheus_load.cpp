@@ -107,6 +107,20 @@ double add_first_lengths(ObservedLoad& load, const ScrapeRange& range, const Scr
       load.engine == "sglang" ? "; SGLang counts them with --collect-tokens-histogram" : ""));
 }
 
+/// Fills in the tokens of each interval and returns their mean per request; 0 if they are not
+/// counted.
+double add_tokens(ObservedLoad& load, const ScrapeRange& range, const std::string& counter,
+                  double LoadInterval::*tokens) {
+  const Samples* samples = find(range, fmt::format("{}:{}", load.engine, counter));
+  if (samples == nullptr) return 0;
+  double sum = 0;
+  for_each_rise(*samples, [&](const Labels&, double time, double count) {
+    interval_at(load.intervals, time).*tokens += count;
+    sum += count;
+  });
+  return sum / load.requests();
+}
+
 }  // namespace
 
 double LengthCounts::total() const {
@@ -131,9 +145,10 @@ ObservedLoad observed_load(const ScrapeRange& range, const std::string& name) {
   const Scrape risen = rise_of(range);
   load.engine = engine_of(risen);
   if (load.engine.empty()) {
-    throw Error(load.name +
-                ": contains no vllm: or sglang: metrics, expected the answer of query_range to "
-                "their counters as they are, without rate() or increase()");
+    throw Error(
+        load.name +
+        ": contains no vllm:, sglang: or trtllm_ metrics, expected the answer of query_range to "
+        "their counters as they are, without rate() or increase()");
   }
   for (const std::string_view counter : kRequestCounters) {
     const Samples* samples = find(range, fmt::format("{}:{}", load.engine, counter));
@@ -156,6 +171,12 @@ ObservedLoad observed_load(const ScrapeRange& range, const std::string& name) {
   load.measured = measured_by(risen, load.engine);
   load.measured.origin = load.name;
   if (load.requests() == 0) return load;
+  if (load.engine == "trtllm") {
+    load.mean_input = add_tokens(load, range, "prompt_tokens_total", &LoadInterval::input_tokens);
+    load.mean_output =
+        add_tokens(load, range, "generation_tokens_total", &LoadInterval::output_tokens);
+    return load;
+  }
   load.mean_input =
       add_first_lengths(load, range, risen, kInputHistograms, &LoadInterval::input, load.input);
   load.mean_output =

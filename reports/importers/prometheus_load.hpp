@@ -23,25 +23,30 @@ struct LoadInterval {
   double begin_s = 0, end_s = 0;  // Unix time
   double requests = 0;
   LengthCounts input{}, output{};
+  /// Tokens of all its requests, where lengths have no histograms; 0: unknown.
+  double input_tokens = 0, output_tokens = 0;
 };
 
 struct ObservedLoad {
   std::string name{};    // of the file
-  std::string engine{};  // "vllm" or "sglang"
+  std::string engine{};  // "vllm", "sglang" or "trtllm"
   /// What the requests of an interval are counted by, without the engine's prefix.
   std::string counted_by{};
-  std::vector<LoadInterval> intervals{};     // in order of time, without gaps
-  LengthCounts input{}, output{};            // of all intervals together
-  double mean_input = 0, mean_output = 0;    // tokens; exact
+  std::vector<LoadInterval> intervals{};  // in order of time, without gaps
+  /// Of all intervals together; empty where the engine keeps no histograms of lengths
+  /// (TensorRT-LLM).
+  LengthCounts input{}, output{};
+  double mean_input = 0, mean_output = 0;    // tokens; exact. 0: not counted either
   std::optional<double> prefix_hit_share{};  // of prompt tokens looked up; if it was counted
   MeasuredRun measured{};                    // latencies over the whole time
 
   double requests() const;  // of all intervals
+  bool has_lengths() const { return !input.counts.empty(); }
 };
 
 /// Reads the answers of query_range: raw counters, such as those of
-/// {__name__=~"vllm:.*"}. Throws Error if they are no range, hold neither engine's metrics, or lack
-/// the counters of requests or the histograms of lengths.
+/// {__name__=~"vllm:.*"}. Throws Error if they are no range, hold no engine's metrics, or lack the
+/// counters of requests or the histograms of lengths that the engine has.
 ObservedLoad read_observed_load(ByteSource& bytes);
 
 /// The same of series already read; `name` stands for the file in messages. Where no request was

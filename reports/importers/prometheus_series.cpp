@@ -21,8 +21,14 @@
 namespace roofcast {
 namespace {
 
-bool is_ours(std::string_view name) {
-  return name.starts_with("vllm:") || name.starts_with("sglang:");
+/// A metric of an engine under this project's prefix for it, "trtllm:" where trtllm-serve says
+/// "trtllm_"; empty if it is another's.
+std::string our_name(std::string_view name) {
+  constexpr std::string_view kTensorRt = "trtllm_";
+  if (name.starts_with(kTensorRt)) return fmt::format("trtllm:{}", name.substr(kTensorRt.size()));
+  const bool ours =
+      name.starts_with("vllm:") || name.starts_with("sglang:") || name.starts_with("trtllm:");
+  return std::string(ours ? name : std::string_view{});
 }
 
 /// `rest` starts after the opening quote and is left after the closing one; nullopt if there is
@@ -66,7 +72,7 @@ bool read_labels(std::string_view& rest, Labels& labels) {
 bool read_sample(std::string_view line, Scrape& scrape) {
   const std::size_t end = line.find_first_of("{ \t");
   if (end == std::string_view::npos) return false;
-  const std::string name(line.substr(0, end));
+  const std::string name = our_name(line.substr(0, end));
   std::string_view rest = line.substr(end);
   Labels labels;
   if (rest.starts_with('{')) {
@@ -85,7 +91,7 @@ Scrape read_text(ByteSource& bytes) {
   std::string_view line;
   while (lines.next(line)) {
     line = trimmed(line);
-    if (!is_ours(line) || read_sample(line, scrape)) continue;
+    if (our_name(line).empty() || read_sample(line, scrape)) continue;
     throw Error(fmt::format("{}:{}: '{}' is not a sample, expected NAME{{LABELS}} VALUE",
                             bytes.name(), lines.line_number(), shown(line)));
   }
@@ -108,8 +114,8 @@ void add_answer(const JsonReader& answer, ScrapeRange& range) {
   }
   for (const JsonReader& result : answer.part("data").objects("result")) {
     const JsonReader metric = result.part("metric");
-    const std::string name = metric.text("__name__").value_or("");
-    if (!is_ours(name)) continue;
+    const std::string name = our_name(metric.text("__name__").value_or(""));
+    if (name.empty()) continue;
     Labels labels;
     for (const auto& [key, text] : metric.value().items()) {
       if (key != "__name__") labels[key] = metric.text(key).value_or("");

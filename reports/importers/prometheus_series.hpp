@@ -20,8 +20,8 @@ struct Scrape {
   std::map<std::string, std::map<Labels, double>> series{};
 };
 
-/// Keeps the series of vLLM and SGLang ("vllm:..." and "sglang:..."). Throws Error with the line if
-/// one of these cannot be parsed.
+/// Keeps the series of vLLM, SGLang and TensorRT-LLM ("vllm:...", "sglang:...", and "trtllm:..."
+/// for trtllm-serve's "trtllm_..."). Throws Error with the line if one of these cannot be parsed.
 Scrape read_scrape(ByteSource& bytes);
 
 /// Changes since `before`: differences for counters (names that end in _total, _bucket, _sum or
@@ -63,7 +63,7 @@ Scrape rise_of(const ScrapeRange& range);
 /// single values.
 double duration_of(const ScrapeRange& range);
 
-/// "vllm" or "sglang", whichever has series; empty if neither.
+/// "vllm", "sglang" or "trtllm", whichever has series; empty if none.
 std::string engine_of(const Scrape& scrape);
 
 /// What the engine's metrics say: latencies, rates, lengths, settings.

@@ -8,6 +8,7 @@
 #include "base/io/bounded_json.hpp"
 #include "base/numbers.hpp"
 #include "reports/pages/capacity_sections.hpp"
+#include "reports/pages/capacity_table_report.hpp"
 #include "reports/pages/load_figures.hpp"
 #include "reports/pages/memory_figures.hpp"
 #include "reports/pages/scenario_files.hpp"
@@ -84,6 +85,19 @@ Report capacity_report(const Store& store, const Run& run, const ReportEffort& e
   if (auto figures = memory_figures(answer.inputs, effort); !figures.empty()) {
     report.sections.push_back({.heading = "Memory", .figures = std::move(figures)});
   }
+  report.sections.push_back(input_section(run.row));
+  return report;
+}
+
+Report stored_capacity_table_report(const Store& store, const Run& run) {
+  Report report = stored_report(run);
+  const auto stored = store.answer_of(run.row.id);
+  if (!stored) return report;
+  Report table = capacity_table_report(
+      capacity_table_answer_from_json(parse_bounded<Json>(stored->json, "the stored answer")));
+  report.answer = std::move(table.answer);
+  report.verdict = table.verdict;
+  report.sections = std::move(table.sections);
   report.sections.push_back(input_section(run.row));
   return report;
 }

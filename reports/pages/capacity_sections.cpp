@@ -44,6 +44,8 @@ std::string binding_of(const CapacityAnswer& answer, const LoadPoint& point) {
                          as_percent(answer.inputs.min_goodput_share.value_or(0)));
     case Binding::saturated:
       return "the engine is " + reason_of(verdict);
+    case Binding::undecided:
+      return "the verdict is " + reason_of(verdict);
     default:
       return binding_words(verdict);
   }
@@ -55,7 +57,7 @@ const char* met_text(const CapacityAnswer& answer) {
 
 std::string verdict_at(const CapacityAnswer& answer, const LoadPoint& point) {
   if (point.verdict.holds) return met_text(answer);
-  if (is_undecided(point.verdict)) return "it is " + reason_of(point.verdict);
+  if (is_undecided(point.verdict)) return "the verdict is " + reason_of(point.verdict);
   if (point.verdict.undecided) {
     return fmt::format("{} is missed ({}), but that is {}",
                        has_slo(answer) ? "the SLO" : "keeping up", binding_of(answer, point),
@@ -78,13 +80,9 @@ std::string sessions_of(const CapacityAnswer& answer) {
 /// "At the capacity: $4.50 per hour, $0.21 per million output tokens; 412 W drawn, ..."; without a
 /// capacity "Idle: $4.50 per hour; 700 W at the boards' limit."
 std::string cost_line(const CapacityAnswer& answer) {
-  const std::string price = price_words(answer.cost);
-  const std::string power = power_words(answer.cost);
-  if (price.empty() && power.empty()) return {};
-  std::string line = answer.capacity ? "At the capacity: " : "Price and power: ";
-  line += price;
-  if (!price.empty() && !power.empty()) line += "; ";
-  return line + power + ".";
+  const std::string words = cost_words(answer.cost);
+  if (words.empty()) return {};
+  return (answer.capacity ? "At the capacity: " : "Price and power: ") + words + ".";
 }
 
 std::string capacity_line(const CapacityAnswer& answer) {
@@ -166,7 +164,9 @@ std::string loss_line(const CapacityAnswer& answer, const LostReplicaAnswer& los
 // ---- tables
 
 std::string state_of(const CapacityAnswer& answer, const LoadPoint& point) {
-  std::string state = point.verdict.holds           ? "met"
+  const bool doubtful = point.verdict.holds && point.verdict.undecided;
+  std::string state = doubtful                      ? "met, undecided"
+                      : point.verdict.holds         ? "met"
                       : point.verdict.saturated     ? "saturated"
                       : is_undecided(point.verdict) ? "undecided"
                                                     : "missed: " + binding_words(point.verdict);
@@ -242,6 +242,7 @@ Section limits_at_capacity(const CapacityAnswer& answer) {
 
 std::vector<std::string> capacity_sentences(const CapacityAnswer& answer) {
   std::vector<std::string> lines = {capacity_line(answer)};
+  if (answer.doubt) lines.push_back(*answer.doubt);
   add_end(lines, answer);
   if (answer.asked) lines.push_back(asked_line(answer));
   if (const std::string cost = cost_line(answer); !cost.empty()) lines.push_back(cost);

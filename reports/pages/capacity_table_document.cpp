@@ -9,6 +9,8 @@
 #include "base/numbers.hpp"
 #include "base/wording.hpp"
 #include "reports/pages/answer_documents.hpp"
+#include "reports/pages/capacity_table_report.hpp"
+#include "reports/pages/cost_cells.hpp"
 #include "roofcast/capacity_table.hpp"
 
 namespace roofcast {
@@ -36,27 +38,75 @@ Table table_of(const CapacityTableAnswer& answer) {
               .columns = {{"GPUs", false},
                           {rate ? "Requests/s" : "In flight"},
                           {"Output tokens/s"},
-                          {"$/h"},
-                          {"$/M output"},
-                          {"$/M tokens"},
-                          {"W"},
-                          {"Remark", false}},
+                          {"$/M tokens"}},
               .rows = {}};
+  add_cost_columns(table);
+  table.columns.push_back({"Remark", false});
   for (const CapacityTableRow& row : answer.rows) {
     Printed capacity = row.capacity ? printed_load(*row.capacity) : "-";
     if (row.capacity && !row.bounded) capacity = "at least " + capacity.text;
     table.rows.push_back(
         {row.title, capacity,
          row.capacity ? printed::count(std::llround(row.output_tokens_per_s)) : "-",
-         or_dash(row.cost.dollars_per_hour, 2),
-         or_dash(row.cost.dollars_per_million_output_tokens, 2),
-         or_dash(row.cost.dollars_per_million_tokens, 2), or_dash(row.cost.board_power_w, 0),
-         row.reason});
+         or_dash(row.cost.dollars_per_million_tokens, 2)});
+    add_cost_cells(table.rows.back(), row.cost);
+    table.rows.back().push_back(row.reason);
   }
   return table;
 }
 
+/// The price of a token against the speed that a user sees, up to the capacity: down and to the
+/// right is better.
+Figure cost_figure(const CapacityTableAnswer& answer) {
+  Figure figure{
+      .key = "cost_against_speed",
+      .title = "Price of tokens against speed",
+      .caption =
+          "Each line is a deployment under growing load, up to its capacity, where "
+          "its name stands. More load makes tokens cheaper and each user's slower: "
+          "right and down is better.",
+      .x = {.title = "output tokens/s that a user sees (1 / mean TPOT)", .low = 0},
+      .y = {.title = "$ per million tokens, in and out", .scale = AxisScale::logarithmic}};
+  for (const CapacityTableRow& row : answer.rows) {
+    FigureSeries series{.name = row.title};
+    for (const CapacityTablePoint& point : row.points) {
+      if (!point.dollars_per_million_tokens) continue;
+      const bool last = point.load == row.capacity;
+      series.points.push_back(
+          {.x = point.user_tokens_per_s,
+           .y = *point.dollars_per_million_tokens,
+           .label = fmt::format("{} at {}: {} tokens/s each, ${} per million", row.title,
+                                as_load(row.load, point.load), fixed(point.user_tokens_per_s, 1),
+                                fixed(*point.dollars_per_million_tokens, 3)),
+           .name = last ? row.title : ""});
+    }
+    if (!series.points.empty()) figure.series.push_back(std::move(series));
+  }
+  return figure;
+}
+
 }  // namespace
+
+std::vector<Figure> capacity_table_figures(const CapacityTableAnswer& answer) {
+  Figure figure = cost_figure(answer);
+  if (figure.series.empty()) return {};  // no load holds, or nothing has a price
+  return {std::move(figure)};
+}
+
+Report capacity_table_report(const CapacityTableAnswer& answer) {
+  const Document document = capacity_table_document(answer);
+  const Section& table = document.sections.front();
+  Report report{.title = table.heading,
+                .answer = sentences(answer).front(),
+                .verdict = answer.holds,
+                .footer = "Roofcast " + answer.head.tool_version,
+                .machine = document.machine};
+  report.sections.push_back(
+      {.heading = "Price against speed", .figures = capacity_table_figures(answer)});
+  report.sections.push_back(
+      {.heading = "At the capacity of each", .lines = {answer.workload}, .tables = {table.table}});
+  return report;
+}
 
 Document capacity_table_document(const CapacityTableAnswer& answer) {
   Section section{.heading = answer.inputs.scenario.model + ": capacity and cost of tokens",

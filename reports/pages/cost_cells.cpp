@@ -29,30 +29,44 @@ void add_cost_cells(std::vector<Cell>& cells, const ServingCost& cost) {
   }
 }
 
-std::string price_words(const ServingCost& cost) {
+std::vector<std::string> price_parts(const ServingCost& cost) {
   if (!cost.dollars_per_hour) return {};
-  std::string text = fmt::format("${} per hour", fixed(*cost.dollars_per_hour, 2));
+  std::vector<std::string> parts{fmt::format("${} per hour", fixed(*cost.dollars_per_hour, 2))};
   if (const auto& each = cost.dollars_per_million_output_tokens) {
-    text += fmt::format(", ${} per million output tokens", fixed(*each, 2));
+    parts.push_back(fmt::format("${} per million output tokens", fixed(*each, 2)));
   }
   if (const auto& each = cost.dollars_per_million_tokens) {
-    text += fmt::format(", ${} per million tokens in and out", fixed(*each, 2));
+    parts.push_back(fmt::format("${} per million tokens in and out", fixed(*each, 2)));
   }
-  return text;
+  return parts;
+}
+
+std::vector<std::string> power_parts(const ServingCost& cost) {
+  if (!cost.board_power_w) return {};
+  std::vector<std::string> parts;
+  if (cost.mean_power_w) parts.push_back(fixed(*cost.mean_power_w, 0) + " W drawn");
+  parts.push_back(fixed(*cost.board_power_w, 0) + " W at the boards' limit");
+  if (const auto& each = cost.joules_per_output_token) {
+    parts.push_back(as_joules(*each) + " per output token");
+  }
+  if (const auto& each = cost.joules_per_token) {
+    parts.push_back(as_joules(*each) + " per token in and out");
+  }
+  return parts;
+}
+
+std::string price_words(const ServingCost& cost) {
+  return fmt::format("{}", fmt::join(price_parts(cost), ", "));
 }
 
 std::string power_words(const ServingCost& cost) {
-  if (!cost.board_power_w) return {};
-  const std::string limit = fixed(*cost.board_power_w, 0) + " W at the boards' limit";
-  if (!cost.mean_power_w) return limit;
-  std::string text = fmt::format("{} W drawn, {}", fixed(*cost.mean_power_w, 0), limit);
-  if (const auto& each = cost.joules_per_output_token) {
-    text += fmt::format(", {} per output token", as_joules(*each));
-  }
-  if (const auto& each = cost.joules_per_token) {
-    text += fmt::format(", {} per token in and out", as_joules(*each));
-  }
-  return text;
+  return fmt::format("{}", fmt::join(power_parts(cost), ", "));
+}
+
+std::string cost_words(const ServingCost& cost) {
+  const std::string price = price_words(cost);
+  const std::string power = power_words(cost);
+  return price + (price.empty() || power.empty() ? "" : "; ") + power;
 }
 
 }  // namespace roofcast

@@ -8,6 +8,7 @@
 
 #include "base/numbers.hpp"
 #include "base/wording.hpp"
+#include "reports/pages/cost_cells.hpp"
 #include "reports/pages/estimate_report.hpp"
 #include "reports/pages/operator_table.hpp"
 #include "roofcast/estimate.hpp"
@@ -78,6 +79,12 @@ Table answer_table(const EstimateAnswer& answer) {
   row("MBU of decode", printed::percent(answer.mbu),
       fmt::format("of the memory bandwidth; prefill: {}", as_percent(answer.summary.prefill.mbu)));
   row("ridge point", printed::fixed(answer.ridge.value, 1), "FLOP/byte");
+  const auto words = [&](const char* name, const std::vector<std::string>& parts) {
+    if (parts.empty()) return;
+    row(name, parts.front(), fmt::format("{}", fmt::join(parts.begin() + 1, parts.end(), ", ")));
+  };
+  words("cost", price_parts(answer.cost));
+  words("power", power_parts(answer.cost));
   return table;
 }
 
@@ -142,7 +149,7 @@ Document batches_document(const BatchesAnswer& answer) {
                     .sections = {{.heading = headline(answer.inputs.deployment),
                                   .lines = batch_sentences(answer),
                                   .table = context_table(answer)}}};
-  for (Table table : {decode_table(answer), prefill_table(answer)}) {
+  for (Table table : {decode_table(answer), prefill_table(answer), batch_cost_table(answer)}) {
     document.sections.push_back({.heading = "", .lines = {}, .table = std::move(table)});
   }
   return document;

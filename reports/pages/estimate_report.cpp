@@ -10,6 +10,7 @@
 
 #include "base/numbers.hpp"
 #include "base/wording.hpp"
+#include "reports/pages/cost_cells.hpp"
 #include "reports/pages/figure_units.hpp"
 
 namespace roofcast {
@@ -314,6 +315,18 @@ Table prefill_table(const BatchesAnswer& answer) {
                     &PerStep<StepAnswer>::prefill);
 }
 
+Table batch_cost_table(const BatchesAnswer& answer) {
+  Table table{.title = "Cost and power while a batch runs, prefill included",
+              .columns = {{"Batch"}, {"Prompt"}},
+              .rows = {}};
+  add_cost_columns(table);
+  for (const BatchRow& row : answer.rows) {
+    table.rows.push_back({printed::count(row.batch), printed::count(row.input_tokens)});
+    add_cost_cells(table.rows.back(), row.cost);
+  }
+  return table;
+}
+
 std::vector<std::string> batch_sentences(const BatchesAnswer& answer) {
   std::vector<std::string> lines{tokens_text(answer.inputs)};
   if (!is_yes(answer))
@@ -353,10 +366,10 @@ Report estimate_report(const BatchesAnswer& answer) {
       .footer = "Roofcast " + answer.head.tool_version,
       .machine = to_json(answer)};
   for (std::size_t i = 1; i < sentences.size(); ++i) report.answer += " " + sentences[i];
-  report.sections.push_back(
-      {.heading = "Batches",
-       .figures = estimate_figures(answer),
-       .tables = {context_table(answer), decode_table(answer), prefill_table(answer)}});
+  report.sections.push_back({.heading = "Batches",
+                             .figures = estimate_figures(answer),
+                             .tables = {context_table(answer), decode_table(answer),
+                                        prefill_table(answer), batch_cost_table(answer)}});
   return report;
 }
 

@@ -18,6 +18,7 @@ Table context_table(const BatchesAnswer& answer);
 /// A row for each batch and prompt length. Batches beyond memory have no times.
 Table decode_table(const BatchesAnswer& answer);
 Table prefill_table(const BatchesAnswer& answer);
+Table batch_cost_table(const BatchesAnswer& answer);
 
 /// Which batches fit, and where decoding becomes compute-bound, in sentences.
 std::vector<std::string> batch_sentences(const BatchesAnswer& answer);

@@ -9,6 +9,7 @@
 
 #include "base/numbers.hpp"
 #include "base/wording.hpp"
+#include "reports/pages/cost_cells.hpp"
 #include "roofcast/memory.hpp"
 
 namespace roofcast {
@@ -237,6 +238,9 @@ Document memory_document(const MemoryAnswer& answer) {
   }
   if (answer.host) {
     document.sections.push_back({.heading = "", .lines = {host_text(*answer.host)}, .table = {}});
+  }
+  if (const std::string cost = cost_words(answer.cost); !cost.empty()) {
+    document.sections.front().lines.push_back(cost + ".");
   }
   if (answer.engines) document.sections.push_back(engines_section(*answer.engines));
   if (answer.max_batch_by_context) {

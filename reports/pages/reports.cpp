@@ -25,6 +25,7 @@ Report run_report(const std::string& store_path, const Store& store, const Run& 
   if (kind == "simulate") return replayed_report(store, run, effort);
   if (kind == "plan") return plan_report(store_path, run);
   if (kind == "capacity") return capacity_report(store, run, effort);
+  if (kind == "capacity_table") return stored_capacity_table_report(store, run);
   if (kind == "whatif") return what_if_report(store, run);
   if (kind == "validate") return validation_report(store_path, run);
   if (kind == "calibrate") return calibration_report(store, run, effort.opens_files);

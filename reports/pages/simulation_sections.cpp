@@ -374,7 +374,10 @@ std::vector<std::string> verdict(const SimulationAnswer& answer) {
     const std::string& why = answer.slo.why_not;
     lines.push_back(
         answer.slo.met.value_or(false)
-            ? probable("The SLO is met", answer.slo)
+            ? probable(answer.slo.undecided
+                           ? "The SLO is met by these requests, which are too few to be sure"
+                           : "The SLO is met",
+                       answer.slo)
             : probable("The SLO is not met" + (why.empty() ? why : ": " + why), answer.slo));
   }
   // What the backlog leaves undecided is said below.

@@ -10,6 +10,7 @@
 
 #include "base/numbers.hpp"
 #include "base/wording.hpp"
+#include "reports/pages/cost_cells.hpp"
 #include "roofcast/staircase.hpp"
 
 namespace roofcast {
@@ -127,6 +128,19 @@ Table time_table(const StaircaseTimes& times) {
   return table;
 }
 
+std::vector<std::string> time_lines(const TimedStaircase& times) {
+  std::vector<std::string> lines{"With a cache, the first token is the prefill."};
+  const auto naive = dollars_for(times.cost, times.tokens.naive_total);
+  const auto cached = dollars_for(times.cost, times.tokens.cached_total);
+  if (naive && cached) {
+    lines.push_back(
+        fmt::format("The answer costs ${:.2g} without a cache and ${:.2g} with one, with the GPUs "
+                    "to itself ({}).",
+                    *naive, *cached, price_words(times.cost)));
+  }
+  return lines;
+}
+
 /// "up to 1.2 ms": what a draft may take and still gain.
 std::string paying(const FlattenedRow& row) {
   if (!row.break_even_pass) return "";
@@ -137,6 +151,7 @@ Section flattened_section(const StaircaseAnswer& answer) {
   const std::optional<Seconds>& draft_pass = answer.inputs.draft_pass;
   const TimedStaircase& times = *answer.times;
   const bool drafts = times.flattened.back().drafts > 0;
+  const bool priced = times.cost.dollars_per_hour.has_value();
   Section section{
       .heading = "",
       .lines = {},
@@ -144,12 +159,14 @@ Section flattened_section(const StaircaseAnswer& answer) {
                 .columns = {{"Batch"}, {"Drafts"}, {"Tokens per step"}, {"Step"}, {"Per token"}},
                 .rows = {}}};
   if (drafts) section.table.columns.push_back({"A draft pays"});
+  if (priced) section.table.columns.push_back({"$/M tokens"});
   section.table.columns.push_back({"Memory", false});
   for (const FlattenedRow& row : times.flattened) {
     std::vector<Cell> cells{printed::count(row.batch), printed::count(row.drafts),
                             printed::fixed(row.tokens_per_step, 2), printed::time(row.step),
                             printed::time(row.per_token)};
     if (drafts) cells.push_back(paying(row));
+    if (priced) cells.push_back(printed::fixed(row.dollars_per_million_tokens.value_or(0), 2));
     cells.emplace_back(row.fits ? "fits" : "does not fit");
     section.table.rows.push_back(std::move(cells));
   }
@@ -184,7 +201,7 @@ Document staircase_document(const StaircaseAnswer& answer) {
   if (answer.grid) document.sections.push_back(grid_section(*answer.grid));
   if (!answer.times || !inputs.deployment) return document;
   document.sections.push_back({.heading = "Time per token: " + headline(*inputs.deployment),
-                               .lines = {"With a cache, the first token is the prefill."},
+                               .lines = time_lines(*answer.times),
                                .table = time_table(answer.times->tokens)});
   document.sections.push_back(flattened_section(answer));
   return document;

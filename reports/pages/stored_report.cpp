@@ -20,6 +20,7 @@ namespace {
 std::string kind_text(const std::string& kind) {
   if (kind == "simulate") return "simulation";
   if (kind == "whatif") return "what if";
+  if (kind == "capacity_table") return "capacity of several GPUs";
   if (kind == "measure" || kind == "measured") return "measured run";
   if (kind == "calibrate") return "calibration";
   if (kind == "validate") return "validation";

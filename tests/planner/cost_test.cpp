@@ -60,5 +60,29 @@ TEST(Cost, EnergyIsIdlingPlusWhatTheStepsTookOverTheTokens) {
   EXPECT_DOUBLE_EQ(*cost.board_power_w, 1400);
 }
 
+TEST(Cost, OfAGenerationIsThatOfItsGpusForItsTokens) {
+  // 4 GPUs at 2 $/h idle at 100 W each; the 50 s of a generation take 30 kJ more: 400 + 600 W. At
+  // 1,000 output tokens/s, with 3 prompt tokens each, 8 / 3.6 $ and 1 J, or a quarter of both.
+  Deployment deployment;
+  deployment.gpu.price = DollarsPerHour{2};
+  deployment.gpu.board_power = Watts{700};
+  deployment.gpu.power.idle = Watts{100};
+  deployment.parallel.tensor = 2;
+  deployment.parallel.data = 2;
+  const GenerationEstimate generation{
+      .output_tokens_per_second = 1000, .energy = Joules{30e3}, .whole = Seconds{50}};
+  const ServingCost cost = cost_of(deployment, generation, 300, 100);
+  EXPECT_DOUBLE_EQ(cost.dollars_per_hour.value(), 8);
+  EXPECT_DOUBLE_EQ(cost.dollars_per_million_output_tokens.value(), 8 / 3.6);
+  EXPECT_DOUBLE_EQ(cost.dollars_per_million_tokens.value(), 2 / 3.6);
+  EXPECT_DOUBLE_EQ(cost.mean_power_w.value(), 1000);
+  EXPECT_DOUBLE_EQ(cost.joules_per_output_token.value(), 1);
+  EXPECT_DOUBLE_EQ(cost.joules_per_token.value(), 0.25);
+  EXPECT_DOUBLE_EQ(cost.board_power_w.value(), 2800);
+  // A second of 8 $/h.
+  EXPECT_DOUBLE_EQ(dollars_for(cost, Seconds{1}).value(), 8 / 3600.0);
+  EXPECT_FALSE(idle_cost(deployment).dollars_per_million_tokens);
+}
+
 }  // namespace
 }  // namespace roofcast

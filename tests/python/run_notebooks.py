@@ -37,6 +37,10 @@ for path in notebooks:
     if any(cell.get("outputs") for cell in notebook.cells):
         sys.exit(f"{path}: has outputs; they are made by running it")
     ExecutePreprocessor(timeout=300, kernel_name="python3").preprocess(notebook, {"metadata": {"path": str(FOLDER)}})
+    warned = [output["text"] for cell in notebook.cells for output in cell.get("outputs", [])
+              if output.get("name") == "stderr" and "Warning" in output["text"]]
+    if warned:
+        sys.exit(f"{path}: warns beside its answers: {warned[0]}")
     pages = [text for kind, text in shown(notebook) if kind == "text/html"]
     if not any("<table" in page for page in pages):
         sys.exit(f"{path}: shows no table")

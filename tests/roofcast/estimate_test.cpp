@@ -43,6 +43,34 @@ TEST(Estimate, RatesFollowFromTimes) {
   expect_round_trip(answer);
 }
 
+TEST(Estimate, CostsItsGpusForAsLongAsItTakes) {
+  EstimateQuestion question = estimate_question_of("llama-3.1-70b", "h100");
+  question.deployment.parallel.tensor = 4;
+  question.batch = 8;
+  question.input_tokens = 900;
+  question.output_tokens = 100;
+  const EstimateAnswer answer = estimate(question);
+  const ServingCost& cost = answer.cost;
+  // Four at $4.50 for the tokens of an hour; 9 prompt tokens come with each that is generated.
+  EXPECT_DOUBLE_EQ(cost.dollars_per_hour.value(), 18);
+  const double per_million = 18 * 1e6 / (answer.output_tokens_per_s * 3600);
+  EXPECT_NEAR(cost.dollars_per_million_output_tokens.value(), per_million, 1e-9 * per_million);
+  EXPECT_NEAR(cost.dollars_per_million_tokens.value(), per_million / 10, 1e-9 * per_million);
+  // 700 W each at the limit, and more than idling (0.17 of it).
+  EXPECT_DOUBLE_EQ(cost.board_power_w.value(), 2800);
+  EXPECT_GT(cost.mean_power_w.value(), 0.17 * 2800);
+  EXPECT_LT(cost.mean_power_w.value(), 2800);
+  const double joules = cost.mean_power_w.value() / answer.output_tokens_per_s;
+  EXPECT_NEAR(cost.joules_per_output_token.value(), joules, 1e-9 * joules);
+  EXPECT_NEAR(cost.joules_per_token.value(), joules / 10, 1e-9 * joules);
+  // A larger batch shares the reads of the weights: less energy and money a token.
+  question.batch = 64;
+  const ServingCost larger = estimate(question).cost;
+  EXPECT_LT(larger.joules_per_output_token.value(), cost.joules_per_output_token.value());
+  EXPECT_GT(larger.mean_power_w.value(), cost.mean_power_w.value());
+  EXPECT_LT(larger.dollars_per_million_tokens.value(), cost.dollars_per_million_tokens.value());
+}
+
 // 2 * 80 layers * 8 KV heads * 128 * 2 bytes = 327,680 bytes a token; 4,096 tokens: 1.34 GB.
 TEST(Estimate, VariantsHoldTheCacheOfTheSequences) {
   EstimateQuestion question = estimate_question_of("llama-2-70b", "h200");
@@ -185,6 +213,7 @@ TEST(EstimateBatches, RowsAreTheSingleEstimates) {
     ASSERT_TRUE(row.summary);
     EXPECT_EQ(row.summary->decode.time, one.decode_step);
     EXPECT_EQ(row.summary->prefill.time, one.prefill);
+    EXPECT_EQ(row.cost, one.cost);
     // 2 x 32 layers x 8 KV heads x 128 x 2 bytes = 131,072 bytes a token, in blocks of 16 tokens.
     const auto blocks = static_cast<double>((row.input_tokens + 128 + 15) / 16);
     EXPECT_DOUBLE_EQ(row.cache.value, static_cast<double>(row.batch) * blocks * 16 * 131'072);

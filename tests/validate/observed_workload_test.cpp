@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <sstream>
 
@@ -93,6 +94,61 @@ TEST(ObservedWorkload, TellsWhatItsFiguresRestOn) {
   ASSERT_FALSE(load.measured.metrics.empty());
   EXPECT_EQ(load.measured.metrics[0].name, "ttft_s");
   EXPECT_NEAR(load.measured.metrics[0].value, 0.2, 1e-12);
+}
+
+// trtllm-serve's metrics (tensorrt_llm/metrics/collector.py): no histograms of lengths, but all
+// tokens. 100 requests of 500 and 20 tokens in the first minute, 50 of 2,001.5 and 100 in the
+// second; a request's TPOT is its own.
+TEST(ObservedWorkload, OfTensorRtHasTheMeanLengthsOfEachInterval) {
+  const auto trtllm = [](const std::string& name, const std::vector<std::int64_t>& values) {
+    std::string one = series(name, R"(,"model_name":"m")", values);
+    return one.replace(one.find("vllm:"), 5, "trtllm_");
+  };
+  const std::string text = answer({trtllm("request_success_total", {10, 110, 160}),
+                                   trtllm("prompt_tokens_total", {0, 50'000, 150'075}),
+                                   trtllm("generation_tokens_total", {0, 2'000, 7'000}),
+                                   trtllm("time_per_output_token_seconds_sum", {0, 3, 3}),
+                                   trtllm("time_per_output_token_seconds_count", {0, 100, 150})});
+  const ObservedLoad load = read(text);
+  EXPECT_EQ(load.engine, "trtllm");
+  EXPECT_EQ(load.measured.setting.engine, "tensorrt_llm");
+  // 3 s over 150 requests.
+  const auto tpot = std::ranges::find(load.measured.metrics, "tpot_s", &MetricRow::name);
+  ASSERT_NE(tpot, load.measured.metrics.end());
+  EXPECT_NEAR(tpot->value, 0.02, 1e-12);
+  const Workload workload = workload_of(load, 1);
+  ASSERT_EQ(workload.requests.size(), 150u);
+  std::int64_t second = 0;
+  for (std::size_t i = 0; i < workload.requests.size(); ++i) {
+    const Request& request = workload.requests[i];
+    const bool first = i < 100;
+    EXPECT_EQ(request.output_tokens, first ? 20 : 100);
+    if (first) {
+      EXPECT_EQ(request.input_tokens, 500);
+    } else {
+      second += request.input_tokens;
+    }
+  }
+  EXPECT_EQ(second, 100'075);
+  const Workload assumed =
+      workload_of(load, 1, {.input = parse_length_distribution("uniform:100:200")});
+  for (const Request& request : assumed.requests) {
+    EXPECT_GE(request.input_tokens, 100);
+    EXPECT_LE(request.input_tokens, 200);
+  }
+  EXPECT_THAT(assumed.notes, Contains(HasSubstr("assumed to be uniform:100:200")));
+}
+
+TEST(ObservedWorkload, WithoutLengthsSaysWhatToGive) {
+  std::string text = answer({series("request_success_total", "", {0, 9})});
+  text.replace(text.find("vllm:"), 5, "trtllm:");  // as Dynamo 0.7 names them
+  try {
+    workload_of(read(text), 1);
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), HasSubstr("prompt_tokens_total"));
+    EXPECT_THAT(error.what(), HasSubstr("`input_len`"));
+  }
 }
 
 TEST(ObservedWorkload, ASeedGivesOneWorkload) {

@@ -1,10 +1,13 @@
 // One load has one verdict, in the words and figures of every command.
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <string>
 
 #include "tests/support/json_answer.hpp"
+#include "tests/support/run_command.hpp"
 #include "tests/support/trials.hpp"
 
 namespace roofcast::test {
@@ -69,6 +72,36 @@ TEST(Verdicts, OfSessionsSpeakOfTheSameRate) {
   // Both searches end within 1 %.
   EXPECT_NEAR(best["capacity_rate_per_s"], capacity["capacity"],
               0.02 * capacity["capacity"].get<double>());
+}
+
+// With 500 sessions, all of which arrive before the first is through, 38.8 requests/s seemed to
+// hold; a load that lasts holds two thirds of it.
+TEST(Verdicts, OfTooFewSessionsSayThatTheyAreTooFew) {
+  const std::string load =
+      "capacity --model llama-3.2-1b --gpu rtx-4090 --input-len 200 --output-len 50 --turns 8 "
+      "--think-time exponential:5 --slo p95:ttft:1s --no-store --num-prompts ";
+  const json few = json_answer(load + "100");
+  ASSERT_TRUE(few.contains("doubt"));
+  EXPECT_THAT(few["doubt"].get<std::string>(), HasSubstr("100 sessions (800 requests)"));
+  EXPECT_THAT(run_command(load + "100").out,
+              HasSubstr("Without their number (--num-prompts) the run is made longer"));
+}
+
+// --no-X of an option with a value named a file `false`.
+TEST(Verdicts, AnOptionWithAValueHasNoNegation) {
+  const TemporaryFolder folder;
+  for (const char* command :
+       {"report h200 --no-html", "trace --request-rate 4 --num-prompts 9 --no-out",
+        "memory --model llama-3.1-8b --no-gpu",
+        "plan --model llama-3.1-8b --gpu h100 --request-rate 3 --slo p95:ttft:1s --no-store "
+        "--no-emit",
+        "simulate --model llama-3.1-8b --gpu h100 --no-request-rate"}) {
+    const CommandResult refused = run_command(command);
+    EXPECT_EQ(refused.exit_code, 2) << command;
+    EXPECT_THAT(refused.err, HasSubstr("--no-")) << command;
+    EXPECT_EQ(std::ranges::count(refused.err, '\n'), 1) << refused.err;
+  }
+  EXPECT_FALSE(std::filesystem::exists("false"));
 }
 
 // p95 TPOT is 40.2 ms of 40: none of the three calls that met.
