@@ -120,21 +120,35 @@ std::vector<std::string> best_lines(const LimitsAnswer& limits, const Allowed& a
   return lines;
 }
 
-/// The cheapest change that meets the SLO where it is not met; empty if there is none.
+bool changes_format(const AdvisedChange& one) { return one.change.starts_with("8-bit"); }
+
+/// The cheapest change that meets the SLO where it is not met, and if that is another number
+/// format, the cheapest that is none; empty if there is none.
 std::vector<std::string> cure_lines(const LimitsAnswer& limits) {
   const AdviceAnswer& advice = *limits.advice;
-  const AdvisedChange* cheapest = nullptr;
-  for (const AdvisedChange& one : advice.changes) {
-    if (!meets(one)) continue;
-    const auto price = [](const AdvisedChange& of) {
-      return of.dollars_per_hour.value_or(std::numeric_limits<double>::infinity());
-    };
-    if (cheapest == nullptr || price(one) < price(*cheapest)) cheapest = &one;
+  const auto price = [](const AdvisedChange& of) {
+    return of.dollars_per_hour.value_or(std::numeric_limits<double>::infinity());
+  };
+  const auto cheapest = [&](bool any_format) -> const AdvisedChange* {
+    const AdvisedChange* best = nullptr;
+    for (const AdvisedChange& one : advice.changes) {
+      if (!meets(one) || (changes_format(one) && !any_format)) continue;
+      if (best == nullptr || price(one) < price(*best)) best = &one;
+    }
+    return best;
+  };
+  const AdvisedChange* first = cheapest(true);
+  if (first == nullptr) return {};
+  std::vector<std::string> lines{
+      fmt::format("{} at the lowest price: {}, {}.",
+                  has_slo(limits) ? "Meets the SLO" : "Keeps up with the load",
+                  in_words(limits, *first), price_of(advice, *first))};
+  const AdvisedChange* same_formats = changes_format(*first) ? cheapest(false) : nullptr;
+  if (same_formats != nullptr) {
+    lines.push_back(fmt::format("In the same number formats: {}, {}.",
+                                in_words(limits, *same_formats), price_of(advice, *same_formats)));
   }
-  if (cheapest == nullptr) return {};
-  return {fmt::format("{} at the lowest price: {}, {}.",
-                      has_slo(limits) ? "Meets the SLO" : "Keeps up with the load",
-                      in_words(limits, *cheapest), price_of(advice, *cheapest))};
+  return lines;
 }
 
 std::vector<std::string> advice_lines(const LimitsAnswer& limits) {
@@ -155,7 +169,7 @@ std::vector<std::string> advice_lines(const LimitsAnswer& limits) {
     lines.insert(lines.end(), closer.begin(), closer.end());
   }
   const bool other_formats = std::ranges::any_of(advice.changes, [](const AdvisedChange& one) {
-    return one.change.starts_with("8-bit") && is_noticeable(one);
+    return changes_format(one) && is_noticeable(one);
   });
   if (other_formats) {
     lines.emplace_back("Number formats are compared by speed alone; they may change the answers.");

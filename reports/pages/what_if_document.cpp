@@ -80,11 +80,11 @@ Table variant_table(const WhatIfAnswer& answer) {
 }
 
 /// Difference / baseline; empty if the baseline is zero or absent.
-Printed relative_cell(const std::optional<double>& value, double difference) {
+Cell relative_cell(const std::optional<double>& value, double difference) {
   if (!value) return "";
   const double before = *value - difference;
   if (before == 0) return "";
-  return signed_percent(difference / std::abs(before));
+  return signed_by(difference > 0 ? "+" : "", printed::percent(difference / std::abs(before)));
 }
 
 std::vector<Cell> difference_cells(const MetricAnswer& metric) {
