@@ -171,10 +171,9 @@ std::vector<EngineKnob> memory_knobs() {
        .range = kAnyCount,
        .in_measure = InMeasure::acts,
        .aliases = {"--context-length"},
-       .help = "context length (default: the model's), 32k: 32,000, 32Ki: 32,768; auto: as long as "
-               "fits",
+       .help = "context length (default: the model's); auto: as long as fits",
        .effect = "Context length, prompt and output together, in tokens; auto: the model's, or the "
-                 "longest that fits.",
+                 "longest that fits. 32k is 32,000 and 32Ki 32,768.",
        .examples = {std::int64_t{8192}, "auto"},
        .get = get_model_len,
        .set = set_model_len,

@@ -164,7 +164,7 @@ const Flags<WorkloadOptions>& synthetic_flags() {
        .aliases = {"--num-requests"}},
       {.name = "request-rate",
        .placeholder = "R",
-       .help = "requests, or sessions with --turns, per second; inf: all at once (default inf)",
+       .help = "requests/s, or sessions/s with --turns (default inf)",
        .read = into(&W::request_rate, parse_rate),
        .place = "workload.request_rate"},
       {.name = "burstiness",
