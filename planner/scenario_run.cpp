@@ -62,9 +62,11 @@ void check_pooling(const SimulationRun& run) {
   if (!pools) return;
   for (const Request& request : run.workload.requests) {
     if (request.output_tokens == 1) continue;
-    throw UsageError(fmt::format(
-        "`output_len`: {} given with `pooling`, which generates nothing; expected 1, the vector",
-        request.output_tokens));
+    throw UsageError(
+        fmt::format("`output_len`: a request has {} output tokens, but `pooling` generates "
+                    "nothing; expected 1, "
+                    "the vector",
+                    request.output_tokens));
   }
 }
 

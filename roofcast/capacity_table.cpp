@@ -72,6 +72,11 @@ ServingCost cost_at(const LoadPoint& point, std::span<const PoolRun> pools) {
 void take_points(CapacityTableRow& row, const Capacity& capacity, std::span<const PoolRun> pools) {
   for (const LoadPoint& point : capacity.points) {
     if (point.load > *capacity.load || !point.verdict.holds || point.tpot.mean <= 0) continue;
+    // The search ends with loads that are all but the same.
+    constexpr double kSame = 1e-6;
+    if (!row.points.empty() && point.load < row.points.back().load * (1 + kSame)) {
+      row.points.pop_back();
+    }
     row.points.push_back(
         {.load = point.load,
          .output_tokens_per_s = point.output_tokens_per_s,
@@ -175,7 +180,9 @@ bool is_yes(const CapacityTableAnswer& answer) { return answer.holds; }
 Json to_json(const CapacityTableAnswer& answer) { return record_to_json(answer); }
 
 CapacityTableAnswer capacity_table_answer_from_json(const Json& json) {
-  return answer_from_json<CapacityTableAnswer>(json, kCommand);
+  auto answer = answer_from_json<CapacityTableAnswer>(json, kCommand);
+  if (answer.rows.empty()) throw Error("rows: expected at least one");
+  return answer;
 }
 
 Json capacity_table_answer_schema() {

@@ -254,10 +254,11 @@ std::vector<std::string> plan_sentences(const PlanAnswer& answer) {
                                 price_of(one), prospects_of(one)));
   }
   if (answer.choice_probability) {
-    lines.push_back(fmt::format(
-        "Probability {} that it meets the SLO and nothing {} does, as far as predicted step times "
-        "err.",
-        as_probability(*answer.choice_probability), less_of(answer.inputs.objective)));
+    lines.push_back(
+        fmt::format("Probability {} that the first meets the SLO and nothing {} does, as far as "
+                    "predicted step times "
+                    "err.",
+                    as_probability(*answer.choice_probability), less_of(answer.inputs.objective)));
   }
   if (answer.no_mix) std::ranges::move(mix_text(answer), std::back_inserter(lines));
   if (answer.stopped) lines.emplace_back("The search for a mix of pools was interrupted.");

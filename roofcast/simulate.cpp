@@ -312,8 +312,8 @@ SimulationAnswer answer_of(const SimulationRun& run) {
 
 namespace {
 
-/// Adds what limits the run.
-void explain(SimulationOutcome& outcome, const Progress& progress) {
+/// Adds what limits the run, and what to do about it, judged by `question`'s load if it grows.
+void explain(SimulationOutcome& outcome, const SteadyQuestion& question, const Progress& progress) {
   const SimulationRun& run = outcome.run;
   SimulationRun counted{.scenario = run.scenario, .pools = run.pools, .workload = run.workload};
   bool goes_on = true;
@@ -326,8 +326,7 @@ void explain(SimulationOutcome& outcome, const Progress& progress) {
   std::optional<LimitReport> report;
   std::optional<Advice> advice;
   if (goes_on) report = report_limits(counted, account, available_threads(), progress);
-  if (report)
-    advice = advice_on(run, {.requirement = run.result.requirement}, available_threads(), progress);
+  if (report) advice = advice_on(run, question, available_threads(), progress);
   if (!advice) {
     outcome.answer.notes.emplace_back("interrupted: the limits of the run are left out");
     return;
@@ -391,17 +390,17 @@ SimulationOutcome simulate_in_steps(const SimulationQuestion& question,
   std::optional<GrowingLoad> load;
   if (grows && limits.first <= question.max_requests)
     load.emplace(scenario, outcome.run.workload, true);
-  simulate_until_decided(
-      outcome.run,
-      {.load = load ? &*load : nullptr,
-       .most = std::min(limits.one, question.max_requests),
-       .requirement = {.must_keep_up = true, .sample = is_sample(scenario), .must_stand = grows}},
-      [&](SimulationRun& run) { run_simulation(run, steps.requests); });
+  const SteadyQuestion steady{
+      .load = load ? &*load : nullptr,
+      .most = std::min(limits.one, question.max_requests),
+      .requirement = {.must_keep_up = true, .sample = is_sample(scenario), .must_stand = grows}};
+  simulate_until_decided(outcome.run, steady,
+                         [&](SimulationRun& run) { run_simulation(run, steps.requests); });
   outcome.answer = answer_of(outcome.run);
   if (steps.simulated) steps.simulated(outcome);
   if (outcome.answer.stopped) return outcome;
   add_certainty(outcome, question, steps.simulations);
-  if (question.explain) explain(outcome, steps.simulations);
+  if (question.explain) explain(outcome, steady, steps.simulations);
   return outcome;
 }
 

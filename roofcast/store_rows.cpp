@@ -37,7 +37,9 @@ RunRow row_of(const std::string& kind, const std::string& command_line, const Sc
 std::string summary_of(const CapacityAnswer& answer) {
   if (!answer.capacity) return "no load meets the SLO";
   return "capacity " + as_load(answer.load, *answer.capacity) +
-         (answer.holds ? ", requested load meets the SLO" : ", requested load misses it");
+         (!answer.asked  ? ""
+          : answer.holds ? ", requested load meets the SLO"
+                         : ", requested load misses it");
 }
 
 // ---- what-if

@@ -230,7 +230,9 @@ bool is_yes(const WhatIfAnswer& answer) {
 Json to_json(const WhatIfAnswer& answer) { return record_to_json(answer); }
 
 WhatIfAnswer what_if_answer_from_json(const Json& json) {
-  return answer_from_json<WhatIfAnswer>(json, "whatif");
+  auto answer = answer_from_json<WhatIfAnswer>(json, "whatif");
+  if (answer.variants.empty()) throw Error("variants: expected at least the baseline");
+  return answer;
 }
 
 Json what_if_answer_schema() { return schema_document<WhatIfAnswer>("Answer of roofcast whatif"); }

@@ -134,7 +134,8 @@ std::vector<std::string> notes_of(const ObservedLoad& load, double longest_gap,
         "their measured means are {:.1f} and {:.1f} tokens",
         load.mean_input, load.mean_output));
   } else {
-    notes.emplace_back("requests are counted when they end, which shifts them by their own time");
+    notes.emplace_back(
+        "requests are counted when they end, so each arrives late by its own latency");
     notes.push_back(length_note("input", assumed.input, load.mean_input));
     notes.push_back(length_note("output", assumed.output, load.mean_output));
   }

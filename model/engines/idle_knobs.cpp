@@ -78,11 +78,6 @@ bool one_expert_rank(const S& s) {
   return s.parallel && (!s.parallel->expert_parallel || s.parallel->expert_ranks() == 1);
 }
 
-/// On one rank only curves that were timed with skewed routing depend on it.
-bool no_uneven_experts(const S& s) {
-  return one_expert_rank(s) && !s.gpu.measured && !has_tables(s);
-}
-
 /// Only built-in tables hold kernels of several backends.
 bool one_kernel_of_experts(const S& s) { return !has_tables(s); }
 
@@ -159,14 +154,14 @@ const std::vector<IdleRule>& idle_rules() {
       {.keys = {"enable_dbo", "dbo_decode_token_threshold", "dbo_prefill_token_threshold"},
        .idle = only_fits,
        .reason = kOnlyTime},
-      {.keys = {"host_memory"},
+      {.keys = {"host_memory_bytes"},
        .idle = no_host_cache,
        .reason = "no K and V are kept in host memory"},
-      {.keys = {"host_memory", "enable_hierarchical_cache", "hicache_ratio", "hicache_size",
-                "kv_offloading_size"},
+      {.keys = {"host_memory_bytes", "enable_hierarchical_cache", "hicache_ratio",
+                "hicache_size_bytes", "kv_offloading_size_bytes"},
        .idle = only_steps,
        .reason = "no step depends on it"},
-      {.keys = {"kv_offloading_bandwidth", "kv_offloading_latency"},
+      {.keys = {"kv_offloading_bandwidth_bytes_per_s", "kv_offloading_latency_s"},
        .idle = only_fits,
        .reason = kOnlyTime},
       {.keys = {"moe_backend"}, .idle = only_fits, .reason = kOnlyTime},
@@ -178,15 +173,10 @@ const std::vector<IdleRule>& idle_rules() {
        .reason = "it acts between data-parallel ranks"},
       {.keys = {"all2all_backend"}, .idle = fits_by_other_than_vllm, .reason = kOtherRule},
       {.keys = {"expert_power_law", "enable_eplb"}, .idle = only_fits, .reason = kOnlyTime},
-      {.keys = {"expert_power_law"},
-       .idle = no_uneven_experts,
-       .reason = "it acts between expert-parallel ranks, or with measured experts"},
       {.keys = {"enable_eplb"},
        .idle = one_expert_rank,
        .reason = "it acts between expert-parallel ranks"},
-      {.keys = {"enable_eplb"},
-       .idle = even_experts,
-       .reason = "experts are picked evenly without expert_power_law"},
+      {.keys = {"enable_eplb"}, .idle = even_experts, .reason = "experts are picked evenly"},
       {.keys = {"limit_mm_per_prompt"},
        .idle = [](const S& s) { return !s.model.has_vision; },
        .reason = "the model has no vision encoder"},
@@ -266,6 +256,14 @@ std::optional<std::string> idle_knob(const EngineOverrides& given, const KnobSet
     }
   }
   return std::nullopt;
+}
+
+std::vector<std::string_view> keys_with_idle_rules() {
+  std::vector<std::string_view> keys;
+  for (const IdleRule& rule : idle_rules()) {
+    keys.insert(keys.end(), rule.keys.begin(), rule.keys.end());
+  }
+  return keys;
 }
 
 }  // namespace roofcast

@@ -6,6 +6,8 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "model/architecture/parallelism.hpp"
 #include "model/architecture/transformer.hpp"
@@ -37,5 +39,8 @@ struct KnobSetting {
 /// Names the first given knob that changes no answer in this setting, whatever its value, and the
 /// reason, as an error would; nullopt if all may act.
 std::optional<std::string> idle_knob(const EngineOverrides& given, const KnobSetting& setting);
+
+/// Keys of the knobs that idle_knob() has rules for, some of them several times.
+std::vector<std::string_view> keys_with_idle_rules();
 
 }  // namespace roofcast

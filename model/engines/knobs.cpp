@@ -665,9 +665,9 @@ std::vector<EngineKnob> feature_knobs() {
            .range = kAnyCount,
            .owner = vllm_memory,
            .only_schedules = true,
-           .help = "vLLM: steps of data-parallel ranks from prompts to prompts (default 1)",
+           .help = "vLLM: ranks that decode compute prompts every N-th step only (default 1)",
            .effect = "vLLM, where data-parallel ranks share experts: while a rank decodes, it "
-                     "computes prompts in every so many steps, the same on all ranks.",
+                     "computes prompts in every N-th step only, the same step on all ranks.",
            .examples = {std::int64_t{4}}}),
       knob<&O::enable_dbo>(
           {.flag = "enable-dbo",

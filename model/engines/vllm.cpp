@@ -344,10 +344,13 @@ double largest_fused_all_reduce(const Gpu& gpu, int ranks) {
 /// Its workspace, outside PyTorch's allocator: a buffer for what all ranks send and three for small
 /// messages, each as large (flashinfer/comm/trtllm_ar.py,
 /// trtllm_create_ipc_workspace_for_all_reduce_fusion). In compiled models by default since
-/// vllm-project/vllm pull 34299 of 2026-02-11 (0.17). On Hopper it takes as much for two ranks
-/// alone, which the logs behind non_torch_multi have.
+/// vllm-project/vllm pull 34299 of 2026-02-11 (0.17), with data-parallel ranks since pull 41458 of
+/// 2026-05-01 (0.21), with pipeline stages not (pulls 35424 and 43616). On Hopper it takes as much
+/// for two ranks alone, which the logs behind non_torch_multi have.
 void add_all_reduce_workspace(Engine& engine, const EngineSetting& setting) {
-  constexpr int kFirstFused = 17;
+  constexpr int kFirstFused = 17, kFirstFusedBesideRanks = 21;
+  if (setting.parallel.pipeline > 1) return;
+  if (setting.parallel.data > 1 && setting.minor < kFirstFusedBesideRanks) return;
   constexpr double kBuffers = 4;
   const int ranks = setting.parallel.tensor;
   if (setting.minor < kFirstFused || !engine.cuda_graphs ||

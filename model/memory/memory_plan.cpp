@@ -177,7 +177,7 @@ std::string host_shortage(const Deployment& deployment, const MemoryPlan& plan) 
   }
   return fmt::format(
       "K and V in host memory need {:.1f} GiB of a node ({} x {:.1f} GiB for its ranks{}), {:.1f} "
-      "GiB are there{}",
+      "GiB are free{}",
       to_gib(plan.host_memory), ranks, to_gib(plan.host_cache),
       engine.hierarchical_cache.on() ? ", 10 GiB left free" : "", to_gib(engine.host_memory),
       remedy);

@@ -192,8 +192,10 @@ class StageOperators {
   std::vector<TimedRecurrent> recurrent;
   std::vector<TimedBlock> blocks;
 
+  /// Without the exchange, which is `beside` it; `share` of the multiprocessors compute. Kernels
+  /// that are launched one by one, those of the exchange among them, take at least their launches.
   Seconds time(const Deployment& deployment, const StepBatch& batch, const StepCounts& counts,
-               bool captured) const {
+               bool captured, Seconds beside = {}, double share = 1) const {
     const Gpu& gpu = deployment.gpu;
     const auto linear = [&](const std::vector<TimedOperator>& operators, std::int64_t n,
                             TwoTimes& times) {
@@ -205,8 +207,8 @@ class StageOperators {
                             linear(per_row, counts.rows, row_times_) +
                             mixer_time(attention, batch, gpu) + mixer_time(recurrent, batch, gpu) +
                             block_time(batch, counts, gpu);
-    if (captured) return std::max(kernels - saved_time(batch, counts), Seconds{});
-    return std::max(kernels, launch_time(deployment.engine, batch));
+    if (captured) return std::max(kernels - saved_time(batch, counts), Seconds{}) / share + beside;
+    return std::max(kernels / share + beside, launch_time(deployment.engine, batch));
   }
 
   Seconds exchange_time(const StepCounts& counts, const Gpu& gpu, bool captured) const {
@@ -223,7 +225,7 @@ class StageOperators {
     const BatchOverlap& overlap = deployment.engine.overlap;
     const StepCounts half = half_of(counts);
     const Seconds computing =
-        time(deployment, half_of(batch), half, captured) / overlap.compute_share;
+        time(deployment, half_of(batch), half, captured, {}, overlap.compute_share);
     const Seconds exchanging = exchange_time(half, deployment.gpu, captured);
     std::int64_t calls = 0;
     for (const TimedOperator& op : exchange) calls += op.calls();
@@ -376,7 +378,7 @@ struct RooflineStepTime::Impl {
     const Seconds exchanging = operators.exchange.empty()
                                    ? Seconds{}
                                    : operators.exchange_time(counts, deployment.gpu, captured);
-    return operators.time(deployment, batch, counts, captured) + exchanging;
+    return operators.time(deployment, batch, counts, captured, exchanging);
   }
 
   /// Times of the stages on their devices, one after the other.

@@ -68,7 +68,7 @@ std::optional<std::string> idle_kernels(const EngineOverrides& given,
       const auto deployment = resolved_if_possible(other);
       return deployment && figures_of(*deployment) != figures;
     };
-    other.overrides.expert_power_law.reset();  // even, if that is the knob
+    other.overrides.expert_power_law.reset();  // as published, if that is the knob
     bool acts = knob.kind == KnobKind::number && differs();
     other = options;
     for (const std::string_view name : knob.choice.names) {
@@ -76,9 +76,10 @@ std::optional<std::string> idle_kernels(const EngineOverrides& given,
       acts = acts || differs();
     }
     if (acts) continue;
-    return fmt::format(
-        "{}: would change nothing here, one kernel was timed for this model's experts",
-        knob_name(knob));
+    const bool picks = knob.kind == KnobKind::number;
+    return fmt::format("{}: would change nothing here, {}", knob_name(knob),
+                       picks ? "experts are picked so by default"
+                             : "one kernel was timed for this model's experts");
   }
   return std::nullopt;
 }

@@ -331,7 +331,9 @@ PlanFindings make_plan(const PlanTask& question, std::vector<PlannedShape> shape
     count_outcomes(answer.shapes, searched, result);
     mark_pareto(answer.ranked);
     if (!answer.ranked.empty()) {
-      answer.choice_probability = choice_probability(answer, trials.tried);
+      // Drawn, so that it may come out above what it cannot exceed.
+      answer.choice_probability = std::min(choice_probability(answer, trials.tried),
+                                           answer.ranked.front().finalist.confidence.probability);
     }
     describe_rejected(answer, question.space.gpus, nearest_first);
   }

@@ -80,7 +80,8 @@ std::vector<std::string> hints_on(const SimulationRun& run) {
         counted(result.use.preemptions, "preemption"),
         run.scenario.overrides.kv_cache_dtype ? "" : ", an fp8 KV cache (--kv-cache-dtype fp8)"));
   }
-  if (const auto margin = margin_of(result); margin && *margin >= kAmpleMargin) {
+  const bool keeps_up = !result.saturation.saturated && !result.saturation.undecided;
+  if (const auto margin = margin_of(result); margin && *margin >= kAmpleMargin && keeps_up) {
     hints.push_back(fmt::format(
         "Every target is met with at least {} to spare: roofcast capacity says how much more load "
         "this carries, roofcast plan whether something cheaper is enough.",

@@ -56,7 +56,10 @@ const char* met_text(const CapacityAnswer& answer) {
 }
 
 std::string verdict_at(const CapacityAnswer& answer, const LoadPoint& point) {
-  if (point.verdict.holds) return met_text(answer);
+  if (point.verdict.holds) {
+    return std::string(met_text(answer)) +
+           (point.verdict.undecided ? " by these requests, which are too few to be sure" : "");
+  }
   if (is_undecided(point.verdict)) return "the verdict is " + reason_of(point.verdict);
   if (point.verdict.undecided) {
     return fmt::format("{} is missed ({}), but that is {}",

@@ -44,7 +44,10 @@ Table table_of(const CapacityTableAnswer& answer) {
   table.columns.push_back({"Remark", false});
   for (const CapacityTableRow& row : answer.rows) {
     Printed capacity = row.capacity ? printed_load(*row.capacity) : "-";
-    if (row.capacity && !row.bounded) capacity = "at least " + capacity.text;
+    if (row.capacity && !row.bounded) {
+      capacity.text.insert(0, "at least ");
+      capacity.remark = "at least";
+    }
     table.rows.push_back(
         {row.title, capacity,
          row.capacity ? printed::count(std::llround(row.output_tokens_per_s)) : "-",

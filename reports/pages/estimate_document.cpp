@@ -79,12 +79,20 @@ Table answer_table(const EstimateAnswer& answer) {
   row("MBU of decode", printed::percent(answer.mbu),
       fmt::format("of the memory bandwidth; prefill: {}", as_percent(answer.summary.prefill.mbu)));
   row("ridge point", printed::fixed(answer.ridge.value, 1), "FLOP/byte");
-  const auto words = [&](const char* name, const std::vector<std::string>& parts) {
-    if (parts.empty()) return;
-    row(name, parts.front(), fmt::format("{}", fmt::join(parts.begin() + 1, parts.end(), ", ")));
+  const auto rest = [&](const std::vector<std::string>& parts) {
+    return fmt::format("{}{}", fmt::join(parts.begin() + 1, parts.end(), ", "),
+                       answer.pipeline ? ", with one batch in the stages" : "");
   };
-  words("cost", price_parts(answer.cost));
-  words("power", power_parts(answer.cost));
+  if (const auto& dollars = answer.cost.dollars_per_hour) {
+    row("cost", followed(signed_by("$", printed::fixed(*dollars, 2)), " per hour"),
+        rest(price_parts(answer.cost)));
+  }
+  if (const auto& board = answer.cost.board_power_w) {
+    const auto& drawn = answer.cost.mean_power_w;
+    row("power",
+        followed(in(drawn.value_or(*board), 0, "W"), drawn ? " drawn" : " at the boards' limit"),
+        rest(power_parts(answer.cost)));
+  }
   return table;
 }
 

@@ -133,6 +133,8 @@ std::vector<std::string> cure_lines(const LimitsAnswer& limits) {
     const AdvisedChange* best = nullptr;
     for (const AdvisedChange& one : advice.changes) {
       if (!meets(one) || (changes_format(one) && !any_format)) continue;
+      // What is merely decided is no cure of what is not.
+      if (advice.slo == SloOutcome::undecided && !is_noticeable(one)) continue;
       if (best == nullptr || price(one) < price(*best)) best = &one;
     }
     return best;
@@ -162,8 +164,11 @@ std::vector<std::string> advice_lines(const LimitsAnswer& limits) {
                                   has_slo(limits) ? " and still meets the SLO" : ""));
     }
   } else if (lines = cure_lines(limits); lines.empty()) {
-    lines.push_back(fmt::format("None of the changes tried {} by itself.",
-                                has_slo(limits) ? "meets the SLO" : "keeps up with the load"));
+    const char* goal = has_slo(limits) ? "meets the SLO" : "keeps up with the load";
+    const bool is_open = std::ranges::any_of(
+        advice.changes, [](const AdvisedChange& one) { return one.slo == SloOutcome::undecided; });
+    lines.push_back(is_open ? fmt::format("The requests are too few to say which change {}.", goal)
+                            : fmt::format("None of the changes tried {} by itself.", goal));
     const auto closer =
         best_lines(limits, [](const AdvisedChange& one) { return one.relative_gain.has_value(); });
     lines.insert(lines.end(), closer.begin(), closer.end());
@@ -248,8 +253,10 @@ Section advice_section(const LimitsAnswer& limits) {
   const auto price = [](const std::optional<double>& dollars) {
     return dollars ? printed::fixed(*dollars, 2) : "-";
   };
-  section.table.rows.push_back({"unchanged", "", printed::time(Seconds{limits.as_is_s}), "",
-                                price(advice.dollars_per_hour), std::string(name_of(advice.slo))});
+  const bool grows = advice.slo == SloOutcome::saturated;
+  section.table.rows.push_back(
+      {"unchanged", "", grows ? Cell("unbounded") : Cell(printed::time(Seconds{limits.as_is_s})),
+       "", price(advice.dollars_per_hour), std::string(name_of(advice.slo))});
   for (const AdvisedChange& one : advice.changes) {
     const Cell latency = one.latency_s ? Cell(printed::time(Seconds{*one.latency_s})) : "unbounded";
     const Cell gain = one.relative_gain ? Cell(gain_cell(*one.relative_gain)) : "";

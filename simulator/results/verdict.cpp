@@ -73,7 +73,8 @@ std::string undecided_share(const std::string& what, const ConfidenceInterval& s
 /// Whether a target is missed that no steady state to come can meet: the engine starts empty, and
 /// without prefixes that have yet to be cached latencies only grow until it is filled.
 bool is_missed_anyway(const SimulationResult& result, const SloRequirement& requirement) {
-  if (!requirement.sample || result.use.prefix_hits > 0) return false;
+  // A preempted request finds its own blocks again.
+  if (!requirement.sample || result.use.prefix_hits > result.use.recomputed_tokens) return false;
   return std::ranges::any_of(result.slo, [](const TargetOutcome& outcome) {
     return outcome.decided && outcome.share && !outcome.met;
   });

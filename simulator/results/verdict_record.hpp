@@ -8,6 +8,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/error.hpp"
 #include "base/record.hpp"
 #include "simulator/results/verdict.hpp"
 
@@ -52,6 +53,9 @@ void members(Visitor& visit, SloVerdict& verdict) {
   visit("targets", verdict.margins, "limits of the SLO and what is achieved");
   visit("goodput_share", verdict.goodput_share, "share of requests; null without goodput limits");
   verdict.binding_target = target.value_or(0);
+  if (verdict.binding == Binding::target && verdict.binding_target >= verdict.margins.size()) {
+    throw Error("binding_target: expected an index into `targets`");
+  }
 }
 
 }  // namespace roofcast

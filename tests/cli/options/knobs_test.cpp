@@ -1,6 +1,7 @@
 // Every row of the knob table, in all places where a knob appears: flag, scenario file, schema,
 // completion, what-if, the web page, and engines that lack it.
 #include "model/engines/knobs.hpp"
+#include "model/engines/idle_knobs.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -118,6 +119,12 @@ TEST(EngineKnobs, EveryNameOfAChoiceIsReadAndWritten) {
     EngineOverrides untouched;
     EXPECT_FALSE(knob.set(untouched, "no such name")) << knob.key;
     EXPECT_FALSE(knob.get(untouched)) << knob.key;
+  }
+}
+
+TEST(EngineKnobs, OfIdleRulesExist) {
+  for (const std::string_view key : keys_with_idle_rules()) {
+    EXPECT_NE(find_knob_by_key(key), nullptr) << key;
   }
 }
 
