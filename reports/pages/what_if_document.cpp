@@ -183,7 +183,9 @@ Section curve_of(const WhatIfAnswer& answer, std::size_t metric) {
   double max = 0;
   std::size_t widest = 0;
   for (const VariantAnswer& row : answer.variants) {
-    max = std::max(max, row.metrics[metric].value.value_or(0));
+    if (!grows(row, row.metrics[metric])) {
+      max = std::max(max, row.metrics[metric].value.value_or(0));
+    }
     widest = std::max(widest, display_width(name_of(row)));
   }
   for (const VariantAnswer& row : answer.variants) {
@@ -191,9 +193,10 @@ Section curve_of(const WhatIfAnswer& answer, std::size_t metric) {
     const std::string variant = name_of(row);
     const std::string line =
         variant + std::string(widest - display_width(variant) + 2, ' ') +
-        (value ? fmt::format("{} {}", bar(max > 0 ? std::max(0.0, *value) / max : 0),
-                             metric_text(name, *value))
-               : std::string("-"));
+        (grows(row, row.metrics[metric]) ? std::string("grows without bound")
+         : value ? fmt::format("{} {}", bar(max > 0 ? std::max(0.0, *value) / max : 0),
+                               metric_text(name, *value))
+                 : std::string("-"));
     section.lines.push_back(line);
   }
   return section;
