@@ -229,6 +229,9 @@ TEST(EngineKnobs, CanBeVariedAndAskedForByTheWebPage) {
     if (std::string_view(knob.key) == "limit_mm_per_prompt") {  // of a model that takes pictures
       question = {{"model", "qwen3-vl-8b"}, {"gpu", "h100"}};
     }
+    if (std::string_view(knob.key) == "host_memory_bytes") {  // where something is kept there
+      question["kv-offloading-size"] = "8GiB";
+    }
     question[std::string(knob.flag)] = text;
     if (std::string_view(knob.key) == "scheduling_policy") {  // no request here has a priority
       EXPECT_THROW((void)asked_simulation(question, {}), UsageError);
