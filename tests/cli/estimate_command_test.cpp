@@ -19,8 +19,9 @@ CommandResult estimate(const std::string& flags) {
 TEST(EstimateCommand, SaysWhatABatchDoes) {
   const CommandResult result = estimate("--batch 1-512*2 --isl 1k --osl 128");
   EXPECT_EQ(result.exit_code, 0) << result.err;
-  EXPECT_THAT(result.out, HasSubstr("products become compute-bound (above 153.0 FLOP/byte) from 162 "
-                                    "sequences, attention never"));
+  EXPECT_THAT(result.out,
+              HasSubstr("products become compute-bound (above 153.0 FLOP/byte) from 162 "
+                        "sequences, attention never"));
   EXPECT_THAT(result.out, HasSubstr("beyond memory"));
 }
 

@@ -102,13 +102,11 @@ TEST(ServerArguments, WhatCannotBeReadIsNamed) {
 TEST(ServerArguments, WhatIsNotModelledIsTold) {
   MeasuredSetting setting{.engine = "sglang", .engine_version = "0.5.6"};
   EXPECT_THAT(assumptions_of(setting), IsEmpty());
-  setting.other["server_info"] =
-      R"({"enable_torch_compile": true, "enable_dp_lm_head": true})";
+  setting.other["server_info"] = R"({"enable_torch_compile": true, "enable_dp_lm_head": true})";
   EXPECT_THAT(
       assumptions_of(setting),
-      ElementsAre(
-          "the server ran with enable_dp_lm_head, enable_torch_compile, which is not "
-          "modelled: predicted without it"));
+      ElementsAre("the server ran with enable_dp_lm_head, enable_torch_compile, which is not "
+                  "modelled: predicted without it"));
   EXPECT_TRUE(is_server_argument("mem_fraction_static"));
   EXPECT_TRUE(is_server_argument("scheduling_policy"));
   EXPECT_FALSE(is_server_argument("mem_fraction"));
