@@ -101,15 +101,21 @@ TEST(Simulate, ASaturatedLoadHasNoIntervals) {
   EXPECT_THAT(answer.notes, Contains(HasSubstr("no intervals")));
 }
 
-TEST(SimulationAnswer, ExplainedEndsWithWhatHelpsAndItsCost) {
-  // Twice what one L40S serves: nearly all of TTFT is waiting, and a second one takes it away.
+/// Long prompts with short answers, on one L40S.
+Scenario prompts_on_an_l40s(double request_rate) {
   Scenario scenario = chat_at_ten();
   scenario.gpu = "l40s";
   scenario.workload = SyntheticWorkload{.num_prompts = 600,
-                                        .request_rate = 14,
+                                        .request_rate = request_rate,
                                         .input = fixed_length(1200),
                                         .output = fixed_length(20)};
   scenario.slo.targets = {parse_percentile_target("p95:ttft:2s")};
+  return scenario;
+}
+
+TEST(SimulationAnswer, ExplainedEndsWithWhatHelpsAndItsCost) {
+  // Twice what one L40S serves: nearly all of TTFT is waiting, and a second one takes it away.
+  Scenario scenario = prompts_on_an_l40s(14);
   const SimulationAnswer answer = simulate({.scenario = scenario, .explain = true});
   expect_to_read_back(answer);
   EXPECT_GT(answer.saturation.queueing_share, 0.9);
@@ -130,14 +136,8 @@ TEST(SimulationAnswer, ExplainedEndsWithWhatHelpsAndItsCost) {
 }
 
 TEST(SimulationAnswer, ExplainedFindsTheReplicasThatItTakes) {
-  // Some four times what one L40S serves: no single change is enough.
-  Scenario scenario = chat_at_ten();
-  scenario.gpu = "l40s";
-  scenario.workload = SyntheticWorkload{.num_prompts = 600,
-                                        .request_rate = 40,
-                                        .input = fixed_length(1200),
-                                        .output = fixed_length(20)};
-  scenario.slo.targets = {parse_percentile_target("p95:ttft:2s")};
+  // Far beyond what one L40S serves: no single change is enough.
+  Scenario scenario = prompts_on_an_l40s(40);
   const SimulationAnswer answer = simulate({.scenario = scenario, .explain = true});
   ASSERT_TRUE(answer.limits && answer.limits->advice);
   const AdviceAnswer& advice = *answer.limits->advice;
