@@ -31,6 +31,7 @@ LimitsAnswer limits_answer(const LimitReport& report, std::span<const PoolRun> p
   LimitsAnswer answer{
       .yardstick = yardstick_of(report),
       .as_is_s = report.as_is_s,
+      .limit_s = report.target ? std::optional(report.target->target.limit.value) : std::nullopt,
       .binding = report.binding,
       .preemptions = report.use.preemptions,
       .max_num_batched_tokens = common_value(pools, &Engine::max_num_batched_tokens),

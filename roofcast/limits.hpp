@@ -45,6 +45,7 @@ struct AdviceAnswer {
 struct LimitsAnswer {
   std::string yardstick{};             // the latency compared: "p95 TTFT", "mean E2E"
   double as_is_s = 0;                  // its value in the run itself
+  std::optional<double> limit_s{};     // of the target that it belongs to; unset: no SLO
   std::optional<LimitKind> binding{};  // unset: no single limit binds
   std::vector<LimitAnswer> limits{};   // greatest gain first
   std::optional<AdviceAnswer> advice{};

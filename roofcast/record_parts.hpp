@@ -148,6 +148,7 @@ template <class Visitor>
 void members(Visitor& visit, LimitsAnswer& limits) {
   visit("yardstick", limits.yardstick, "name of the compared latency");
   visit("as_is_s", limits.as_is_s, "its unchanged value");
+  visit.if_set("limit_s", limits.limit_s, "limit of the target that it belongs to; absent: no SLO");
   visit("binding", limits.binding, "the binding limit; null if none binds by itself");
   visit("limits", limits.limits, "largest gain first");
   visit.if_set("advice", limits.advice, "changes that were simulated");

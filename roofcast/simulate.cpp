@@ -286,8 +286,7 @@ SimulationAnswer answer_of(const SimulationRun& run) {
                      .shares_prefixes = !run.workload.contents.empty(),
                      .notes = run.workload.notes};
   answer.load = static_cast<const LoadResult&>(result);
-  answer.slo = slo_of(
-      result, {.sample = is_sample(run.scenario), .must_stand = result.requirement.must_stand});
+  answer.slo = slo_of(result, result.requirement);
   answer.saturation = {.saturated = unless_stopped(result, result.saturation.saturated),
                        .undecided = result.saturation.undecided,
                        .reason = result.saturation.reason(),
@@ -390,10 +389,9 @@ SimulationOutcome simulate_in_steps(const SimulationQuestion& question,
   std::optional<GrowingLoad> load;
   if (grows && limits.first <= question.max_requests)
     load.emplace(scenario, outcome.run.workload, true);
-  const SteadyQuestion steady{
-      .load = load ? &*load : nullptr,
-      .most = std::min(limits.one, question.max_requests),
-      .requirement = {.must_keep_up = true, .sample = is_sample(scenario), .must_stand = grows}};
+  const SteadyQuestion steady{.load = load ? &*load : nullptr,
+                              .most = std::min(limits.one, question.max_requests),
+                              .requirement = {.sample = is_sample(scenario), .must_stand = grows}};
   simulate_until_decided(outcome.run, steady,
                          [&](SimulationRun& run) { run_simulation(run, steps.requests); });
   outcome.answer = answer_of(outcome.run);

@@ -26,7 +26,7 @@
 
 namespace roofcast {
 
-/// Whether intervals of the latencies are wanted: some thirty simulations more.
+/// Whether intervals of the latencies are wanted: about 30 further simulations.
 enum class Intervals {
   none,
   of_small_loads,  // of at most kSmallLoad requests: about a second of processor time
@@ -75,7 +75,7 @@ struct SimulatedTarget {
 
 struct SimulatedSlo {
   /// Whether the SLO is met (judge() of simulator/results/verdict.hpp); without an SLO, whether
-  /// anything was served. Unset: the run was stopped.
+  /// anything was served and the engine kept up with the load. Unset: the run was stopped.
   std::optional<bool> met{};
   std::vector<SimulatedTarget> targets{};
   /// That the SLO is met, given the uncertainty of step times, host work and KV capacity

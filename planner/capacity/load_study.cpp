@@ -76,7 +76,7 @@ CapacitySearch question_around(const LoadStudy& study, double guess) {
 }
 
 /// Loads from low to the guess, for the curve, and the asked one. The most that an engine can run
-/// at once is no estimate of a useful concurrency, so concurrencies only go up to the asked one.
+/// says nothing about a useful concurrency, so concurrencies only go up to the asked one.
 std::vector<double> loads_on_the_way(const LoadStudy& study, double guess) {
   const double max = study.kind == LoadKind::rate ? guess : study.load_of_run;
   std::vector<double> loads;
@@ -136,7 +136,6 @@ Scenario with_load(const Scenario& scenario) {
 
 LoadStudy study_of(const Scenario& scenario, const SloRequirement& requirement, bool free_length) {
   LoadStudy study{.asked = !asks_no_load(scenario), .requirement = requirement};
-  study.requirement.must_keep_up = true;
   Scenario studied = with_load(scenario);
   const bool grows = free_length && may_grow(studied);
   if (grows) set_arrivals(studied, arrival_limits(studied).first);

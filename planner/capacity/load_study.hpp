@@ -30,7 +30,7 @@ struct LoadStudy {
   bool asked = false;      // whether that load was asked for
   /// Its requests, as many as a verdict needs if their number is free.
   std::shared_ptr<const GrowingLoad> growing{};
-  SloRequirement requirement{.must_keep_up = true};
+  SloRequirement requirement{};
 
   bool grows() const { return growing && growing->grows(); }
 };

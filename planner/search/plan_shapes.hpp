@@ -17,7 +17,7 @@ namespace roofcast {
 struct PlanTask {
   Scenario base{};  // model, load, SLO, seed; its deployment is replaced
   SearchSpace space{};
-  SloRequirement requirement{.must_keep_up = true};
+  SloRequirement requirement{};
   std::optional<double> min_probability{};  // of holding, if ranked; unset: as predicted
   bool free_length = false;  // the number of requests is free: as many as a verdict needs
   PlanLimits limits{};

@@ -31,18 +31,6 @@ bool waits(const SimulationResult& result) {
   return result.ttft.mean > 0 && result.queue.mean / result.ttft.mean >= kMostly;
 }
 
-/// The smallest share of a limit that is left over; nullopt if one is missed.
-std::optional<double> margin_of(const SimulationResult& result) {
-  std::optional<double> margin;
-  for (const TargetOutcome& outcome : result.slo) {
-    const double limit = outcome.target.limit.value;
-    if (!outcome.met || limit <= 0) return std::nullopt;
-    const double left = 1 - outcome.achieved / limit;
-    margin = std::min(margin.value_or(left), left);
-  }
-  return margin;
-}
-
 }  // namespace
 
 std::vector<std::string> hints_on(const SimulationRun& run) {
@@ -81,11 +69,13 @@ std::vector<std::string> hints_on(const SimulationRun& run) {
         run.scenario.overrides.kv_cache_dtype ? "" : ", an fp8 KV cache (--kv-cache-dtype fp8)"));
   }
   const bool keeps_up = !result.saturation.saturated && !result.saturation.undecided;
-  if (const auto margin = margin_of(result); margin && *margin >= kAmpleMargin && keeps_up) {
+  const SloVerdict verdict = judge(result);
+  const bool ample = !verdict.margins.empty() && verdict.worst_margin >= kAmpleMargin;
+  if (ample && verdict.holds && keeps_up) {
     hints.push_back(fmt::format(
         "Every target is met with at least {} to spare: roofcast capacity says how much more load "
         "this carries, roofcast plan whether something cheaper is enough.",
-        as_percent(*margin, 0)));
+        as_percent(verdict.worst_margin, 0)));
   }
   return hints;
 }

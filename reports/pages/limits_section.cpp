@@ -76,13 +76,25 @@ std::string binding_line(const LimitsAnswer& limits) {
   return {};
 }
 
-/// What a change costs beside what there is: "for $4.50 per hour more", "at no cost".
+constexpr double kHalfCent = 0.005;  // per hour: prints as $0.00
+
+/// What it adds to the price in dollars per hour; unset if a price is unknown.
+std::optional<double> added_price(const AdviceAnswer& advice, const AdvisedChange& change) {
+  if (!advice.dollars_per_hour || !change.dollars_per_hour) return std::nullopt;
+  return *change.dollars_per_hour - *advice.dollars_per_hour;
+}
+
+bool is_free(const AdviceAnswer& advice, const AdvisedChange& change) {
+  const std::optional<double> more = added_price(advice, change);
+  return more && std::abs(*more) < kHalfCent;
+}
+
+/// "for $4.50 per hour more", "at no cost".
 std::string price_of(const AdviceAnswer& advice, const AdvisedChange& change) {
-  if (!advice.dollars_per_hour || !change.dollars_per_hour) return "at an unknown price";
-  const double more = *change.dollars_per_hour - *advice.dollars_per_hour;
-  constexpr double kCent = 0.005;
-  if (std::abs(more) < kCent) return "at no cost";
-  return fmt::format("for ${} per hour {}", fixed(std::abs(more), 2), more > 0 ? "more" : "less");
+  const std::optional<double> more = added_price(advice, change);
+  if (!more) return "at an unknown price";
+  if (is_free(advice, change)) return "at no cost";
+  return fmt::format("for ${} per hour {}", fixed(std::abs(*more), 2), *more > 0 ? "more" : "less");
 }
 
 std::string in_words(const LimitsAnswer& limits, const AdvisedChange& change) {
@@ -97,7 +109,7 @@ bool is_noticeable(const AdvisedChange& one) {
 }
 
 /// Without an SLO the mean E2E latency is compared, and to meet it is to keep up with the load.
-bool has_slo(const LimitsAnswer& limits) { return !limits.yardstick.starts_with("mean"); }
+bool has_slo(const LimitsAnswer& limits) { return limits.limit_s.has_value(); }
 
 bool meets(const AdvisedChange& one) { return one.slo == SloOutcome::met; }
 
@@ -111,9 +123,8 @@ std::vector<std::string> best_lines(const LimitsAnswer& limits, const Allowed& a
   if (first == advice.changes.end()) return {};
   std::vector<std::string> lines{
       fmt::format("Helps most: {}, {}.", in_words(limits, *first), price_of(advice, *first))};
-  const auto free = std::ranges::find_if(advice.changes, [&](const AdvisedChange& one) {
-    return helps(one) && price_of(advice, one) == "at no cost";
-  });
+  const auto free = std::ranges::find_if(
+      advice.changes, [&](const AdvisedChange& one) { return helps(one) && is_free(advice, one); });
   if (free != advice.changes.end() && free != first) {
     lines.push_back("Helps most at no cost: " + in_words(limits, *free) + ".");
   }
@@ -133,7 +144,7 @@ std::vector<std::string> cure_lines(const LimitsAnswer& limits) {
     const AdvisedChange* best = nullptr;
     for (const AdvisedChange& one : advice.changes) {
       if (!meets(one) || (changes_format(one) && !any_format)) continue;
-      // What is merely decided is no cure of what is not.
+      // A change that only makes an undecided verdict final does not count as a cure.
       if (advice.slo == SloOutcome::undecided && !is_noticeable(one)) continue;
       if (best == nullptr || price(one) < price(*best)) best = &one;
     }

@@ -433,7 +433,7 @@ LessonClasses simulated_classes(const LessonFacts& facts, const Workload& chat, 
   return {.job = arrival,
           .ttft_p95 = Seconds{targets.at(0).achieved},
           .tpot_p95 = Seconds{targets.at(1).achieved},
-          .kept = targets.at(0).met && targets.at(1).met,
+          .kept = outcome.answer.slo.met.value_or(false),
           .job_done = end_of_job(outcome.run.result)};
 }
 

@@ -4,7 +4,7 @@
 // (or the one of worst priority) is preempted. The remaining budget admits waiting requests,
 // strictly in order, unless the step preempted; a prompt's cached blocks are not recomputed. With
 // drafts a decode computes 1 + k tokens. Data-parallel ranks that share experts may compute prompts
-// in every so many steps only (prefill_schedule_interval). Not modelled: docs/engines.md.
+// in every N-th step only (prefill_schedule_interval). Not modelled: docs/engines.md.
 #include <algorithm>
 #include <cstddef>
 #include <iterator>

@@ -141,10 +141,6 @@ struct ReplicaResult {
 struct SloRequirement {
   /// Minimum share of requests within all goodput limits of the SLO; unset: not required.
   std::optional<double> min_goodput_share{};
-  /// Whether the engine must keep up even without any target, as the search for the maximum load
-  /// requires. With a target it always must, since latencies beyond saturation grow as long as the
-  /// load lasts.
-  bool must_keep_up = false;
   /// The requests are a sample of a longer load, of which the verdict speaks: a target counts as
   /// undecided if the sample is too small for it. Otherwise they are all there are, as in a trace.
   bool sample = false;

@@ -115,7 +115,7 @@ std::size_t warm_up_of(std::span<const double> values) {
     squares += step * (one - mean_left);
     if (first > batches / 2) continue;
     const double statistic = squares / (count * count);
-    // Of equal ones the shortest truncation.
+    // On a tie, the shortest truncation.
     if (statistic <= least) {
       least = statistic;
       truncated = first;
@@ -133,7 +133,7 @@ std::optional<ConfidenceInterval> share_interval(std::span<const std::uint8_t> v
     shares.push_back(static_cast<double>(within) / static_cast<double>(batch.size()));
   }
   ConfidenceInterval interval = interval_of(shares);
-  // With p^n = (1 - confidence) / 2, n equal values are no surprise down to a share of p.
+  // With p^n = (1 - confidence) / 2, n equal values are plausible for shares down to p.
   const double chance =
       std::pow((1 - kVerdictConfidence) / 2, 1 / static_cast<double>(values.size()));
   const auto all = std::count(values.begin(), values.end(), 1);

@@ -46,7 +46,7 @@ std::optional<ConfidenceInterval> percentile_interval(std::span<const double> va
 struct BacklogGrowth {
   double share = 0;  // of what arrived
   ConfidenceInterval interval{};
-  bool settles = false;  // the level returns to its mean: it is no random walk
+  bool settles = false;  // the level returns to its mean: it is not a random walk
 };
 
 /// Number of intervals between the levels that backlog_growth() takes.

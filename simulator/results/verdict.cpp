@@ -45,18 +45,11 @@ void judge_goodput(SloVerdict& verdict, const SloRequirement& requirement) {
   consider(verdict, (*verdict.goodput_share - min) / std::max(min, 1e-9), Binding::goodput);
 }
 
-bool has_to_keep_up(const SimulationResult& result, const SloRequirement& requirement) {
-  return requirement.must_keep_up || requirement.min_goodput_share || !result.slo.empty();
-}
-
 /// What rules out every requirement, whatever the latencies.
-std::optional<Binding> no_service(const SimulationResult& result,
-                                  const SloRequirement& requirement) {
+std::optional<Binding> no_service(const SimulationResult& result) {
   if (result.stopped) return Binding::stopped;
   if (result.completed == 0) return Binding::nothing_served;
-  if (result.saturation.saturated && has_to_keep_up(result, requirement)) {
-    return Binding::saturated;
-  }
+  if (result.saturation.saturated) return Binding::saturated;
   return std::nullopt;
 }
 
@@ -120,7 +113,7 @@ void add_undecided(SloVerdict& verdict, const SimulationResult& result,
                    const SloRequirement& requirement) {
   const std::optional<std::string> targets = undecided_targets(result, requirement, verdict);
   if (!targets) return;
-  if (result.saturation.undecided && has_to_keep_up(result, requirement)) {
+  if (result.saturation.undecided) {
     take_saturation(verdict, result.saturation);
   } else {
     verdict.finding = *targets;
@@ -143,7 +136,7 @@ SloVerdict judge(const SimulationResult& result, const SloRequirement& requireme
   judge_goodput(verdict, requirement);
   // Even if every target is met with room to spare, a margin is at most the whole limit (1).
   verdict.worst_margin = std::min(verdict.worst_margin, 1.0);
-  if (const auto ruled_out = no_service(result, requirement)) {
+  if (const auto ruled_out = no_service(result)) {
     verdict.worst_margin = std::min(verdict.worst_margin, kMarginWithoutService);
     verdict.binding = *ruled_out;
     if (ruled_out == Binding::saturated) take_saturation(verdict, result.saturation);

@@ -59,8 +59,9 @@ inline constexpr double kMarginWithoutService = -1;
 inline constexpr double kMarginUndecided = -1e-9;
 
 /// The only place that decides whether a result meets its SLO: its targets, and a goodput share if
-/// one is required. Without either, any result holds that serves at least one request (and keeps
-/// up, if required). A stopped run does not hold. Throws Error if a goodput share is required of a
+/// one is required. Without either, a result holds that serves at least one request and keeps up
+/// with the load; beyond saturation none holds, since latencies grow for as long as the load lasts.
+/// A stopped run does not hold. Throws Error if a goodput share is required of a
 /// result without goodput limits.
 SloVerdict judge(const SimulationResult& result, const SloRequirement& requirement);
 

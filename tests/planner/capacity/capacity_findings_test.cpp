@@ -45,7 +45,6 @@ TEST(LoadStudy, TakesTheRateThatWasAskedFor) {
   EXPECT_EQ(study.kind, LoadKind::rate);
   EXPECT_TRUE(study.asked);
   EXPECT_EQ(study.load_of_run, 7);
-  EXPECT_TRUE(study.requirement.must_keep_up);
   const SimulationRun twice = at_load(study, 14);
   EXPECT_EQ(twice.workload.requests.size(), 200U);
   const Nanoseconds last = study.run.workload.requests.back().arrival;

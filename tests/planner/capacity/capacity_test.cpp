@@ -237,8 +237,7 @@ TEST(Capacity, EndsAtSaturationWhereNothingIsPromised) {
     std::vector<LoadPoint> points;
     const Workload workload = arrivals(4001, [] { return 1.0; });
     for (const double load : loads) {
-      points.push_back(
-          load_point(load, serve(at_factor(workload, load), {}), {.must_keep_up = true}));
+      points.push_back(load_point(load, serve(at_factor(workload, load), {}), {}));
     }
     return points;
   };

@@ -56,12 +56,12 @@ TEST(SimulateUntilDecided, StopsWhereTheVerdictStands) {
   SimulationRun run = prepare_simulation(scenario);
   const GrowingLoad load(scenario, run.workload, true);
   int simulations = 0;
-  const SloVerdict verdict = simulate_until_decided(
-      run, {.load = &load, .most = 16'000, .requirement = {.must_keep_up = true, .sample = true}},
-      [&](SimulationRun& one) {
-        ++simulations;
-        one.result = simulate_deviating(one, step_times_of(one), {}, {});
-      });
+  const SloVerdict verdict =
+      simulate_until_decided(run, {.load = &load, .most = 16'000, .requirement = {.sample = true}},
+                             [&](SimulationRun& one) {
+                               ++simulations;
+                               one.result = simulate_deviating(one, step_times_of(one), {}, {});
+                             });
   EXPECT_TRUE(verdict.holds);
   EXPECT_FALSE(verdict.undecided) << verdict.finding;
   EXPECT_EQ(simulations, 1);
@@ -75,7 +75,7 @@ TEST(SimulateUntilDecided, LengthensARunWhoseEngineHasNotFilled) {
   SimulationRun run = prepare_simulation(scenario);
   const GrowingLoad load(scenario, run.workload, true);
   const SloVerdict verdict = simulate_until_decided(
-      run, {.load = &load, .most = 16'000, .requirement = {.must_keep_up = true, .sample = true}},
+      run, {.load = &load, .most = 16'000, .requirement = {.sample = true}},
       [](SimulationRun& one) { one.result = simulate_deviating(one, step_times_of(one), {}, {}); });
   EXPECT_FALSE(run.result.saturation.undecided && arrivals_of(run) < 16'000);
   EXPECT_TRUE(!verdict.holds || arrivals_of(run) > kRequestLimits.first);

@@ -1,4 +1,4 @@
-// Prompts of data-parallel ranks in every so many steps: vLLM's prefill_schedule_interval, in
+// Prompts of data-parallel ranks in every N-th step: vLLM's prefill_schedule_interval, in
 // schedules worked out by hand.
 #include <gtest/gtest.h>
 

@@ -71,7 +71,7 @@ TEST(SloVerdict, ATargetThatAnEngineMissesWhileItFillsIsMissedAnyway) {
   late.share = {.low = 0.1, .high = 0.2};  // of the requests within the limit, far from 0.95
   SimulationResult result = served({late});
   result.saturation = {.undecided = true, .finding = "undecided: the backlog grows by -1 to 40 %"};
-  const SloRequirement requirement{.must_keep_up = true, .sample = true, .must_stand = true};
+  const SloRequirement requirement{.sample = true, .must_stand = true};
   const SloVerdict verdict = judge(result, requirement);
   EXPECT_TRUE(verdict.undecided);  // whether it keeps up
   EXPECT_TRUE(verdict.missed_anyway);
@@ -88,26 +88,22 @@ TEST(SloVerdict, ATargetThatAnEngineMissesWhileItFillsIsMissedAnyway) {
   EXPECT_FALSE(judge(result, requirement).missed_anyway);
 }
 
-TEST(SloVerdict, WithoutPromisesALoadThatIsServedHolds) {
+TEST(SloVerdict, WithoutTargetsALoadThatIsServedHolds) {
   const SloVerdict verdict = judge(served({}));
   EXPECT_TRUE(verdict.holds);
   EXPECT_EQ(verdict.binding, Binding::none);
   EXPECT_EQ(binding_words(verdict), "");
   EXPECT_EQ(verdict.worst_margin, 1);
-  EXPECT_TRUE(judge(served({}), {.must_keep_up = true}).holds);
 }
 
-TEST(SloVerdict, WithoutPromisesSaturationCountsWhereKeepingUpIsRequired) {
+TEST(SloVerdict, WithoutTargetsASaturatedLoadDoesNotHold) {
   SimulationResult result = served({});
   result.saturation = {.saturated = true, .finding = "the backlog grows"};
-  const SloVerdict unasked = judge(result);
-  EXPECT_TRUE(unasked.holds);
-  EXPECT_TRUE(unasked.saturated);
-  EXPECT_EQ(unasked.worst_margin, 1);
-  const SloVerdict asked = judge(result, {.must_keep_up = true});
-  EXPECT_FALSE(asked.holds);
-  EXPECT_EQ(asked.binding, Binding::saturated);
-  // A goodput share is a promise too.
+  const SloVerdict verdict = judge(result);
+  EXPECT_FALSE(verdict.holds);
+  EXPECT_TRUE(verdict.saturated);
+  EXPECT_EQ(verdict.binding, Binding::saturated);
+  EXPECT_EQ(verdict.worst_margin, kMarginWithoutService);
   result.goodput_share = 1;
   EXPECT_FALSE(judge(result, {.min_goodput_share = 0.9}).holds);
 }
