@@ -15,7 +15,7 @@ class Error : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// What was typed is wrong: an unknown option or name, a missing value, contradictory flags, a
+/// Bad input of the user: an unknown option or name, a missing value, contradictory flags, a
 /// value that the model or the engine does not take. Exit code 2.
 class UsageError : public Error {
  public:

@@ -50,7 +50,7 @@ std::string scaled(const std::string& digits, double factor) {
   double value = 0;
   std::from_chars(digits.data(), digits.data() + digits.size(), value);
   const double product = value * factor;
-  // Numbers of bytes are whole, and nobody wants their scientific notation.
+  // Numbers of bytes are whole, and scientific notation would not help.
   const double size = std::abs(product);
   if (size >= 1000 && size < 1e15) return fmt::format("{:.0f}", product);
   return fmt::format("{:.{}g}", product, places);

@@ -19,7 +19,7 @@ OperatorShape full_attention(OperatorShape shape) {
 }
 
 /// Widths of memory-bound operators, derived from the bytes that the model counts for one token
-/// (model/step/deployment_operators.cpp, mixer_operators.cpp).
+/// (model/step/deployment_operators.cpp, model/step/mixer_operators.cpp).
 class TokenOperators {
  public:
   TokenOperators(const Deployment& deployment, const StepOperators& operators, Element element)

@@ -180,7 +180,7 @@ int answer_in_sql(CommandContext& context, const std::string& path, const std::s
 int change_run(CommandContext& context, const std::string& path, std::int64_t id,
                const std::optional<std::string>& name, bool remove) {
   if (id == 0) throw UsageError(remove ? "--delete: needs the run's ID" : "--name: needs an ID");
-  if (name && remove) throw UsageError("--name and --delete exclude each other");
+  if (name && remove) throw UsageError("--name and --delete are mutually exclusive");
   if (name) check_run_name(*name, "--name");
   stored_run(Store(path, Store::Mode::read), path, id);  // or there is no such run
   Store store(path, Store::Mode::write);

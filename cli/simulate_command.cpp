@@ -70,8 +70,7 @@ int run_simulate(CommandContext& context) {
   if (!common) return kExitDone;
 
   if (options.keep_requests && !options.store) {
-    throw UsageError(
-        "--keep-requests stores requests, and --no-store stores nothing: give one of them");
+    throw UsageError("--keep-requests and --no-store are mutually exclusive");
   }
   const ScenarioOptions given = scenario_options(options);
   take_from_command(options.deployment, options.from_command, context.err);

@@ -244,7 +244,7 @@ struct Phrase {
   std::string_view colour;
 };
 
-/// Of two that begin at one place the first counts, so longer ones stand before their parts.
+/// The first match at a position wins, so longer ones stand before their prefixes.
 constexpr Phrase kPhrases[] = {
     {"Does not fit", kRed},     {"does not fit", kRed}, {"The SLO is not met", kRed},
     {"The SLO is met", kGreen}, {"MISSED", kRed},       {"Saturated", kRed},

@@ -99,7 +99,7 @@ void take_use(PoolRun& pool, const StepUse& use, const SimulationResult& result)
 std::vector<StepEstimate> simulate_sampled(SimulationRun& run, const PoolStepTimes& step_times,
                                            const Progress& progress);
 
-/// Of the pools that simulate_sampled has filled in.
+/// Precondition: simulate_sampled() has filled in the pools.
 std::vector<PoolUtilisation> utilisation_of(const std::vector<PoolRun>& pools);
 
 /// Perturbations of a simulation, in standard deviations of each term; above 0 is more.

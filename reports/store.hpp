@@ -129,7 +129,7 @@ class Store {
 
   /// An empty name removes it. Returns false if there is no such run.
   bool name_run(std::int64_t id, const std::string& name);
-  /// With all that belongs to it. Returns false if there is no such run.
+  /// Also deletes its metrics, requests and answer. Returns false if there is no such run.
   bool remove_run(std::int64_t id);
   enum class Kept { added, name_taken, full };
   /// Adds it, or replaces the trace of that name if `replaces`, unless `most` others are there.

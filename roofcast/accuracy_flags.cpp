@@ -98,7 +98,7 @@ const Flags<ImportOptions>& result_flags() {
        .read = into(&ImportOptions::format, parse_text)},
       {.name = "meta",
        .placeholder = "KEY=VALUE ...",
-       .help = "settings beside the files' own: gpu=h100 tp=2 engine=vllm",
+       .help = "settings that the files do not state: gpu=h100 tp=2 engine=vllm",
        .read = read_meta,
        .form = FlagForm::list}};
   return flags;
@@ -188,7 +188,7 @@ const Flags<CalibrationOptions>& calibration_flags() {
 
 CalibrationQuestion calibration_question(const CalibrationOptions& options) {
   CalibrationQuestion question = options.question;
-  if (options.quick && options.full) throw UsageError("--quick and --full exclude each other");
+  if (options.quick && options.full) throw UsageError("--quick and --full are mutually exclusive");
   if (options.quick) question.extent = ExtentKind::quick;
   if (options.full) question.extent = ExtentKind::full;
   question.tensor_parallel = static_cast<int>(options.tensor_parallel);

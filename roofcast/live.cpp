@@ -156,7 +156,7 @@ struct LiveEngine::Impl {
       std::erase(inside, id);
       vacant.push_back(id);
     }
-    // Of hundreds of listeners the last ones woken hear some milliseconds late, which a first token
+    // With hundreds of listeners the last ones wake some milliseconds late, which a first token
     // shows and a gap between tokens does not: first tokens go first.
     for (const bool first : {true, false}) {
       for (const RequestId id : inside) {

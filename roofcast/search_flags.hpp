@@ -74,7 +74,7 @@ void take_several_machines(Flags<Options>& flags, std::string Options::*sizes) {
 
 /// The comparison of the scenario's GPUs ("h100,l40s", "any") and of `sizes` ("auto": those that
 /// fit; "1,2,4"; empty: the scenario's). Throws UsageError as capacity_question() does, for options
-/// that a comparison does not answer, and for sizes that are no degrees.
+/// that a comparison does not answer, and for sizes that are not degrees.
 CapacityTableQuestion capacity_table_question(Scenario scenario, const ScenarioOptions& given,
                                               const CapacityOptions& options,
                                               const std::string& sizes, bool free_length);

@@ -73,11 +73,11 @@ struct ShadowSteps {
 
 /// Reads what was exported so far, window by window, then waits for more until `wait` or `progress`
 /// returns false; what is left then is the last window. Each window's load is drawn as
-/// observed_workload.hpp says and simulated behind the requests before it, at most 20,000, which
-/// keep the engine as busy as it was. Windows without a request are left out; those whose requests
-/// have no lengths yet are put into the next, up to 60 of them. Throws Error where the file holds
-/// no answer at first, the model or the GPU is unknown or does not fit, or the first window cannot
-/// be read in the end; a later one that cannot, or a part of the file, is a warning.
+/// validate/observed_workload.hpp says and simulated behind the requests before it, at most 20,000,
+/// which keep the engine as busy as it was. Windows without a request are left out; those whose
+/// requests have no lengths yet are put into the next, up to 60 of them. Throws Error where the
+/// file holds no answer at first, the model or the GPU is unknown or does not fit, or the first
+/// window cannot be read in the end; a later one that cannot, or a part of the file, is a warning.
 ShadowAnswer follow(const ShadowQuestion& question, const ShadowSteps& steps);
 
 /// Simulated over measured, less 1; 0 where nothing was measured.

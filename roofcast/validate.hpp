@@ -29,7 +29,8 @@ namespace roofcast {
 struct ValidationQuestion {
   ValidationFiles files{};           // what is compared
   std::vector<ErrorLimit> limits{};  // on mean absolute errors; none: errors are only reported
-  std::vector<std::string> by{};  // further keys of the ledger (case_keys.hpp): {"version", "tp"}
+  std::vector<std::string>
+      by{};  // further keys of the ledger (validate/case_keys.hpp): {"version", "tp"}
   /// Dollars per GPU and hour by GPU's name, instead of the profile's, for decisions.
   std::map<std::string, double> prices{};
   int threads = 0;  // 0: one per core; does not affect the answer

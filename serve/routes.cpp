@@ -51,7 +51,7 @@ void refuse(int status, const std::string& line, Response& response) {
 }
 
 /// A page that says what is wrong and leads back, for a browser whose user followed a link; the
-/// JSON of send() for everybody else.
+/// JSON of send() for every other client.
 void send_to_reader(const ApiAnswer& answer, const Request& request, Response& response) {
   send(answer, response);
   const bool wants_page = request.get_header_value("Accept").find("text/html") != std::string::npos;

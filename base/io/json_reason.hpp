@@ -6,9 +6,10 @@
 
 namespace roofcast {
 
-/// Of an exception's text, such as "[json.exception.parse_error.101] parse error at line 1, column
-/// 34: syntax error while parsing value - unexpected '}'; expected '[', '{', or a literal":
-/// "unexpected '}', expected a value". In printable ASCII and no longer than some 200 characters.
+/// The reason in an exception's text, such as "[json.exception.parse_error.101] parse error at line
+/// 1, column 34: syntax error while parsing value - unexpected '}'; expected '[', '{', or a
+/// literal": "unexpected '}', expected a value". In printable ASCII and no longer than some 200
+/// characters.
 std::string json_reason(std::string_view what);
 
 /// The place in such a text: "line 1, column 34"; empty if it names none.

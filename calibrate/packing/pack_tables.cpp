@@ -64,8 +64,8 @@ bool joins_sources(const std::string& kernel) {
 }
 
 /// Whether a curve is the fastest of several kernels of experts, of which an engine runs one: they
-/// are not all timed at the same sizes (imported_rows.cpp, picks_by_groups), so that such a curve
-/// jumps from one to the other.
+/// are not all timed at the same sizes (calibrate/tables/imported_rows.cpp, picks_by_groups), so
+/// that such a curve jumps from one to the other.
 bool joins_experts(const MeasuredCurve& curve) {
   return curve.shape.family == OperatorFamily::moe && curve.kernel.find(kOr) != std::string::npos;
 }

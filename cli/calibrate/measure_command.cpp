@@ -98,8 +98,7 @@ void apply_textbook(std::int64_t batch, const WorkloadOptions& given, Scenario& 
 
 MeasureQuestion question_of(const MeasureOptions& options) {
   if (options.keep_requests && !options.store) {
-    throw UsageError(
-        "--keep-requests stores requests, and --no-store stores nothing: give one of them");
+    throw UsageError("--keep-requests and --no-store are mutually exclusive");
   }
   if (options.deployment.model.empty()) {
     throw UsageError("--model is missing (a name such as gpt2; roofcast models)");
@@ -120,7 +119,7 @@ MeasureQuestion question_of(const MeasureOptions& options) {
   const char* own_load = load_flag(options.workload);
   const bool textbook = options.batch || options.naive;
   if (textbook && own_load != nullptr) {
-    throw UsageError(fmt::format("{} and {} exclude each other",
+    throw UsageError(fmt::format("{} and {} are mutually exclusive",
                                  options.batch ? "--batch" : "--naive", own_load));
   }
   if (own_load == nullptr) {
@@ -129,7 +128,7 @@ MeasureQuestion question_of(const MeasureOptions& options) {
     apply_textbook(*question.batch, options.workload, scenario);
   }
   if (own_load != nullptr && (options.repeats || options.warm_ups)) {
-    throw UsageError(fmt::format("{} and {} exclude each other: only a batch is repeated",
+    throw UsageError(fmt::format("{} and {} are mutually exclusive: only a batch is repeated",
                                  options.repeats ? "--repeats" : "--warm-ups", own_load));
   }
   question.repeats = static_cast<int>(options.repeats.value_or(question.repeats));

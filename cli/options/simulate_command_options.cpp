@@ -44,7 +44,7 @@ Usage simulate_usage(SimulateOptions& target) {
       "one row per request, .csv or .jsonl");
   target.question.intervals = Intervals::of_small_loads;
   usage.unlisted.add_options()("no-intervals", po::bool_switch(&target.no_intervals),
-                               "one simulation instead of some thirty");
+                               "skip the 30 further simulations behind the intervals");
   add_flags(usage.options, simulation_flags(), target.question);
   add_flags(usage.unlisted, interval_flags(), target.question);
   add_scenario_options(target, usage.options, usage.unlisted);

@@ -76,8 +76,7 @@ int run_import(CommandContext& context) {
   if (!common) return kExitDone;
   if (options.question.paths.empty()) throw UsageError("runs import needs a file or a folder");
   if (options.keep_requests && !options.store) {
-    throw UsageError(
-        "--keep-requests stores requests, and --no-store stores nothing: give one of them");
+    throw UsageError("--keep-requests and --no-store are mutually exclusive");
   }
   check_format(options.question.options.format);
   ImportAnswer answer = import_runs(options.question);

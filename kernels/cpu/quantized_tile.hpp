@@ -63,8 +63,8 @@ constexpr std::int64_t tile_step_bytes(QuantizedFormat format) {
 }
 
 /// Fetches the part of `next` that is as long as a step of this tile: one stream in the order of
-/// memory, a tile ahead, since the processor's own prefetching loses its way where strips, and
-/// codes and scales in them, take turns. Steps end within lines, and a line is asked for by the
+/// memory, a tile ahead, since the hardware prefetcher does not follow
+/// interleaved strips, codes and scales. Steps end within lines, and a line is asked for by the
 /// step in which it ends: asking twice costs as much as reading (q6_k on a Zen 5: 67 to 77 instead
 /// of 82 to 97 % of what a read reaches). Codes of 8 bits have so little to compute that the
 /// processor keeps up by itself, and this only costs (q8_0: 91 instead of 94 %).

@@ -22,7 +22,7 @@ namespace {
 // ---- (1) choosing
 
 constexpr int kChooseWarps = 4;  // per CTA
-constexpr int kNobody = std::numeric_limits<int>::max();
+constexpr int kNoExpert = std::numeric_limits<int>::max();
 constexpr float kLowest = -std::numeric_limits<float>::infinity();
 
 /// A logit and its expert; of equal logits the lower expert is better.
@@ -70,7 +70,7 @@ __global__ void __launch_bounds__(kChooseWarps* kWarp) choose_kernel(const Routi
   // Take the best top_k times. Lane j keeps choice j.
   Candidate mine{kLowest, 0};
   for (int choice = 0; choice < routing.top_k; ++choice) {
-    Candidate best{kLowest, kNobody};
+    Candidate best{kLowest, kNoExpert};
 #pragma unroll
     for (int i = 0; i < kPerLane; ++i) {
       const Candidate candidate{held[i], lane + i * kWarp};

@@ -115,7 +115,7 @@ double octaves_between(const OperatorShape& a, const OperatorShape& b) {
 }
 
 /// Whether two shapes of one family and format differ in their sizes alone: products for each head
-/// are no neighbours of a layer's.
+/// are not neighbours of a layer's.
 bool is_same_product(const OperatorShape& a, const OperatorShape& b) {
   return a.query_heads == b.query_heads && a.name == b.name;
 }

@@ -65,7 +65,7 @@ std::size_t place_of(const std::string& engine) {
   return static_cast<std::size_t>(std::ranges::find(kEngines, engine) - kEngines.begin());
 }
 
-/// 0 for the engine asked for, 1 for what is no engine, then the others in their order.
+/// 0 for the engine asked for, 1 for libraries, then the others in their order.
 std::size_t rank_of(const std::string& source, const std::string& asked) {
   const std::size_t place = place_of(source);
   if (place == kEngines.size()) return 1;

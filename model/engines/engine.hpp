@@ -51,8 +51,9 @@ struct EngineOverrides {
   std::optional<bool> cuda_graph_padding{};     // SGLang, TensorRT-LLM: other batches are padded up
   std::optional<bool> async_scheduling{};       // the host prepares a step while the GPU runs one
   std::optional<bool> reserve_full_sequence{};  // vLLM's scheduler_reserve_full_isl
-  std::optional<std::int64_t> long_prefill_token_threshold{};  // most tokens of one prompt per step
-  std::optional<double> watermark{};  // share of blocks kept free when a request is admitted
+  std::optional<std::int64_t>
+      long_prefill_token_threshold{};  // maximum tokens of one prompt per step
+  std::optional<double> watermark{};   // share of blocks kept free when a request is admitted
   std::optional<QueueOrder> scheduling_policy{};
   std::optional<SamplingKind> sampling{};                 // unset: the model's default
   std::optional<std::int64_t> max_prefill_tokens{};       // SGLang: per step of prefill
@@ -242,7 +243,7 @@ struct Engine {
   std::optional<double> expert_power_law{};
   bool enable_eplb = false;        // EPLB: moves and copies experts by how often they are picked
   std::int64_t context_ranks = 1;  // vLLM: TP ranks that share a sequence's tokens (DCP)
-  /// vLLM: while a rank decodes, it computes prompts only every so many steps of all ranks.
+  /// vLLM: while a rank decodes, it computes prompts only in every N-th step of all ranks.
   std::int64_t prefill_schedule_interval = 1;
   BatchOverlap overlap{};  // of the exchange of experts with computing
   bool pooling = false;    // no LM head, no sampling: a request ends when its prompt is computed

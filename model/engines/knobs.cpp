@@ -877,8 +877,8 @@ std::vector<EngineKnob> feature_knobs() {
            .kind = count,
            .range = {.min = 0, .max = 10'000},
            .owner = vllm_memory,
-           .help = "vLLM: most pictures of a prompt; 0: the encoder is not loaded",
-           .effect = "vLLM: most pictures of a prompt (default: any). At 0 the vision encoder is "
+           .help = "vLLM: maximum images of a prompt; 0: the encoder is not loaded",
+           .effect = "vLLM: maximum images of a prompt (default: any). At 0 the vision encoder is "
                      "neither loaded nor profiled.",
            .examples = {std::int64_t{0}}}),
       unshown<&O::pooling, &Engine::pooling>(

@@ -1,6 +1,6 @@
 // The engines' schedulers, a row each, with all that code outside of them has to know: a new one is
-// its enumerator and its row here, and its policy in simulator/engine/schedulers.hpp. The defaults
-// of a row are those of a loop without any of it.
+// its enumerator and its row here, and its policy in simulator/engine/schedulers.hpp. Defaults
+// describe a loop with none of these features.
 #pragma once
 
 #include <array>

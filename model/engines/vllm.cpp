@@ -67,8 +67,9 @@ constexpr std::string_view kStartUpLogs = "start-up logs of the engine against t
 ///    softmax and the exponential noise (2 + 4 + 4 + 4 and masks: about 15 bytes per element). Up
 ///    to 0.16 it also sorted the whole vocabulary (fp32 values, 64-bit indices and their copies:
 ///    about 38).
-///  forward_intermediate, forward_hidden: counts of live tensors (activation_peak.hpp), confirmed.
-///  compile_peak: scratch of torch.compile at a cold start, a lower bound of every profiled peak
+///  forward_intermediate, forward_hidden: counts of live tensors
+///  (model/memory/activation_peak.hpp), confirmed. compile_peak: scratch of torch.compile at a cold
+///  start, a lower bound of every profiled peak
 ///    (vllm-project/vllm issues 54122 and 54383).
 ///  non_torch: growth of the CUDA context, cuBLAS workspaces; with several GPUs also NCCL and
 ///    custom all-reduce buffers, which depend on the interconnect more than on the model.
@@ -307,7 +308,7 @@ void check_weights(const EngineSetting& setting) {
   check_weight_formats(setting, least);
 }
 
-/// Features between data-parallel ranks. Prompts in every so many steps: vllm-project/vllm pull
+/// Features between data-parallel ranks. Prompts in every N-th step: vllm-project/vllm pull
 /// 44558 of 2026-06, with 46532 (0.24). Two-batch overlap: pull 23693 of 2025-09, with the
 /// thresholds of config/parallel.py; the backends that config/vllm.py admits (0.22,
 /// VllmConfig.__post_init__).
@@ -331,9 +332,8 @@ void resolve_rank_steps(Engine& engine, const EngineSetting& setting) {
 }
 
 /// Most bytes that FlashInfer's fused all-reduce takes at once (0.22, compilation/passes/fusion/
-/// allreduce_rms_fusion.py, FI_ALLREDUCE_FUSION_MAX_SIZE_MB); 0: not fused over so many ranks.
+/// allreduce_rms_fusion.py, FI_ALLREDUCE_FUSION_MAX_SIZE_MB); 0: not fused for that many ranks.
 double largest_fused_all_reduce(const Gpu& gpu, int ranks) {
-  constexpr double kMiB = 1024.0 * 1024.0;
   const bool ultra = gpu.compute_capability == "10.3";
   if (ranks == 2) return 64 * kMiB;
   if (ranks == 4) return (ultra ? 64 : 32) * kMiB;

@@ -23,7 +23,7 @@ struct BlockShapes {
 };
 
 /// The block of a layer of a model `hidden` wide, whose norms and routers are `activation`; `cache`
-/// is the KV cache's type. nullopt for layers whose blocks nobody times as one: all but latent
+/// is the KV cache's type. nullopt for layers whose blocks are not timed as a whole: all but latent
 /// attention and DeepSeek-V4's compressed caches. The latter's entries are fp8 whatever `cache`
 /// says (vLLM 0.24, DeepseekV4Attention, and SGLang 0.5.14 keep no others).
 std::optional<BlockShapes> block_shapes(const Layer& layer, std::int64_t hidden, DType activation,

@@ -1,4 +1,5 @@
-// FLOPs that depend on the context or on recurrent state; those of the matrices are in weights.cpp.
+// FLOPs that depend on the context or on recurrent state; those of the matrices are in
+// model/architecture/weights.cpp.
 #include <algorithm>
 
 #include "model/architecture/weights.hpp"

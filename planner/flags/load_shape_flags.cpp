@@ -44,7 +44,7 @@ void apply_pattern(const LoadShapeOptions& options, SyntheticWorkload& workload)
   const int patterns = (ramp ? 1 : 0) + (options.stages.empty() ? 0 : 1) +
                        (options.cycle.empty() ? 0 : 1) + (options.diurnal ? 1 : 0);
   if (patterns > 1) {
-    throw UsageError("--ramp-up-strategy, --stages, --cycle and --diurnal exclude each other");
+    throw UsageError("--ramp-up-strategy, --stages, --cycle and --diurnal are mutually exclusive");
   }
   apply_ramp(options, workload);
   if (!options.stages.empty()) {

@@ -75,7 +75,7 @@ void apply_trace_rate(const WorkloadOptions& options, TraceWorkload& trace) {
       (options.time_scale ? 1 : 0) + (options.rate_scale ? 1 : 0) + (options.trace_rate ? 1 : 0);
   if (given == 0) return;
   if (given > 1) {
-    throw UsageError("--time-scale, --rate-scale and --trace-rate exclude each other");
+    throw UsageError("--time-scale, --rate-scale and --trace-rate are mutually exclusive");
   }
   trace.time_scale = options.time_scale.value_or(1.0);
   trace.rate_scale = options.rate_scale;
@@ -291,7 +291,7 @@ void apply(const WorkloadOptions& options, Scenario& scenario) {
   const bool traced = trace_flag(options) != nullptr;
   if (traced && is_synthetic(options)) {
     throw UsageError(
-        "--trace and synthetic load (--request-rate, --input-len ...) exclude each other");
+        "--trace and synthetic load (--request-rate, --input-len ...) are mutually exclusive");
   }
   if (traced) apply_trace(options, scenario);
   if (is_synthetic(options)) apply_synthetic(options, scenario);

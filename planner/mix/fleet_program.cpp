@@ -153,7 +153,7 @@ class Problem {
     add_row(Row().add(units_of(option), 1).add(used(option), -1), GLP_LO, 0, 0);
   }
 
-  /// Of three bands in order, one that serves the outer two serves the middle one.
+  /// What serves the first and the last of three bands also serves the one between.
   void keep_together(std::size_t option) {
     for (std::size_t low = 0; low + 2 < program_.bands; ++low) {
       for (std::size_t high = low + 2; high < program_.bands; ++high) {

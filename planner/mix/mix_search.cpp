@@ -68,7 +68,7 @@ struct Search {
 
 // ---- the bands
 
-/// More requests than verdicts need at first, so that every band has enough of them.
+/// More requests than a verdict needs initially, so that every band has enough of them.
 Workload sample_of(const PlanCatalogue& catalogue) {
   constexpr std::int64_t kTimes = 4;
   const GrowingLoad& growing = *catalogue.growing;
@@ -190,7 +190,7 @@ Pair with_capacity(const Band& band, Pair pair, const PlanTask& task) {
   return pair;
 }
 
-/// Of one band's pairs, those worth a search for their capacity.
+/// The pairs of one band that are worth a search for their capacity.
 std::vector<Pair> most_promising(const Band& band, std::vector<Pair> pairs) {
   const auto objective = [&](const Pair& pair) { return band.shapes[pair.shape].unit_objective; };
   std::ranges::stable_sort(pairs, {}, [&](const Pair& pair) {
@@ -410,7 +410,7 @@ void complete(Search& search, MixFindings& mix) {
   search.simulations += mix.finalist.simulations + 1;
 }
 
-/// Takes replicas away as long as it holds, the dearest first.
+/// Takes replicas away as long as it holds, most expensive first.
 void spare_units(Search& search, MixFindings& mix) {
   std::vector<std::size_t> order;
   for (std::size_t i = 0; i < mix.pools.size(); ++i) order.push_back(i);

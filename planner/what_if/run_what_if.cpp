@@ -66,7 +66,7 @@ std::string workload_key(const Scenario& scenario) {
 }
 
 SloRequirement requirement_of(const WhatIfWork& work, const Scenario& scenario) {
-  return {.must_keep_up = true, .sample = is_sample(scenario), .must_stand = work.arrivals > 0};
+  return {.sample = is_sample(scenario), .must_stand = work.arrivals > 0};
 }
 
 /// Simulates the run; with an account of its limits if asked.
@@ -225,9 +225,7 @@ std::int64_t arrivals_for(const WhatIfVariant& variant) {
     const GrowingLoad load(scenario, run.workload, true);
     simulate_until_decided(
         run,
-        {.load = &load,
-         .most = limits.search,
-         .requirement = {.must_keep_up = true, .sample = true, .must_stand = true}},
+        {.load = &load, .most = limits.search, .requirement = {.sample = true, .must_stand = true}},
         [](SimulationRun& one) {
           one.result = simulate_deviating(one, step_times_of(one), {}, {});
         });

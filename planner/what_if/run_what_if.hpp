@@ -86,7 +86,8 @@ struct WhatIfRow {
   std::int64_t held = 0;       // runs in which the SLO holds and the engine keeps up
   std::int64_t saturated = 0;  // runs in which the engine does not keep up
   std::int64_t undecided = 0;  // runs too short to tell
-  std::string binding{};       // of the first run: the metric nearest to failing (verdict.hpp)
+  std::string
+      binding{};  // of the first run: the metric nearest to failing (simulator/results/verdict.hpp)
   std::optional<LimitReport> limits{};  // of the first run, with `explain`
   std::vector<PoolRun> pools{};         // and its pools
 };

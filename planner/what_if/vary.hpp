@@ -15,7 +15,7 @@ inline constexpr const char* kVaryForms =
     "KEY=A,B,C, KEY=LOW-HIGH+STEP, KEY=LOW-HIGH*FACTOR, or against the baseline KEY=+1, -1, +20% "
     "or *2";
 
-/// Maximum values per knob, and combinations in all: nobody reads a longer answer.
+/// Maximum values per knob, and combinations in all: a longer answer is not readable.
 inline constexpr std::int64_t kMaxValues = 1'000;
 inline constexpr std::int64_t kMaxVariants = 10'000;
 

@@ -26,8 +26,8 @@ class ChartRenderer {
   ChartRenderer& operator=(const ChartRenderer&) = delete;
 
   /// `option` is an ECharts option (https://echarts.apache.org/en/option.html), with `renderItem`
-  /// given as a name of charts.js. `key` prefixes all ids inside, so that one page can hold several
-  /// SVGs: letters, digits and '-'. Throws Error with the library's message.
+  /// given as a name of reports/web/charts.js. `key` prefixes all ids inside, so that one page can
+  /// hold several SVGs: letters, digits and '-'. Throws Error with the library's message.
   std::string svg(const Json& option, ChartSize size, std::string_view key);
 
  private:

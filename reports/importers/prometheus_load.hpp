@@ -45,8 +45,8 @@ struct ObservedLoad {
 };
 
 /// Reads the answers of query_range: raw counters, such as those of
-/// {__name__=~"vllm:.*"}. Throws Error if they are no range, hold no engine's metrics, or lack the
-/// counters of requests or the histograms of lengths that the engine has.
+/// {__name__=~"vllm:.*"}. Throws Error if they are not a range query, hold no engine's metrics, or
+/// lack the counters of requests or the histograms of lengths that the engine has.
 ObservedLoad read_observed_load(ByteSource& bytes);
 
 /// The same of series already read; `name` stands for the file in messages. Where no request was

@@ -55,7 +55,7 @@ std::vector<Cell> step_cells(const StepAnswer& step) {
           percent(step.mbu)};
 }
 
-/// Of a batch that does not fit.
+/// For a batch that does not fit.
 std::vector<Cell> no_cells() {
   return {"-", "-", "-", "-", "-", "-", "-", "beyond memory", "-", "-"};
 }

@@ -9,8 +9,8 @@
 
 namespace roofcast {
 
-/// Throws Error if a figure cannot be drawn (chart_option.hpp). In a build without charts only the
-/// figures' tables are shown.
+/// Throws Error if a figure cannot be drawn (reports/figures/chart_option.hpp). In a build without
+/// charts only the figures' tables are shown.
 std::string html_page(const Report& report);
 
 }  // namespace roofcast

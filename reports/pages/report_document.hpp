@@ -14,8 +14,8 @@ Document report_document(const Report& report);
 /// Changes a part of the text output, such as to the width of a terminal.
 using LaidOut = std::function<Document(Document)>;
 
-/// Writes a report in a format of document.hpp; commands are fenced in Markdown and plain on a
-/// terminal, where `laid_out`, if set, is applied to the rest.
+/// Writes a report in a format of reports/document.hpp; commands are fenced in Markdown and plain
+/// on a terminal, where `laid_out`, if set, is applied to the rest.
 void write(const Report& report, OutputFormat format, std::ostream& out,
            const LaidOut& laid_out = {});
 

@@ -94,9 +94,9 @@ TEST(Measure, RefusesFlagsThatWouldChangeNothing) {
     return result.err;
   };
   EXPECT_THAT(refusal("--batch 4 --num-prompts 10"),
-              HasSubstr("--batch and --num-prompts exclude each other"));
+              HasSubstr("--batch and --num-prompts are mutually exclusive"));
   EXPECT_THAT(refusal("--repeats 4 --num-prompts 10"),
-              HasSubstr("--repeats and --num-prompts exclude each other"));
+              HasSubstr("--repeats and --num-prompts are mutually exclusive"));
   EXPECT_THAT(refusal("--keep-requests"), HasSubstr("--no-store stores nothing"));
   EXPECT_THAT(refusal("--batch 4 --request-rate 5"), HasSubstr("--batch and --request-rate"));
   EXPECT_THAT(refusal("--naive --num-prompts 5"), HasSubstr("--naive and --num-prompts"));

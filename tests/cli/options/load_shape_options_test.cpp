@@ -72,8 +72,8 @@ TEST(LoadShapeOptions, StagesSayRateSecondsAndWhetherTheyWarmUp) {
 }
 
 TEST(LoadShapeOptions, OnlyOneFlagSaysHowTheRateChanges) {
-  EXPECT_THAT(misuse("--stages 5:30 --cycle 1:10"), HasSubstr("exclude each other"));
-  EXPECT_THAT(misuse("--diurnal 1:10 --cycle 1:10"), HasSubstr("exclude each other"));
+  EXPECT_THAT(misuse("--stages 5:30 --cycle 1:10"), HasSubstr("are mutually exclusive"));
+  EXPECT_THAT(misuse("--diurnal 1:10 --cycle 1:10"), HasSubstr("are mutually exclusive"));
   const auto cycle = workload_of("--cycle 20:10 0:50");
   EXPECT_EQ(std::get<RateCycle>(cycle.pattern).phases.size(), 2U);
   const auto day = workload_of("--diurnal 1:10:3600");
