@@ -30,8 +30,8 @@ std::string as_rate(FlopsPerSecond rate);       // "989.4 TFLOP/s"
 std::string as_rate(BytesPerSecond rate);       // "4.80 TB/s"
 std::string as_parameters(std::int64_t count);  // "8.03 B"
 
-/// What is printed in one place: text, or a number and for programs the same digits in the base
-/// unit of its kind.
+/// Text to print in one place; for a number also the same digits for programs, in the base unit of
+/// its kind.
 struct Printed {
   std::string text{};    // "41.5 ms", "over 99.9 %", "never"
   std::string number{};  // "0.0415", "99.9"; may be in scientific notation; empty: not a number

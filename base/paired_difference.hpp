@@ -37,7 +37,7 @@ struct RequestStatistic {
   std::optional<double> percent{};  // 0 < percent < 100; unset: the mean
 };
 
-/// That of the name "mean" or "p95"; nullopt for others: pooled gaps, rates, maxima.
+/// The statistic named "mean" or "p95"; nullopt for others: pooled gaps, rates, maxima.
 std::optional<RequestStatistic> request_statistic(std::string_view name);
 
 /// Values of requests in order of arrival; nullopt for a request without one (not finished).

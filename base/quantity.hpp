@@ -37,7 +37,7 @@ std::optional<double> amount_in(std::string_view text);
 /// if it does not start with one.
 std::optional<double> take_amount(std::string_view& text);
 
-/// What a flag for a count accepts.
+/// The counts that a flag accepts.
 struct CountRule {
   std::string what = "whole number";  // "number of tokens", for messages
   std::string examples = "8192, 16k";
@@ -70,7 +70,7 @@ enum class BareTime { refused, seconds, milliseconds };
 /// 500ms, 0.5s, 2us, 3m or 3min, 1h, 2d; may be negative.
 std::optional<Seconds> time_in(std::string_view text, BareTime bare);
 
-/// What a flag for a time accepts; never negative.
+/// The times that a flag accepts; never negative.
 struct TimeRule {
   BareTime bare = BareTime::seconds;
   bool allow_infinite = false;
@@ -87,7 +87,7 @@ Seconds parse_time(const std::string& text, const std::string& name);
 /// Per second: 10, 10/s, 600/min, 3600/h, inf. Must be above zero.
 double parse_rate(const std::string& text, const std::string& name);
 
-/// What a flag for a plain number accepts.
+/// The plain numbers that a flag accepts.
 struct NumberRule {
   std::string what = "number";
   std::string examples = "0.5, 2";

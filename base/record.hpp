@@ -17,9 +17,9 @@
 // `visit.part_if_set` lists an optional record whose members are flattened into the enclosing
 // record, all or none. `members(visit, outer.inner)` flattens a record that is always present.
 //
-// Of a record only its list is compiled: a `MemberVisitor` gets the address of each member and the
-// `ValueType` that knows how to write, read and describe it, and base/record.cpp does the rest.
-// It includes nlohmann/json: include it in sources, not in headers.
+// Only the list of a record is compiled: a `MemberVisitor` gets the address of each member and the
+// `ValueType` that knows how to write, read and describe it, and base/record.cpp does the rest. It
+// includes nlohmann/json: include it in sources, not in headers.
 #pragma once
 
 #include <array>
@@ -102,7 +102,7 @@ struct Member {
   VisitMembers part = nullptr;             // set: of a record that is flattened
 };
 
-/// What the `members` of a record are called with.
+/// The visitor that the `members` of a record are called with.
 class MemberVisitor {
  public:
   explicit MemberVisitor(std::function<void(const Member&)> visit) : visit_(std::move(visit)) {}

@@ -50,7 +50,7 @@ constexpr Command kCommands[] = {
     {"man", "the manual page: every command and flag", run_man},
 };
 
-/// What a newcomer asks, with a line that runs as it stands.
+/// A newcomer's question, with a line that runs as it stands.
 struct Question {
   const char* asked;
   const char* command;

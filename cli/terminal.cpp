@@ -81,7 +81,7 @@ std::size_t total(const std::vector<std::size_t>& widths) {
          kBetween * (widths.empty() ? 0 : widths.size() - 1);
 }
 
-/// What a column takes: as it is, with its title wrapped, and with its cells wrapped, too.
+/// Widths of a column: as it is, with its title wrapped, and with its cells wrapped, too.
 struct Widths {
   std::size_t natural = 0;
   std::size_t with_title_wrapped = 0;

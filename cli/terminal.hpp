@@ -21,9 +21,9 @@ enum class ColourChoice { automatic, always, never };
 /// "auto", "always" or "never"; throws UsageError for any other text.
 ColourChoice parse_colour_choice(const std::string& text);
 
-/// Of standard output. `columns`, `no_color` and `term` are the environment's COLUMNS, NO_COLOR
-/// (no-color.org: any value but an empty one) and TERM, null where unset. On a terminal COLUMNS
-/// overrides the terminal's own width.
+/// The terminal of standard output. `columns`, `no_color` and `term` are the environment's COLUMNS,
+/// NO_COLOR (no-color.org: any value but an empty one) and TERM, null where unset. On a terminal
+/// COLUMNS overrides the terminal's own width.
 Terminal terminal_of_output(const char* columns, const char* no_color, const char* term);
 
 /// `document` with tables and sentences that fit `width` columns: titles and texts of cells are

@@ -1,4 +1,4 @@
-// What fits, whether a load meets its SLO, and the cheapest deployment that does.
+// Computes what fits, whether a load meets its SLO, and the cheapest deployment that does.
 #include <cstdio>
 #include <exception>
 

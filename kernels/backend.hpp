@@ -41,7 +41,7 @@ enum class KernelFamily {
   copy,
 };
 
-/// What the device reports about itself.
+/// Facts that the device reports about itself.
 struct DeviceFacts {
   std::string name;          // "NVIDIA H200", "AMD EPYC 9654"
   std::string identity;      // a GPU's UUID; a CPU's model and the cores in use

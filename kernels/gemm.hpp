@@ -23,8 +23,8 @@ inline constexpr int kScaleBlock = 128;
 
 struct Gemm {
   Element element = Element::bf16;  // of input and weight
-  // Of output. Plain elements: the same or fp32; fp8 and int8: fp32, fp16 or bf16; int8 also int8,
-  // rounded and saturated.
+  // Element of the output. Plain elements: the same or fp32; fp8 and int8: fp32, fp16 or bf16; int8
+  // also int8, rounded and saturated.
   Element result = Element::bf16;
   GemmScale scale = GemmScale::none;
   std::int64_t m = 0;            // tokens

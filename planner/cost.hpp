@@ -1,4 +1,4 @@
-// What a run's GPUs cost and draw: per hour and per token, as every answer states it.
+// Cost and power of a run's GPUs: per hour and per token, as every answer states them.
 #pragma once
 
 #include <array>
@@ -48,20 +48,20 @@ inline constexpr std::array<CostFigure, 7> kCostFigures{
      {"joules_per_token", &ServingCost::joules_per_token, "J/token", 2, false,
       "energy of all GPUs over prompt and output tokens"}}};
 
-/// Of a run that simulate_sampled has filled in; without its steps (`result` empty) what is known
-/// before: price and the boards' limit. Every GPU costs its price (Scenario::pricing) for as long
-/// as its replica is paid for: with autoscaling, per hour is the mean over the makespan. Excludes
-/// idle hours outside the run, the host, network and storage.
+/// The cost of a run that simulate_sampled has filled in; without its steps (`result` empty) only
+/// what is known before: price and the boards' limit. Every GPU costs its price (Scenario::pricing)
+/// for as long as its replica is paid for: with autoscaling, per hour is the mean over the
+/// makespan. Excludes idle hours outside the run, the host, network and storage.
 ServingCost cost_of(std::span<const PoolRun> pools, const SimulationResult& result);
 
-/// Of a deployment that serves nothing: its price and its boards' limit.
+/// The cost of a deployment that serves nothing: its price and its boards' limit.
 ServingCost idle_cost(const Deployment& deployment);
 
-/// What the GPUs cost for so long; nullopt without a price.
+/// The price of the GPUs for `time`; nullopt without a price.
 std::optional<double> dollars_for(const ServingCost& cost, Seconds time);
 
-/// Of a deployment for as long as one generation lasts (estimate_generation), with nothing else to
-/// do. `input_tokens` and `output_tokens` per sequence.
+/// The cost of a deployment for as long as one generation lasts (estimate_generation), with nothing
+/// else to do. `input_tokens` and `output_tokens` per sequence.
 ServingCost cost_of(const Deployment& deployment, const GenerationEstimate& generation,
                     std::int64_t input_tokens, std::int64_t output_tokens);
 

@@ -46,13 +46,13 @@ int redundant_experts(const EngineOverrides& overrides, const Parallelism& paral
   return copies;
 }
 
-/// What engines refuse on cards before Ampere. They have no bf16 and no fp8 units: vLLM runs a bf16
-/// checkpoint as fp16 there ("Falling back to torch.float16" in its logs on T4) and 8-bit
-/// floating-point weights by Marlin's weight-only kernels. These need compute capability 8.0
-/// (quantization/fp8.py at 1436674b, get_min_capability) or, as users of later versions
-/// report, 7.5: a T4 is let through as in those, 7.0 has them in none. AWQ needs 7.5, too
-/// (awq.py, get_min_capability), GPTQ 6.0: vLLM's table "Supported Hardware"
-/// (its page on quantization) has GPTQ on Volta, but not AWQ.
+/// Refuses what engines refuse on cards before Ampere. These have no bf16 and no fp8 units: vLLM
+/// runs a bf16 checkpoint as fp16 there ("Falling back to torch.float16" in its logs on T4) and
+/// 8-bit floating-point weights by Marlin's weight-only kernels. Those need compute capability 8.0
+/// (quantization/fp8.py at 1436674b, get_min_capability) or, as users of later versions report,
+/// 7.5: a T4 is let through as in those, 7.0 has them in none. AWQ needs 7.5, too (awq.py,
+/// get_min_capability), GPTQ 6.0: vLLM's table "Supported Hardware" (its page on quantization) has
+/// GPTQ on Volta, but not AWQ.
 void check_formats(const Transformer& model, const Gpu& gpu) {
   if (gpu.compute_capability != "7.0") return;
   for (const PartBytes& part : weight_bytes_by_part(model, {})) {

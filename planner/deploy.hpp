@@ -17,7 +17,7 @@ struct ParallelismOptions {
   std::optional<bool> expert_parallel{};
 };
 
-/// What the user gave; the rest follows the scenario file, or its defaults.
+/// Options that the user gave; the rest follows the scenario file, or its defaults.
 struct DeploymentOptions {
   std::string model{};   // catalogue name or path
   std::string gpu{};     // name in any usual spelling, or a profile's path

@@ -43,7 +43,7 @@ void members(Visitor& visit, PoolInputs& pool) {
   visit("kv_blocks", pool.kv_blocks, "KV blocks of one engine");
 }
 
-/// What the pools run on, each name once, in order: "nvidia-h100-sxm + nvidia-l40s".
+/// GPUs that the pools run on, each name once, in order: "nvidia-h100-sxm + nvidia-l40s".
 std::string gpus_of(std::span<const PoolRun> pools);
 std::string engines_of(std::span<const PoolRun> pools);
 std::string profile_hashes_of(std::span<const PoolRun> pools);

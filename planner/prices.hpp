@@ -14,7 +14,7 @@ namespace roofcast {
 /// Prices of one GPU. Unset: not stated.
 struct GpuPrices {
   std::optional<DollarsPerHour> on_demand{}, reserved{}, spot{};
-  /// What is paid once for a GPU with its share of server, network and room.
+  /// Paid once for a GPU with its share of server, network and room.
   std::optional<double> capital_dollars{};
   std::string source{};  // where they come from, and when
 
@@ -22,7 +22,7 @@ struct GpuPrices {
 };
 
 struct PriceTable {
-  // Of owned GPUs. The three defaults are assumptions, to be replaced by the owner's
+  // For owned GPUs. The three defaults are assumptions, to be replaced by the owner's
   // (docs/plan.md).
   double amortisation_years = 4;
   double power_dollars_per_kwh = 0.10;

@@ -67,7 +67,7 @@ std::string describe_link(const KvLink& link) {
   return fmt::format("{}, the peak of {}; real networks reach less", rate, link.name);
 }
 
-/// What the numbers for several replicas assume and leave out.
+/// Notes on what the numbers for several replicas assume and leave out.
 std::vector<std::string> notes_on_cluster(const Scenario& scenario,
                                           std::span<const PoolRun> pools) {
   std::vector<std::string> notes;
@@ -88,7 +88,7 @@ std::vector<std::string> notes_on_cluster(const Scenario& scenario,
   return notes;
 }
 
-/// What clients declare matters to engines that reserve for it.
+/// Notes how max_tokens is treated: what clients declare matters to engines that reserve for it.
 void note_max_tokens(std::vector<std::string>& notes, const SimulationRun& run) {
   const bool reserved = std::ranges::any_of(run.pools, [](const PoolRun& pool) {
     const Engine& engine = pool.deployment.engine;
@@ -106,7 +106,7 @@ void note_max_tokens(std::vector<std::string>& notes, const SimulationRun& run) 
   }
 }
 
-/// Of engines named by a version that their presets were not compared with.
+/// Notes on engines named by a version that their presets were not compared with.
 std::vector<std::string> notes_on_versions(const Scenario& scenario) {
   std::vector<std::string> names = {scenario.engine};
   if (scenario.cluster) {

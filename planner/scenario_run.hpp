@@ -37,7 +37,7 @@ struct PoolRun {
   /// Utilisation of each GPU while a step is in progress, 0 to 1 (StepUse). Filled in by
   /// simulate_sampled; unset for measured runs.
   std::optional<double> mfu{}, mbu{};
-  /// What the steps of all its GPUs took beyond idling. Filled in by simulate_sampled; unset where
+  /// Energy of the steps of all its GPUs beyond idling. Filled in by simulate_sampled; unset where
   /// the GPU's power is not known.
   std::optional<Joules> step_energy{};
 };

@@ -16,8 +16,8 @@ struct SpeculativeConfig {
   std::optional<std::int64_t> num_speculative_tokens{};
   std::string model{};  // the draft model's checkpoint; empty: not stated
 
-  /// What drafts; none if Roofcast does not model it. vLLM's methods of the models' own heads
-  /// (deepseek_mtp, qwen3_next_mtp, ...) are all mtp. Without a method the model's name tells
+  /// The method that drafts; none if Roofcast does not model it. vLLM's methods of the models' own
+  /// heads (deepseek_mtp, qwen3_next_mtp, ...) are all mtp. Without a method the model's name tells
   /// (ngram, eagle-, eagle3), else it is a draft model; with neither vLLM refuses to start
   /// (config/speculative.py, __post_init__).
   std::optional<DraftMethod> modelled() const;

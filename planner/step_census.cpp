@@ -10,7 +10,7 @@ namespace roofcast {
 
 namespace {
 
-/// What all steps of a kind needed, and their estimates with the weights of their times.
+/// Sums over all steps of each kind, and their estimates with the weights of their times.
 struct SumOfKinds {
   std::vector<StepEstimate> steps{};
   std::vector<double> weights{};

@@ -67,7 +67,7 @@ class CountedSteps final : public StepTime {
   mutable StepCensus census_{};
 };
 
-/// What a run's steps were made of, and what they used the GPU for.
+/// Composition of a run's steps, and how much of the GPU they used.
 struct StepUse {
   StepEstimate steps{};  // all of them; of its operators only the times add up
   double mfu = 0;        // StepSummary::needed_compute over the steps' time

@@ -24,8 +24,8 @@ struct NamedAnswer {
   std::function<void(const std::string& path)> write_requests{};
 };
 
-/// What a caller does meanwhile. All may be empty. When `stopped` or `progress` ended the work, the
-/// answer or the error that comes back means nothing.
+/// Calls to the caller while a question is answered. All may be empty. When `stopped` or `progress`
+/// ended the work, the answer or the error that comes back means nothing.
 struct Asking {
   Progress progress{};
   std::function<bool()> stopped{};  // called from several threads

@@ -31,7 +31,7 @@ std::string text_of(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-/// What the thread that works and the thread of the interpreter tell each other.
+/// State shared by the thread that works and the thread of the interpreter.
 class Shared {
  public:
   bool stopped() const { return stopped_.load(std::memory_order_relaxed); }

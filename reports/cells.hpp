@@ -17,7 +17,7 @@ struct Cell : Printed {
 
   operator const std::string&() const { return text; }
 
-  Printed to{};  // of a range, "-8.5 ms to +1.1 s", the upper end; the cell's number is the lower
+  Printed to{};  // upper end of a range, "-8.5 ms to +1.1 s"; the cell's number is the lower
 };
 
 /// "3.15x (few)", "450.0 GB/s per direction": what follows the number is its remark.

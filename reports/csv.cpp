@@ -74,7 +74,7 @@ void add_figures(const std::string& title, const std::vector<Printed>& figures, 
   if (apart && any_text(unit.cells)) columns.push_back(std::move(unit));
 }
 
-/// What a cell of a numeric column says besides its number.
+/// The text of a cell of a numeric column besides its number.
 std::string remark_of(const Cell& cell) {
   if (!cell.number.empty()) return cell.remark;
   return cell.text == "-" ? "" : cell.text;

@@ -12,7 +12,7 @@
 
 namespace roofcast {
 
-/// Hardware, engine and load of a result, as far as its file (or the user) states them. Empty or
+/// Hardware, engine and load of a result, where its file (or the user) states them. Empty or
 /// absent: not stated.
 struct MeasuredSetting {
   std::string model{};           // as the file spells it: "meta-llama/Llama-3.1-8B-Instruct"

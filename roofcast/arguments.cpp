@@ -10,7 +10,7 @@
 namespace roofcast {
 namespace {
 
-/// What runs where, except features that only simulations have.
+/// Appends the flags of a deployment, except features that only simulations have.
 template <class Whole, class DeploymentOf>
 void append_deployment(Flags<Whole>& all, DeploymentOf deployment_of) {
   const auto overrides_of = [deployment_of](Whole& whole) -> EngineOverrides& {

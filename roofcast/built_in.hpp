@@ -1,4 +1,4 @@
-// What is built into the library, and the names that stand for it.
+// The models, GPUs and engines that are built into the library, and their names.
 #pragma once
 
 #include <string>

@@ -241,7 +241,7 @@ CapacityAnswer answer_of(const CapacityFindings& found, const CapacityQuestion& 
   return answer;
 }
 
-/// What to do about the load at which the limits are judged.
+/// Advice for the load at which the limits are judged.
 Advice advice_at_limit(const CapacityFindings& found, Execution& execution) {
   SimulationRun run = at_load(found.study, found.limit_load);
   run.stopped = execution.stopped;

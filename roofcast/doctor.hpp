@@ -1,5 +1,5 @@
-// What this machine and this build can answer, and what is missing: devices, libraries, hardware
-// profiles, the store.
+// Checks what this machine and this build can answer, and what is missing: devices, libraries,
+// hardware profiles, the store.
 //
 //   for (const Finding& finding : doctor({}).findings) std::cout << finding.found << '\n';
 #pragma once

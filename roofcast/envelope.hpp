@@ -10,12 +10,12 @@ namespace roofcast {
 /// Version of the JSON that commands print; raised when a key changes meaning or is removed.
 inline constexpr int kOutputSchemaVersion = 1;
 
-/// What an answer says to a script: the program's exit code, `code` of the API and of Python.
+/// An answer's verdict for scripts: the program's exit code, `code` of the API and of Python.
 inline constexpr int kCodeYes = 0;
 inline constexpr int kCodeNo = 3;  // does not fit, SLO not met, nothing found
 constexpr int code_of(bool yes) { return yes ? kCodeYes : kCodeNo; }
 
-/// What every answer starts with; `inputs` follows.
+/// The first fields of every answer; `inputs` follows.
 struct AnswerHead {
   int schema_version = kOutputSchemaVersion;
   std::string tool_version{};

@@ -204,7 +204,7 @@ bool has_products_in(const Measured& measured, const std::string& format) {
   });
 }
 
-/// Of a calibrated profile: formats of products that it has to answer without a curve.
+/// Formats of products that a calibrated profile has to answer without a curve.
 std::optional<std::string> untimed_formats(const Gpu& gpu, const StepEstimate& step) {
   if (!gpu.measured || !has_products_in(*gpu.measured, "")) return std::nullopt;
   std::vector<std::string> formats;

@@ -1,4 +1,4 @@
-// What prefill and a decode step cost, operator by operator, and what other number formats change;
+// Times of prefill and a decode step, operator by operator, and what other number formats change;
 // and the same over several batches and prompt lengths, up to where memory ends.
 //
 //   EstimateQuestion question;
@@ -109,7 +109,7 @@ struct StepAnswer {
   PartAnswer whole{};
 };
 
-/// What holds whatever the batch.
+/// Figures of a prompt length that do not depend on the batch.
 struct ContextAnswer {
   std::int64_t input_tokens = 0;
   std::int64_t context_tokens = 0;

@@ -66,7 +66,7 @@ Reached reached(const MeasuredCurve& curve, const MeasuredPoint& point, const Gp
   return compute > memory ? Reached{"peak", compute} : Reached{"bandwidth", memory};
 }
 
-/// What sets the curve apart from others of the same sizes: ", over 8 ranks, power law of 1.2".
+/// The curve's differences from others of the same sizes: ", over 8 ranks, power law of 1.2".
 std::string variant_of(const OperatorShape& shape) {
   std::string words;
   if (shape.expert_ranks > 1) words += fmt::format(", over {} ranks", shape.expert_ranks);

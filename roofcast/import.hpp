@@ -1,5 +1,5 @@
-// What other tools measured: benchmark results as measured runs, kernel tables as a hardware
-// profile.
+// Imports what other tools measured: benchmark results as measured runs, kernel tables as a
+// hardware profile.
 //
 //   const ImportAnswer answer = import_runs({.paths = {"results/"}});
 //   for (const ImportedRun& one : answer.runs) std::cout << one.run.origin << '\n';

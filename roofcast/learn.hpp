@@ -36,8 +36,9 @@ inline constexpr const char* kLessonModel = "llama-3.1-8b";
 inline constexpr const char* kLessonGpu = "nvidia-h100-sxm";
 
 struct LessonQuestion {
-  /// What runs where. Unset, model and GPU are the lesson's; the engine is the one that runs on
-  /// CPUs if the GPU is one; and max_model_len is as long as fits if the model's own does not.
+  /// The deployment that the lesson is about. Unset, model and GPU are the lesson's; the engine is
+  /// the one that runs on CPUs if the GPU is one; and max_model_len is as long as fits if the
+  /// model's own does not.
   DeploymentOptions deployment{};
   /// Tokens of the prompt and of the answer, 1 and 2 up to kMaxLessonTokens; unset: 500 and 200, or
   /// what the model's context allows, in that proportion.
@@ -82,20 +83,20 @@ struct GuessBand {
   std::string said{};
 };
 
-/// What the reader is to guess. Numbers are judged by their ratio to the truth: up to 1.15 is very
-/// close, up to 1.6 not far off; but neither "no change" where there is one nor the plain guess
-/// that the step corrects.
+/// The question that the reader is to answer by a guess. Numbers are judged by their ratio to the
+/// truth: up to 1.15 is very close, up to 1.6 not far off; but neither "no change" where there is
+/// one nor the plain guess that the step corrects.
 struct LessonAsk {
   GuessKind kind = GuessKind::choice;
   std::string prompt{};
-  std::vector<LessonChoice> choices{};      // of a choice or a match
+  std::vector<LessonChoice> choices{};      // for a choice or a match
   std::optional<std::string> right{};       // key of the right choice
   std::vector<LessonItem> items{};          // of a match
   std::optional<double> truth{};            // of a number
   std::optional<std::string> truth_text{};  // the same as the reveal writes it, with its unit
-  std::string unit{};                       // of a number: "times", "%"
-  double start = 0, low = 0, high = 0;      // of a number: where a slider starts and ends
-  std::vector<GuessBand> bands{};           // of a number, ascending, from 0
+  std::string unit{};                       // for a number: "times", "%"
+  double start = 0, low = 0, high = 0;      // for a number: where a slider starts and ends
+  std::vector<GuessBand> bands{};           // for a number, ascending, from 0
 };
 
 struct LessonStep {
@@ -186,7 +187,7 @@ struct LessonClasses {
   Seconds job_done{};  // when the job's last request finishes; 0 without one
 };
 
-/// What the lesson's numbers and figures are made of.
+/// Numbers from which the lesson's sentences and figures are made.
 struct LessonNumbers {
   StaircaseTimes tokens{};
   FlopsPerSecond peak{};  // in the number format of most of the model's FLOPs
@@ -223,9 +224,9 @@ struct Judgement {
   std::string said{};
 };
 
-/// What is said of a guess: the key (or number from 1) of a choice, a number, or for a match the
-/// keys (or numbers) of the choices in the order of the items, separated by blanks. nullopt if it
-/// is none.
+/// Judges a guess: the key (or number from 1) of a choice, a number, or for a match the keys (or
+/// numbers) of the choices in the order of the items, separated by blanks. nullopt if it is not one
+/// of these.
 std::optional<Judgement> judge(const LessonAsk& ask, std::string_view guess);
 
 /// The right answer in words: the choice, the number with its unit, or each item with its choice.

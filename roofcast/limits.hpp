@@ -35,7 +35,7 @@ struct AdvisedChange {
   std::optional<double> dollars_per_hour{};
 };
 
-/// What can be done: the greatest gain first, what saturates last.
+/// The changes that can be made: the greatest gain first, those that saturate last.
 struct AdviceAnswer {
   SloOutcome slo = SloOutcome::missed;       // as it is
   std::optional<double> dollars_per_hour{};  // as it is

@@ -32,7 +32,7 @@ struct LiveRequest {
   std::int64_t shared_tokens = 0;
 };
 
-/// What a request got. Times are since it was submitted.
+/// Progress of a request. Times are since it was submitted.
 struct LiveTokens {
   std::int64_t emitted = 0;  // in all, at the client
   bool finished = false;

@@ -94,8 +94,8 @@ Bytes sum_of(const MemoryPlan& plan, TermKind kind) {
   return total;
 }
 
-/// What is missing on the fullest GPU before it holds any sequence, 0 or less. The rule keeps its
-/// reserve; a cache whose size is given takes of the reserve first.
+/// Bytes missing on the fullest GPU before it holds any sequence, 0 or less. The rule keeps its
+/// reserve; a cache whose size is given takes from the reserve first.
 Bytes missing_without_batch(const Engine& engine, const MemoryPlan& plan, Bytes usable) {
   if (engine.num_gpu_blocks_override || engine.kv_cache_memory) {
     const Bytes reserve =

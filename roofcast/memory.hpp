@@ -1,7 +1,7 @@
-// What fits: the memory of one GPU, term by term, by the engine's own rule; optionally whether a
-// batch of sequences of some length fits, by one engine's rule or by several side by side, or the
-// largest batch, the longest context, the smallest tensor parallelism or memory utilisation, or the
-// largest max_num_seqs that fits.
+// The memory of one GPU, term by term, by the engine's own rule; optionally whether a batch of
+// sequences of some length fits, by one engine's rule or by several side by side, or the largest
+// batch, the longest context, the smallest tensor parallelism or memory utilisation, or the largest
+// max_num_seqs that fits.
 //
 //   MemoryQuestion question;
 //   question.deployment.model = "llama-3.1-70b";
@@ -29,10 +29,10 @@
 namespace roofcast {
 
 struct MemoryQuestion {
-  /// What to solve for. none: only whether it fits, and what would make it fit.
+  /// The quantity to solve for. none: only whether it fits, and what would make it fit.
   enum class Solve { none, batch, context, tensor_parallel, utilization, max_num_seqs };
 
-  /// What runs where: model and GPU are required. Engine "all": answers by the default one, and
+  /// The deployment: model and GPU are required. Engine "all": answers by the default one, and
   /// compares the batch under every engine's default version and by the textbook rule.
   DeploymentOptions deployment{};
   Solve solve = Solve::none;
@@ -133,9 +133,9 @@ struct MemoryAnswer {
   MemoryQuestion::Solve solve = MemoryQuestion::Solve::none;
 };
 
-/// That nothing fits is an answer, not an error. Throws Error if the model, GPU or engine is
-/// missing, unknown or incompatible, and for counts out of range. UsageError if what
-/// is solved for is given as well.
+/// An answer may be that nothing fits; this is not an error. Throws Error if the model, GPU or
+/// engine is missing, unknown or incompatible, and for counts out of range. UsageError if what is
+/// solved for is given as well.
 MemoryAnswer memory(const MemoryQuestion& question);
 
 /// Whether the answer is yes: the deployment fits, or the batch that was asked about, or what was

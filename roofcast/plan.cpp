@@ -331,7 +331,7 @@ RejectedPlan rejected_of(const PreparedPlan& prepared, const PlanFindings& found
   const TriedCandidate& tried = *nearest.tried;
   rejected.units = tried.units;
   rejected.result = tried.figures;
-  // That it has the probability asked for is known, not how much more.
+  // It has the probability asked for; how much more is not known.
   if (tried.holds) rejected.result->probability.reset();
   rejected.title = title_of(planned.shape, tried.units);
   rejected.holds = tried.holds;
@@ -398,7 +398,7 @@ PlanAnswer answer_of(const PreparedPlan& prepared, const PlanFindings& found) {
   return answer;
 }
 
-/// What binds the best candidate; nullopt if there is none or when cancelled.
+/// The limits of the best candidate; nullopt if there is none or when cancelled.
 std::optional<LimitsAnswer> limits_of_best(const PreparedPlan& prepared, const PlanAnswer& answer,
                                            int threads, const Progress& progress) {
   if (answer.ranked.empty()) return std::nullopt;
@@ -564,7 +564,7 @@ PlanHours hours_of_plan(const PreparedPlan& prepared, const PlanAnswer& answer) 
   if (answer.ranked.empty()) return day;
   const RankedPlan& best = answer.ranked.front();
   const std::vector<std::int64_t> units = units_by_hour(hours, best.units);
-  // The last hour counts as far as it goes.
+  // Only the part of the last hour that the trace covers counts.
   const double span_h =
       to_seconds(prepared.whole->requests.back().arrival - prepared.whole->requests.front().arrival)
           .value /

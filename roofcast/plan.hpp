@@ -50,7 +50,7 @@ struct PlanQuestion {
   PlanObjective objective = PlanObjective::cost;
   PlanLimits limits{};                        // keyed by GPU as in gpu_key()
   std::optional<double> min_goodput_share{};  // within all goodput limits of the SLO, 0 to 1
-  /// Of meeting the SLO, if ranked; unset: as predicted.
+  /// Probability of meeting the SLO that a ranked candidate needs; unset: as predicted.
   std::optional<double> min_probability = kPlanProbability;
   std::int64_t max_replicas = 64;  // per shape
   std::int64_t top = 5;            // placements in the answer
@@ -82,7 +82,7 @@ struct PlanCandidate {
   Shape shape{};              // not in the JSON
 };
 
-/// What is known of an answer beyond one simulation of the load.
+/// Figures of an answer beyond one simulation of the load.
 struct PlanProspects : FinalistFigures {
   std::int64_t gpus = 0;
 };
@@ -117,7 +117,7 @@ struct MixedPlan : PlanProspects {
   std::vector<MixedPool> pools{};
   CandidateFigures result{};            // of all of them, at the requested load
   std::optional<double> saved_per_h{};  // dollars, against the first ranked
-  std::optional<double> saved_share{};  // of what that costs
+  std::optional<double> saved_share{};  // of the first ranked's cost
   Scenario scenario{};                  // as `roofcast simulate` reads it
 };
 
@@ -198,8 +198,8 @@ struct PlanAnswer {
   bool stopped = false;              // cancelled: nothing is ranked or decided
   std::string headline{};            // the answer in one sentence
   std::vector<RankedPlan> ranked{};  // best first
-  /// That the best ranked meets the SLO and nothing that needs 5 % less does; unset: none is
-  /// ranked.
+  /// Probability that the best ranked meets the SLO and nothing that needs 5 % less does; unset:
+  /// none is ranked.
   std::optional<double> choice_probability{};
   /// Simulated, cheaper than the best, and good as predicted, but less probable than asked for.
   std::optional<RankedPlan> point_estimate{};

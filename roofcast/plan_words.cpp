@@ -52,7 +52,7 @@ std::string as_predicted(const RankedPlan& one) {
                      price_of(one), prospects_of(one));
 }
 
-/// What the longest context that fits would save.
+/// Says what the longest context that fits would save.
 std::string shorter_context_text(const PlanAnswer& answer) {
   const RankedPlan& one = *answer.shorter_context;
   std::string text =
@@ -130,7 +130,7 @@ const char* superlative(PlanObjective objective) {
   return "Lowest power";
 }
 
-/// What would have been a better choice.
+/// How a better choice would have differed.
 const char* less_of(PlanObjective objective) {
   switch (objective) {
     case PlanObjective::cost:

@@ -13,7 +13,7 @@ namespace roofcast {
 /// closest.
 std::vector<std::string> plan_sentences(const PlanAnswer& answer);
 
-/// What the router sends to the pool: "prompts of up to 1,024 tokens", "chat, code".
+/// Requests that the router sends to the pool: "prompts of up to 1,024 tokens", "chat, code".
 std::string routed_text(const MixedPool& pool);
 
 /// The pools of a mix, a row each.
@@ -29,7 +29,7 @@ std::string miss_of(const CandidateFigures& result);
 /// One sentence per uncertain input: how far off it would have to be to flip the verdict.
 std::vector<std::string> causes_of(const RankedPlan& one);
 
-/// What a candidate achieves per limit of the SLO, a row each.
+/// A candidate's result per limit of the SLO, a row each.
 Table margin_table(const CandidateFigures& result);
 
 /// The outcome in words, for a table: "does not fit in memory".

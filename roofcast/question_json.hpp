@@ -26,7 +26,7 @@ struct NamedText {
   std::string text{};
 };
 
-/// What values may be, where not everything that a flag reads is allowed.
+/// Bounds on values, where not everything that a flag reads is allowed.
 struct ValueRules {
   std::size_t max_size = std::numeric_limits<std::size_t>::max();    // letters of a value
   std::size_t max_values = std::numeric_limits<std::size_t>::max();  // of a list

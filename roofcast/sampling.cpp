@@ -40,7 +40,8 @@ void check(const SamplingQuestion& question) {
   }
 }
 
-/// Of scores in descending order. Subtracting the largest changes no share and avoids overflow.
+/// Softmax of scores in descending order. Subtracting the largest changes no share and avoids
+/// overflow.
 std::vector<double> softmax(const std::vector<SampledWord>& words, double temperature) {
   std::vector<double> shares;
   double sum = 0;

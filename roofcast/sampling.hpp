@@ -34,7 +34,7 @@ struct ScoredWord {
   double score = 0;
 };
 
-/// What removed a word.
+/// The rule that removed a word.
 enum class SampledOut { kept, top_k, top_p };
 
 struct SampledWord {

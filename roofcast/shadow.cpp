@@ -293,7 +293,7 @@ ShadowAnswer follow(const ShadowQuestion& question, const ShadowSteps& steps) {
     if (!going || !steps.wait || !steps.wait()) break;
     warn_of_all(file.read_more());
   }
-  // What is left may be short, but it was counted.
+  // The rest may be short, but it was counted.
   const auto rest = file.take_rest();
   if (going && (rest || !held.empty())) take(rest.value_or(ScrapeRange{}), true);
   answer.inputs = {.file = question.file,

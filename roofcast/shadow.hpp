@@ -63,7 +63,7 @@ struct ShadowAnswer {
   std::vector<ErrorLimit> unjudged{};  // limits that no figure is about
 };
 
-/// What a caller does meanwhile.
+/// Calls to the caller between windows and while one is simulated.
 struct ShadowSteps {
   std::function<void(const ShadowWindow&)> window{};  // one more; may be empty
   std::function<void(const std::string&)> warn{};     // a line about what was left out

@@ -78,8 +78,9 @@ struct SimulatedSlo {
   /// anything was served and the engine kept up with the load. Unset: the run was stopped.
   std::optional<bool> met{};
   std::vector<SimulatedTarget> targets{};
-  /// That the SLO is met, given the uncertainty of step times, host work and KV capacity
-  /// (Confidence in planner/capacity/confidence.hpp). Set with `intervals`, if there are targets.
+  /// Probability that the SLO is met, given the uncertainty of step times, host work and KV
+  /// capacity (Confidence in planner/capacity/confidence.hpp). Set with `intervals`, if there are
+  /// targets.
   std::optional<double> probability{};
   /// Why a longer run may give another verdict; unset if it stands.
   std::optional<std::string> undecided{};
@@ -154,7 +155,7 @@ struct SimulationOutcome {
   SimulationAnswer answer{};
 };
 
-/// What a caller does meanwhile. All may be empty.
+/// Calls to the caller while the simulation runs. All may be empty.
 struct SimulationSteps {
   /// Everything is read, drawn and fits; nothing is simulated yet. To open what the result goes to:
   /// an unwritable file should not cost a simulation.

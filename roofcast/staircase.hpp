@@ -1,4 +1,4 @@
-// What the KV cache saves: exact counts of computations with and without one. With a deployment
+// Savings of the KV cache: exact counts of computations with and without one. With a deployment
 // also their times, and what batching and speculative decoding change.
 //
 //   StaircaseQuestion question;
@@ -35,7 +35,8 @@ struct StaircaseQuestion {
   std::int64_t generate = 0;  // tokens generated, 0 or more; at most kMaxTimedTokens if timed
   std::optional<double> acceptance{};  // per draft token, 0 to 1; unset: no speculative decoding
   std::optional<int> drafts{};         // draft tokens per step; unset: 4 with `acceptance`
-  /// Of the draft model, per draft of the whole batch; unset: drafting is free. With `acceptance`.
+  /// Time of the draft model, per draft of the whole batch; unset: drafting is free. With
+  /// `acceptance`.
   std::optional<Seconds> draft_pass{};
   std::string model{};  // if not timed: whose layers and heads to count; empty: of one head
 };

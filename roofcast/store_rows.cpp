@@ -143,7 +143,7 @@ RunRow plan_row(const PreparedPlan& prepared, const std::string& command_line) {
 
 PlanEnd plan_end(const PlanAnswer& answer, const PreparedPlan& prepared) {
   PlanEnd end{.summary = answer.headline, .answer_json = to_json(answer).dump()};
-  std::vector<Shape> shapes;  // of what the summary names
+  std::vector<Shape> shapes;  // of the pools or the candidate that the summary names
   if (answer.mixed) {
     for (const MixedPool& pool : answer.mixed->pools) shapes.push_back(pool.shape);
   } else if (!answer.ranked.empty()) {

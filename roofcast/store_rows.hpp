@@ -22,7 +22,8 @@ Run capacity_table_row(const CapacityTableAnswer& answer, const std::string& com
 /// The row of a plan that starts: an unfinished plan with the same row is resumed.
 RunRow plan_row(const PreparedPlan& prepared, const std::string& command_line);
 
-/// What is added when it ends: its sentence, its JSON, and what the best candidate runs on.
+/// The fields that are added when it ends: its sentence, its JSON, and what the best candidate runs
+/// on.
 PlanEnd plan_end(const PlanAnswer& answer, const PreparedPlan& prepared);
 
 /// Figures of the best candidate.

@@ -24,7 +24,7 @@ Run stored_run(const Store& store, const std::string& store_name, std::int64_t i
 /// text on one line, without control characters, which a terminal would obey.
 void check_run_name(const std::string& name, const std::string& key);
 
-/// What a run was of. Imported ones may name no model, GPU or engine: empty.
+/// The kind of a run and what it ran on. Imported ones may name no model, GPU or engine: empty.
 struct RunNames {
   std::string_view kind{}, model{}, gpu{}, engine{};
 };

@@ -28,7 +28,7 @@ void check_unpacked(const std::string& name, const std::string& content, std::si
   }
 }
 
-/// Of the last request that follows no other.
+/// Arrival of the last request that follows no other.
 Nanoseconds last_arrival(const Workload& workload) {
   Nanoseconds last = 0;
   for (const Request& request : workload.requests) {

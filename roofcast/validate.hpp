@@ -49,7 +49,7 @@ struct CaseAnswer {
   std::vector<std::string> unpredicted{};  // measured figures without prediction: "itl_s p25"
   std::vector<std::string> warnings{};     // contradictions within the measured file
   std::vector<std::string> notes{};        // assumptions behind measurement and prediction
-  /// Of `notes`, those about what the measured file does not say. Not in the JSON.
+  /// Those of `notes` that are about what the measured file does not say. Not in the JSON.
   std::vector<std::string> assumed{};
 };
 

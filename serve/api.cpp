@@ -269,7 +269,7 @@ ApiAnswer Api::worked(WorkSlots& slots, const GivenUp& given_up, const Work& wor
   try {
     ApiAnswer answer = work([&] { return is_abandoned() || is_late(); });
     if (!limits_.profiles.empty() && answer.body.contains("document")) {
-      answer.body["document"] = without_paths_in(answer.body["document"]);  // of a profile's file
+      answer.body["document"] = without_paths_in(answer.body["document"]);  // a profile's path
     }
     return answer;
   } catch (const UsageError& error) {

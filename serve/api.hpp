@@ -27,7 +27,7 @@ struct ApiAnswer {
   std::vector<Section> sections{};  // what the command prints; not sent
 };
 
-/// What the command prints, with keys as requests spell them.
+/// The text that the command prints, with keys as requests spell them.
 std::string text_of(const ApiAnswer& answer);
 
 ApiAnswer api_error(int status, const std::string& line);

@@ -16,7 +16,7 @@
 namespace roofcast {
 namespace {
 
-// Of JSON-RPC 2.0 (jsonrpc.org/specification, section 5.1).
+// Error codes of JSON-RPC 2.0 (jsonrpc.org/specification, section 5.1).
 constexpr int kParseError = -32700;
 constexpr int kInvalidRequest = -32600;
 constexpr int kMethodNotFound = -32601;

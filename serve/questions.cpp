@@ -141,7 +141,7 @@ std::int64_t check_load(ScenarioOptions& options, const ApiLimits& limits) {
   check_at_most("replicas", cluster.replicas, limits.max_replicas, "replicas");
   check_at_most("prefill_replicas", cluster.prefill_replicas, limits.max_replicas, "replicas");
   check_at_most("decode_replicas", cluster.decode_replicas, limits.max_replicas, "replicas");
-  if (load.shape.prefix_len) {  // of a distribution the longest is not known before it is drawn
+  if (load.shape.prefix_len) {  // the longest of a distribution is not known before it is drawn
     check_at_most("prefix_len", parse_count(*load.shape.prefix_len, "prefix_len"),
                   limits.max_prefix_tokens, "tokens");
   }

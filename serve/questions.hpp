@@ -45,7 +45,7 @@ struct AskedSimulation {
 /// The default number of requests is limits.max_requests if that is smaller.
 AskedSimulation asked_simulation(const Json& body, const ApiLimits& limits);
 
-/// What a model or a GPU is asked for by name; all of them without one.
+/// The model or GPU that is asked for by name; all of them without one.
 ModelArguments asked_model(const Json& body);
 GpuArguments asked_gpu(const Json& body, const ApiLimits& limits);
 

@@ -12,7 +12,7 @@
 
 namespace roofcast {
 
-/// What the head says; each field as often as it occurs.
+/// Fields of the head; each as often as it occurs.
 struct RequestFraming {
   std::string method{};
   std::vector<std::string> lengths{};    // Content-Length

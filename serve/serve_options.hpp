@@ -1,4 +1,4 @@
-// What `roofcast serve` is started with, and what it allows. Defaults are for one team's machine.
+// Options of `roofcast serve`, and what it allows. Defaults are for one team's machine.
 #pragma once
 
 #include <chrono>
@@ -26,7 +26,7 @@ struct OfferedTrace {
   std::shared_ptr<const std::string> bytes{};  // of its file
 };
 
-/// What one question may ask for and cost.
+/// Limits on what one question may ask for and cost.
 struct ApiLimits {
   std::int64_t max_requests = 20'000;  // of a simulation
   std::int64_t max_tokens = 100'000;   // of the staircase, timed one by one

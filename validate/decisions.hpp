@@ -1,5 +1,5 @@
-// What a choice by predictions is worth: of deployments that were all measured, the one predicted
-// to be best compared with the one that measured best. Pure arithmetic.
+// The worth of a choice by predictions: of deployments that were all measured, the one predicted to
+// be best compared with the one that measured best. Pure arithmetic.
 //
 // A question is one model under one load on one kind of GPU, with a limit on TPOT; or the same on
 // all kinds of GPU, by tokens per dollar; or a saturated load, which has no limit. It counts if two
@@ -39,7 +39,7 @@ struct DecisionRun {
   std::vector<ErrorCause> causes{};  // of the predicted step times' error
 };
 
-/// What a question chooses among, and by what.
+/// The alternatives of a question, and by what it chooses.
 enum class ChoiceOf {
   layout,         // deployments on one kind of GPU, by tokens per GPU
   gpu,            // deployments on all kinds, by tokens per GPU; saturated loads only
@@ -52,7 +52,7 @@ const char* name_of(ChoiceOf choice);
 struct Decision {
   ChoiceOf choice = ChoiceOf::layout;
   std::string question{};
-  std::string gpu{};                   // of ChoiceOf::layout
+  std::string gpu{};                   // only for ChoiceOf::layout
   std::optional<double> tpot_limit{};  // seconds; unset: saturated
   std::string chosen{};                // deployment (on GPU) that is predicted to be the best
   std::string best{};                  // that was measured to be the best
@@ -70,7 +70,7 @@ struct Decision {
   /// those that are ordered right.
   std::int64_t pairs = 0;
   std::int64_t ordered = 0;
-  // Of all pairs, for Kendall's tau-b: same order, other order, equal on one side only.
+  // Counts over all pairs, for Kendall's tau-b: same order, other order, equal on one side only.
   std::int64_t concordant = 0;
   std::int64_t discordant = 0;
   std::int64_t tied_measured = 0;

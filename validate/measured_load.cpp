@@ -61,7 +61,7 @@ json lengths_of(const MeasuredRun& run, double mean, const char* deviation_key) 
     return fmt::format("uniform:{}:{}", whole(mean * (1 - half)), whole(mean * (1 + half)));
   }
   const double deviation = told(run.setting, deviation_key).value_or(0);
-  const bool spread = std::isfinite(deviation) && deviation >= 0.5;  // of whole tokens
+  const bool spread = std::isfinite(deviation) && deviation >= 0.5;  // tokens
   if (!spread || mean < 1) return whole(mean);
   return fmt::format("normal:{}:{}", whole(mean), deviation);
 }

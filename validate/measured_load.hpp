@@ -19,8 +19,8 @@ bool says_load(const MeasuredRun& run);
 bool says_requests(const MeasuredRun& run);
 
 /// A synthetic workload under the keys of a scenario file: mean lengths, requests and rate, and the
-/// variation of lengths and gaps as far as the run states it. If it states only means, all requests
-/// have the mean length and gaps are exponential.
+/// variation of lengths and gaps if the run states it. If it states only means, all requests have
+/// the mean length and gaps are exponential.
 nlohmann::json drawn_load(const MeasuredRun& run);
 
 /// The workload under the keys of a scenario file: the run's own requests if it has them (a trace

@@ -22,7 +22,7 @@ struct Prediction {
   std::vector<Interval> intervals{};  // one for each of run.metrics
   std::string refusal{};              // why there are no figures: what does not fit
   std::vector<std::string> notes{};   // assumptions behind the figures
-  std::vector<ErrorCause> causes{};   // of the step times' error; of several pools the first's
+  std::vector<ErrorCause> causes{};   // of the step times' error; for several pools the first's
 };
 
 /// Answers the case's question. The interval of a figure comes from repeating the prediction with

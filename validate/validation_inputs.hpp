@@ -15,7 +15,7 @@ struct ValidationFiles {
   std::vector<MeasuredRun> runs{};   // already read, as from a store; after the files
   ImportOptions import{};            // for results: their format, and what they do not say
   ScenarioOptions given{};  // for results: what they ran on and their load, overriding their files
-  /// What the caller calls the first of `import` and `given` that is set ("--gpu"); empty: none is.
+  /// The caller's name for the first of `import` and `given` that is set ("--gpu"); empty: none is.
   /// Given with a manifest, which states it itself, it is an error.
   std::string override_name{};
 };

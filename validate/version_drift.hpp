@@ -23,7 +23,7 @@ struct VersionDrift {
   std::string half_year{};  // in which the later of the two runs was made: "2026-1"
   std::int64_t settings = 0;
   double median = 1;      // of the settings' largest ratios
-  double largest = 1;     // of them
+  double largest = 1;     // of these ratios
   std::string setting{};  // which has the largest
   double predicted = 1;   // ratio that was predicted for the two runs of the largest
 };

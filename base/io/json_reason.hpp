@@ -1,4 +1,4 @@
-// What is wrong with a text that is not JSON, in our words: nlohmann's are those of a parser.
+// Says what is wrong with a text that is not JSON, in our words: nlohmann's are those of a parser.
 #pragma once
 
 #include <string>

@@ -98,7 +98,7 @@ Offers values_of(const OptionFacts& option, const std::string& prefix) {
   if (option.name == "model") add_models(offers, prefix);
   if (option.name == "gpu") add_gpus(offers, prefix);
   if (option.name == "engine") add_engines(offers, prefix);
-  if (option.name == "what") {  // of report
+  if (option.name == "what") {  // an argument of `report`
     add(offers, "ledger", prefix, "all validations of the store");
     add_gpus(offers, prefix);
   }

@@ -82,7 +82,7 @@ cudaDataType_t data_type(Element element) {
   return CUDA_R_8I;
 }
 
-/// What the choice of an algorithm depends on.
+/// The parameters of a product on which the choice of an algorithm depends.
 struct Key {
   Element element;
   Element result;

@@ -24,7 +24,7 @@ double law_quantile(double u, double exponent) {
   return std::pow((std::pow(largest, power) - 1.0) * u + 1.0, 1.0 / power);
 }
 
-/// That of a lognormal law whose median is 1.
+/// The quantile of a lognormal law whose median is 1.
 double lognormal_quantile(double u, double log_spread) {
   return std::exp(log_spread * boost::math::quantile(boost::math::normal(), u));
 }
@@ -106,7 +106,7 @@ double busiest_balanced(std::vector<double> shares, int redundant, int ranks) {
 }  // namespace
 
 ExpertPopularity published_popularity(const Transformer& model, const MoeFfn& experts) {
-  // Of its architecture, models with other experts (Kimi-K2) were trained apart.
+  // Models of its architecture with other experts (Kimi-K2) were trained separately.
   const bool is_deepseek_v3 = model.architecture == "DeepseekV3ForCausalLM" &&
                               experts.experts == 256 && experts.experts_per_token == 8;
   return {.log_spread = is_deepseek_v3 ? 1.075 : 0};

@@ -1,5 +1,5 @@
-// How the next token is chosen, as far as it costs time. Requests without sampling parameters use
-// the model's generation_config.json (vLLM's --generation-config auto).
+// How the next token is chosen, in the detail that affects its time. Requests without sampling
+// parameters use the model's generation_config.json (vLLM's --generation-config auto).
 #pragma once
 
 #include <optional>

@@ -87,7 +87,7 @@ struct LatentAttention {
   bool operator==(const LatentAttention&) const = default;
 };
 
-/// What a vision encoder computes of a picture, which it cuts into patches.
+/// The work of a vision encoder on a picture, which it cuts into patches.
 struct VisionEncoder {
   std::int64_t layers = 0;
   std::int64_t width = 0;              // of a patch's state

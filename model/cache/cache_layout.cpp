@@ -186,7 +186,7 @@ struct CompressedLayers {
   std::int64_t windows = 0;
   std::int64_t window = 0;   // tokens
   std::int64_t width = 0;    // elements of an entry
-  std::int64_t indexed = 0;  // of an indexer's
+  std::int64_t indexed = 0;  // elements of an indexer's entry
 };
 
 CompressedLayers compressed_layers(const Transformer& model, const LayerRange& range) {

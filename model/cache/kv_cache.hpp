@@ -19,7 +19,8 @@ enum class ChunkedLayers {
   as_full,  // in one group with the others, which keeps whole sequences
 };
 
-/// What one layer stores on one rank: per token for attention, per sequence for recurrent state.
+/// Bytes that one layer stores on one rank: per token for attention, per sequence for recurrent
+/// state.
 struct CacheNeed {
   Bytes per_token{};     // attention K and V (or latent, plus an indexer's keys)
   AttentionSpan span{};  // how many tokens must be kept
@@ -54,11 +55,11 @@ Bytes cache_bytes_per_sequence(const Transformer& model, DType cache_dtype, std:
 /// How the pages of the caches that DeepSeek-V4 keeps share a block (cache_layout.cpp).
 enum class CompressedBlocks {
   tuples,   // as many of every page size
-  slots,    // of each page size as many as any group has
+  slots,    // as many of each page size as the group that has most of it
   overlaid  // as much as the largest group has
 };
 
-/// What an engine decides about its cache besides the size of a block.
+/// Rules of an engine's cache besides the size of a block.
 struct CacheRules {
   ChunkedLayers chunked = ChunkedLayers::apart;
   std::int64_t state_rows = 1;  // that each group of recurrent layers keeps per sequence

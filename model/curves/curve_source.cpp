@@ -45,8 +45,8 @@ NamedVersion parsed(std::string_view text, char separator) {
   return result;
 }
 
-/// Whether `timed` is not newer than `asked`, as far as that states it: 0.19.2 is not newer than
-/// 0.19.
+/// Whether `timed` is not newer than `asked`, compared in the parts that `asked` states: 0.19.2 is
+/// not newer than 0.19.
 bool is_not_newer(Version timed, const Version& asked) {
   timed.resize(std::min(timed.size(), asked.size()));
   return timed <= asked;

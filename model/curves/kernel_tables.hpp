@@ -16,7 +16,7 @@
 
 namespace roofcast {
 
-/// What the shapes of a group have in common.
+/// The fields that all shapes of a group have in common.
 struct GroupKey {
   OperatorFamily family = OperatorFamily::gemm;
   std::string name{};
@@ -68,7 +68,7 @@ class KernelTables {
   KernelTables& operator=(const KernelTables&) = delete;
   ~KernelTables();
 
-  /// That of a profile's `kernel_tables`.
+  /// The value of a profile's `kernel_tables`.
   const std::string& name() const { return name_; }
   const TableRecord& record() const;
   const std::vector<TableGroup>& groups() const;

@@ -149,8 +149,8 @@ struct ShapeWork {
 /// queries of one head (prefill), (sequence, KV head) pairs beyond the first wave (decode). They
 /// are not rounded up: kernels choose other tiles and split the inner dimension, so the steps would
 /// be in the wrong places. Precondition: x >= 0, y >= 0, format known.
-/// Of uneven experts the work is that of evenly picked ones. Of a whole attention block it is the
-/// least that any form needs: its matrices once, the entries that one token selects, keys and
+/// For uneven experts it is the work of evenly picked ones. For a whole attention block it is the
+/// least work that any form needs: its matrices once, the entries that one token selects, keys and
 /// values of `head_dim` and `value_dim`.
 ShapeWork shape_work(const OperatorShape& shape, double x, double y, int multiprocessors);
 

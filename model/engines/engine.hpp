@@ -28,8 +28,8 @@ inline constexpr const char* kDefaultEngine = "vllm-0.19";
 /// Which rule divides the GPU's memory.
 enum class MemoryRule { textbook, vllm, sglang, tensorrt_llm };
 
-/// What a user may set, with the engines' own names. Unset values come from the preset, the model
-/// and the GPU.
+/// Settings that a user may give, with the engines' own names. Unset values come from the preset,
+/// the model and the GPU.
 struct EngineOverrides {
   /// Share of the GPU's memory that the server may take, 0 to 1 (SGLang's mem_fraction_static,
   /// which has its own meaning; TensorRT-LLM's free_gpu_memory_fraction, of what weights leave).
@@ -278,7 +278,7 @@ struct BatchSizes {
 
 struct EnginePreset;
 
-/// What an engine's defaults depend on, besides its version.
+/// The inputs of an engine's defaults, besides its version.
 struct EngineSetting {
   const EnginePreset& preset;
   const EngineOverrides& given;
@@ -293,7 +293,7 @@ struct EngineSetting {
 struct EnginePreset {
   std::string name{};
   std::string summary{};   // one line for --help and errors
-  int first_minor = 0;     // of versions 0.x: the first x in the range; of 1.x 100 + x
+  int first_minor = 0;     // for versions 0.x the first x in the range; for 1.x 100 + x
   int first_compared = 0;  // the versions, counted so, whose source or runs its
   int last_compared = 0;   // values are from; 0: any
   bool refuses_longer_than_model = true;  // a max_model_len beyond what the config states

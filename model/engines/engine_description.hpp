@@ -17,7 +17,7 @@ namespace roofcast {
 
 constexpr Bytes gib(double value) { return Bytes{value * kGiB}; }
 
-/// What a user calls an engine, in lower case and with no separators except the version's dots:
+/// A user's name for an engine, in lower case and with no separators except the version's dots:
 /// "vLLM-0.19.1" is {"vllm", "0.19.1"}.
 struct EngineName {
   std::string engine{};
@@ -81,7 +81,7 @@ void set_graph_sizes(Engine& engine, const EngineOverrides& given,
 /// Host time of engines about which nothing else is known.
 HostOverhead plain_host();
 
-// Of vLLM, for the loops of own.cpp that share them.
+// Host time of vLLM, for the loops of own.cpp that share it.
 HostOverhead host_of_vllm();
 /// Default batch of the API server on a large GPU (EngineArgs.get_batch_defaults in
 /// vllm/engine/arg_utils.py); Engine's own members have that on others.

@@ -92,9 +92,9 @@ struct BatchOverlap {
   double compute_share = 1.0;       // of a GPU's multiprocessors that the exchange leaves
 };
 
-/// Of the engine on this GPU, with its thresholds. DeepEP's kernels of high throughput exchange by
-/// multiprocessors of their own, those of low latency in the background. Throws UsageError if the
-/// engine's backend overlaps with nothing.
+/// The overlap of the engine on this GPU, with its thresholds. DeepEP's high-throughput kernels use
+/// multiprocessors of their own for the exchange, its low-latency ones run in the background.
+/// Throws UsageError if the engine's backend overlaps with nothing.
 BatchOverlap batch_overlap(const Engine& engine, const Gpu& gpu, std::int64_t decode_tokens,
                            std::int64_t prefill_tokens);
 

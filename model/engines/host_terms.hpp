@@ -20,7 +20,7 @@ struct HostTerm {
 /// All terms that a user may set or fit, those best determined by runs first.
 std::span<const HostTerm> host_terms();
 
-/// What is known of an engine beyond its preset: host terms fitted to measured runs.
+/// Facts about an engine beyond its preset: host terms fitted to measured runs.
 struct EngineProfile {
   struct Value {
     const HostTerm* term = nullptr;  // one of host_terms()

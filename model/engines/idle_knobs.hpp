@@ -16,14 +16,14 @@
 
 namespace roofcast {
 
-/// What knobs are given for.
+/// The question for which knobs are given.
 enum class KnobUse {
   memory,  // what fits
-  steps,   // what one step takes, of sequences that are all at the same point
-  /// What requests see that are all alike, without priorities, shared prefixes or adapters: means
-  /// and percentiles, except of the gaps between chunks.
+  steps,   // what one step takes if all sequences are at the same point
+  /// What requests see if all are alike, without priorities, shared prefixes or adapters: means and
+  /// percentiles, except of the gaps between chunks.
   even_load,
-  load,  // what requests see that arrive over time
+  load,  // what requests see if they arrive over time
 };
 
 /// Where knobs are given.

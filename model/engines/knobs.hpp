@@ -73,8 +73,8 @@ bool owns(KnobOwner owner, SchedulerKind scheduler, MemoryRule memory);
 /// The engines to choose instead, for messages: "one of the vLLM engines", "engine sglang".
 const char* engines_of(KnobOwner owner);
 
-/// What a knob does in the small engine that `measure` runs, which has this machine's memory and
-/// launches kernels one by one.
+/// The effect of a knob in the small engine that `measure` runs, which has this machine's memory
+/// and launches kernels one by one.
 enum class InMeasure {
   if_it_schedules,  // acts exactly if it only schedules
   acts,
@@ -82,7 +82,7 @@ enum class InMeasure {
   between_requests,  // acts, but not on a single request
 };
 
-/// What a knob of kind `choice` accepts.
+/// The names that a knob of kind `choice` accepts.
 struct KnobChoice {
   const char* placeholder = "";  // in help: "POLICY"
   const char* noun = "";         // in messages: "policy"

@@ -13,8 +13,8 @@ namespace {
 /// The widely read example takes 3 GB for two GPUs. An assumption.
 constexpr Bytes kTextbookOverhead{1.5e9};
 
-/// What our engine takes besides weights and KV cache: the CUDA context, as for SGLang, and the
-/// same again for its buffers (an assumption).
+/// Memory that our engine takes besides weights and KV cache: the CUDA context, as for SGLang, and
+/// the same again for its buffers (an assumption).
 constexpr Bytes kOwnOverhead{1.02 * kGiB};
 
 /// There are no logs to check the textbook rule against, so the size of what it omits (activations,

@@ -20,7 +20,7 @@ std::vector<std::string_view> queue_order_names();
 std::string_view name_of(QueueOrder order);
 std::optional<QueueOrder> parse_queue_order(std::string_view text);
 
-/// What proposes draft tokens: vLLM's `method`. Also parses "eagle3", which is scheduled like
+/// The proposer of draft tokens: vLLM's `method`. Also parses "eagle3", which is scheduled like
 /// EAGLE.
 enum class DraftMethod { ngram, eagle, mtp, draft_model };
 std::vector<std::string_view> draft_method_names();
@@ -52,7 +52,7 @@ std::vector<std::string_view> moe_backend_names();
 std::string_view name_of(MoeBackend backend);
 std::optional<MoeBackend> parse_moe_backend(std::string_view text);
 
-/// What carries tokens to experts on other ranks: vLLM's --all2all-backend, SGLang's
+/// The backend that carries tokens to experts on other ranks: vLLM's --all2all-backend, SGLang's
 /// --moe-a2a-backend ("none": gathered). Also parses the backends that exchange alike: mori_* and
 /// flashinfer_* (vLLM), nixl_ep, pplx (low latency), mooncake, nixl, mori (SGLang, as deepep).
 enum class All2All {

@@ -12,7 +12,7 @@ namespace {
 
 constexpr int kFirstMinorOfPyTorch = 19;
 
-/// Of versions 1.x, counted as 100 + x: the first in which cached prefixes count before a request
+/// The first version, 1.x counted as 100 + x, in which cached prefixes count before a request
 /// starts (NVIDIA/TensorRT-LLM pulls 11490 and 11637, merged in February 2026, when main was 1.3).
 constexpr int kVersion1 = 100;
 constexpr int kFirstMinorThatCountsCached = kVersion1 + 3;

@@ -248,11 +248,11 @@ void resolve_latent_blocks(Engine& engine, const EngineSetting& setting) {
   if (latent != nullptr) engine.block_size = latent_block(*latent, engine, setting);
 }
 
-/// What the profile run holds and how blocks are counted, by version. DeepSeek-V4's blocks changed
-/// with vllm-project/vllm pulls 44454 (2026-06-07) and 48993 (2026-07-22), their weights in the
-/// printed concurrency went with 48317 (2026-07-21), and windows reserve for the step ahead since
-/// 47728 (2026-07-08), here from 0.26 (whether 0.25 has it is not known). Sparse latent attention
-/// rebuilds a context in it since its pass belongs to the layer and not to the backend
+/// Sets what the profile run holds and how blocks are counted, by version. DeepSeek-V4's blocks
+/// changed with vllm-project/vllm pulls 44454 (2026-06-07) and 48993 (2026-07-22), their weights in
+/// the printed concurrency went with 48317 (2026-07-21), and windows reserve for the step ahead
+/// since 47728 (2026-07-08), here from 0.26 (whether 0.25 has it is not known). Sparse latent
+/// attention rebuilds a context in it since its pass belongs to the layer and not to the backend
 /// (vllm-project/vllm pull 33284 of 2026-01-30; the branch of 0.16 was cut on 2026-02-08). Experts
 /// and sparse attention share a buffer since pull 27532 (2025-12-12, here from 0.14); an indexer's
 /// scores have been limited and profiled since 36178 (2026-04-01, after the branch of 0.19:

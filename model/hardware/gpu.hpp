@@ -1,5 +1,5 @@
-// What is known about an accelerator: facts with sources, default efficiencies and, if it was
-// calibrated, measured curves. Read from hardware_profiles/*.json by model/io/gpu_reader.
+// An accelerator: facts with sources, default efficiencies and, if it was calibrated, measured
+// curves. Read from hardware_profiles/*.json by model/io/gpu_reader.
 #pragma once
 
 #include <map>
@@ -22,8 +22,8 @@ struct Link {
   std::string name;  // "NVLink 4", "PCIe 5 x16"
   BytesPerSecond bandwidth;
   Seconds latency;
-  /// What NCCL's collectives reach over it ("busbw" of nccl-tests), where that was measured; unset:
-  /// the usual share of the bandwidth (model/step/collective.cpp).
+  /// Bandwidth that NCCL's collectives reach over it ("busbw" of nccl-tests), where that was
+  /// measured; unset: the usual share of the bandwidth (model/step/collective.cpp).
   std::optional<BytesPerSecond> bus_bandwidth{};
 
   bool operator==(const Link&) const = default;
@@ -83,7 +83,7 @@ struct Floors {
   bool operator==(const Floors&) const = default;
 };
 
-/// What a GPU draws, and for what. Unset terms take the defaults of model/step/power.hpp.
+/// The power that a GPU draws, by cause. Unset terms take the defaults of model/step/power.hpp.
 struct PowerTerms {
   std::optional<Watts> idle{};    // with a model loaded, while no step is in progress
   std::optional<Watts> active{};  // additional during a step: clocks, caches and schedulers

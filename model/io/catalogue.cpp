@@ -122,7 +122,7 @@ std::string format_of(std::string_view name, const QuantisedName& quantised) {
   return by_block ? "fp8_block" : quantised.format;
 }
 
-/// What fine-tuned and aligned variants add to the name of a model.
+/// Words that fine-tuned and aligned variants add to the name of a model.
 constexpr std::string_view kVariantWords[] = {"instruct", "chat", "base", "meta"};
 
 std::string without_variant_words(std::string_view name) {

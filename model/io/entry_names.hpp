@@ -1,4 +1,4 @@
-// What an entry of a catalogue is called, without parsing it.
+// Names of an entry of a catalogue, without parsing it.
 #pragma once
 
 #include <string>

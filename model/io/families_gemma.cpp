@@ -81,7 +81,7 @@ void build_gemma3(const Fields& config, Transformer& model) {
 
 namespace {
 
-/// What all layers of a Gemma-4 model share.
+/// Sizes that all layers of a Gemma-4 model share.
 struct Gemma4 {
   Attention local;
   Attention global;

@@ -178,7 +178,7 @@ void build_minimax_text(const Fields& config, Transformer& model) {
 namespace {
 
 LatentAttention kimi_latent(const Fields& config) {
-  config.pass_over({"num_key_value_heads", "head_dim"});  // of what the latent expands to
+  config.pass_over({"num_key_value_heads", "head_dim"});  // of the expanded latent
   return {.query_heads = config.size({"num_attention_heads"}, kMaxHeads),
           .q_lora_rank = config.count_or({"q_lora_rank"}, 0),
           .kv_lora_rank = config.size({"kv_lora_rank"}),

@@ -12,7 +12,7 @@ namespace {
 
 LatentAttention latent_attention(const Fields& config) {
   LatentAttention a;
-  config.pass_over({"num_key_value_heads", "head_dim"});  // of what the latent expands to
+  config.pass_over({"num_key_value_heads", "head_dim"});  // of the expanded latent
   a.query_heads = config.size({"num_attention_heads"}, kMaxHeads);
   a.q_lora_rank = config.count_or({"q_lora_rank"}, 0);
   a.kv_lora_rank = config.size({"kv_lora_rank"});

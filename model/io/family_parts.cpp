@@ -71,7 +71,7 @@ std::int64_t ffn_width(const Fields& config) {
 }
 
 MoeFfn routed_experts(const Fields& config, Names width) {
-  config.pass_over({"intermediate_size"});  // of dense layers, where there are any
+  config.pass_over({"intermediate_size"});  // that of dense layers, where there are any
   MoeFfn moe;
   moe.experts = config.size(
       {"num_experts", "moe_num_experts", "n_routed_experts", "num_local_experts"}, kMaxExperts);

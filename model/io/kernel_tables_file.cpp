@@ -26,7 +26,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// What a file begins with: these letters with the version of the layout, the hash of all that
+// A file begins with these letters (the last is the version of the layout), the hash of all that
 // follows it, and the sizes of the header as it is and unpacked.
 constexpr std::string_view kMagic = "RFCURVE1";
 constexpr std::size_t kHash = 16;  // hexadecimal digits

@@ -25,8 +25,8 @@ struct VisionTower {
   VisionEncoder encoder{};
 };
 
-/// That of a model: empty if it has none, nullopt if its shape is unknown. `hidden` is the width of
-/// the language model.
+/// The vision encoder of a model: empty if it has none, nullopt if its shape is unknown. `hidden`
+/// is the width of the language model.
 std::optional<VisionTower> vision_tower(const Fields& top, std::int64_t hidden);
 
 /// Whether a document is Mistral's own params.json: it has `dim` and `n_layers` but no model_type.

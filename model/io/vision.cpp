@@ -13,7 +13,7 @@ constexpr std::int64_t kLargestPatch = 1'000;
 constexpr std::int64_t kLargestMerge = 16;
 constexpr std::int64_t kLargestWindow = 100'000;
 
-/// Of a tower of `layers` layers with `layer` matrix elements each.
+/// The encoder with a tower of `layers` layers of `layer` matrix elements each.
 VisionEncoder encoder_of(std::int64_t layers, std::int64_t layer, std::int64_t width,
                          std::int64_t intermediate) {
   return {.layers = layers,

@@ -90,11 +90,12 @@ double up_projected_elements(const LatentAttention& latent, const Engine& engine
          static_cast<double>(latent.nope_dim + latent.value_head_dim);
 }
 
-/// What sparse attention gathers of prompts' caches. The indexer: keys of as many tokens as 40
-/// prompts of max_model_len have, in fp8 with a scale (0.22, attention/backends/mla/indexer.py,
-/// get_max_prefill_buffer_size: 825 MB for DeepSeek-V3.2; sparse_attn_indexer.py, profile branch).
-/// FlashMLA's sparse kernels: latents of five prompts in 16 bits, if the cache is narrower
-/// (flashmla_sparse.py, get_prefill_workspace_size). Neglects the queries beside them.
+/// Bytes that sparse attention gathers from the caches of prompts. The indexer: keys of as many
+/// tokens as 40 prompts of max_model_len have, in fp8 with a scale (0.22,
+/// attention/backends/mla/indexer.py, get_max_prefill_buffer_size: 825 MB for DeepSeek-V3.2;
+/// sparse_attn_indexer.py, profile branch). FlashMLA's sparse kernels: latents of five prompts in
+/// 16 bits, if the cache is narrower (flashmla_sparse.py, get_prefill_workspace_size). Neglects the
+/// queries beside them.
 double gathered_keys(const LatentAttention& latent, const Engine& engine) {
   if (latent.index_heads == 0) return 0;
   constexpr double kIndexed = 40, kRead = 5, kScale = 4;

@@ -12,7 +12,7 @@
 
 namespace roofcast {
 
-/// What the peak depends on, for one rank of the last pipeline stage (the one that samples).
+/// Sizes that determine the peak, for one rank of the last pipeline stage (the one that samples).
 struct ActivationShape {
   double logits = 0;           // S * vocabulary, elements; logits are gathered from all TP ranks
   double hidden = 0;           // T * hidden width, elements
@@ -48,10 +48,10 @@ Bytes sampler_peak(const ActivationShape& shape, const MemoryConstants& constant
 /// of latent attention or the scores of an indexer, beside the workspace that is kept.
 Bytes forward_peak(const ActivationShape& shape, const MemoryConstants& constants);
 
-/// What attention adds to vLLM's estimate of CUDA graphs, which is how much less memory is free
-/// after the largest batch ran once and was captured, the allocator's cache emptied before (0.22,
-/// gpu_model_runner.py, profile_cudagraph_memory, _warmup_and_capture). A decode graph holds an
-/// indexer's scores, 4 bytes for each entry of max_model_len of each sequence, and so does the
+/// Bytes that attention adds to vLLM's estimate of CUDA graphs, which is how much less memory is
+/// free after the largest batch ran once and was captured, the allocator's cache emptied before
+/// (0.22, gpu_model_runner.py, profile_cudagraph_memory, _warmup_and_capture). A decode graph holds
+/// an indexer's scores, 4 bytes for each entry of max_model_len of each sequence, and so does the
 /// run before it; the larger batches' graphs leave attention out, but it allocates as in the
 /// profile run.
 Bytes attention_in_graphs(const Transformer& model, const Engine& engine,

@@ -55,7 +55,7 @@ CacheLayout cache_layout_of(const Deployment& deployment, const Transformer& mod
   return layout;
 }
 
-/// What one sequence takes on a GPU of each pipeline stage. Engines with blocks count whole rows;
+/// Bytes of one sequence on a GPU of each pipeline stage. Engines with blocks count whole rows;
 /// SGLang (token pages) and the textbook rule count tokens.
 std::vector<Bytes> bytes_by_stage(const Deployment& deployment, std::int64_t tokens) {
   const Engine& engine = deployment.engine;
@@ -110,7 +110,7 @@ MemoryTerm remainder_term(Bytes left) {
   return {.name = "unused", .detail = "less than one block", .bytes = left};
 }
 
-/// What vLLM up to 0.20 prints as "GPU KV cache size": the blocks divided among the groups.
+/// Tokens that vLLM up to 0.20 prints as "GPU KV cache size": the blocks divided among the groups.
 std::int64_t tokens_in(const CacheLayout& layout, std::int64_t blocks) {
   if (layout.groups.empty()) return 0;
   return blocks / static_cast<std::int64_t>(layout.groups.size()) * layout.block_tokens;

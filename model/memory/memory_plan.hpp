@@ -1,4 +1,4 @@
-// What fits: the memory of one GPU divided by the engine's own rule, with every term named.
+// Divides the memory of one GPU by the engine's own rule, with every term named, to see what fits.
 #pragma once
 
 #include <cstdint>
@@ -36,8 +36,8 @@ struct MemoryPlan {
   CacheLayout layout{};
   std::int64_t kv_blocks = 0;         // block ids
   std::int64_t tokens_in_blocks = 0;  // of full-attention cache
-  /// What the engine prints as the size of its cache: these, or max_concurrency x max_model_len
-  /// (vLLM from 0.21).
+  /// The size of its cache as the engine prints it: these, or max_concurrency x max_model_len (vLLM
+  /// from 0.21).
   std::int64_t kv_tokens = 0;
   std::int64_t max_batch = 0;  // concurrent sequences of max_model_len, limited by memory only
   /// Sequences that the pool of recurrent states lets run at once; unset if there is none.

@@ -27,7 +27,7 @@ struct EvenKernel {
   Seconds token{};
 };
 
-/// What the batch takes beyond the even one.
+/// Time that the batch takes beyond the even one.
 ///
 /// One thread block reads one sequence for one KV head. Running blocks share the bandwidth evenly,
 /// and none reads a token faster than `token`: the memory stays busy while m = token * heads *

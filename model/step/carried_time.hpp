@@ -16,12 +16,12 @@ inline constexpr double kCarriedDeviation = 0.10;
 /// Those facts of a card by which its times are scaled for another.
 SisterCard sister_card(const Gpu& gpu);
 
-/// What a time of the sister's that is spent whatever the size is multiplied by: the ratio of the
-/// clocks, at least 1.
+/// The factor for a time of the sister's that does not depend on the size: the ratio of the clocks,
+/// at least 1.
 double transferred_fixed(const SisterCard& from, const Gpu& to);
 
-/// What a time of the sister's beyond the fixed part is multiplied by for this work: the ratio of
-/// the physical limits, so the share of them that kernels reach is kept; of collectives that of the
+/// The factor for a time of the sister's beyond the fixed part, for this work: the ratio of the
+/// physical limits, so the share of them that kernels reach is kept; for collectives that of the
 /// links. At least 1 where the card is no better than its sister in anything that limits the work.
 double transferred_ratio(const Work& work, const SisterCard& from, const Gpu& to);
 

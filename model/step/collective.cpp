@@ -21,11 +21,11 @@ namespace {
 // with the eighth of a rank's own tokens counted (legacy.md of DeepEP at dd758ca).
 constexpr double kLinkEfficiency = 0.70;
 
-// Of a NIC's line rate: 24 of 25 GB/s is the peak per 200 Gbit/s NIC (NVIDIA/nccl-tests issue 119,
-// where four a node reach 96), 46 to 48 of 50 per 400 Gbit/s (issue 290).
+// Share of a NIC's line rate: 24 of 25 GB/s is the peak per 200 Gbit/s NIC (NVIDIA/nccl-tests issue
+// 119, where four a node reach 96), 46 to 48 of 50 per 400 Gbit/s (issue 290).
 constexpr double kNicEfficiency = 0.96;
 
-/// What NCCL expects of one protocol (LL, LL128, Simple) of an algorithm: the share of the bus
+/// NCCL's expectations of one protocol (LL, LL128, Simple) of an algorithm: the share of the bus
 /// bandwidth that carries data, and latencies in microseconds. Tables baseLatencies and hwLatencies
 /// and the factors of ncclTopoTuneModel, src/graph/tuning.cc of NCCL 2.30 (5067397).
 struct Protocol {
@@ -210,7 +210,7 @@ Seconds exchange_time(const Work& work, const Gpu& gpu, const NodeGroups& groups
     // No less than what the kernels for low latency take.
     if (work.experts.off_node) fixed = std::max(fixed, kLowLatencyBetween);
     const Seconds sent = several ? over_network(message * off_node_share(work, gpu)) : Seconds{};
-    // What comes from another node is passed on to its ranks there.
+    // Messages from another node are passed on to their ranks there.
     const double passed = !several                ? others(work.ranks)
                           : work.experts.off_node ? others(groups.a_node)
                                                   : (groups.a_node - 1) / work.ranks;

@@ -366,7 +366,7 @@ void add_matrices(const Deployment& deployment, const LayerGroup& group, int blo
   add_operator(out.per_token, std::move(experts));
 }
 
-/// What a mixture of experts sends between ranks.
+/// Adds the messages of a mixture of experts between ranks.
 void add_routing(const Deployment& deployment, const MoeFfn& moe, const LayerGroup& group,
                  StepOperators& out) {
   const Parallelism& parallel = deployment.parallel;
@@ -502,11 +502,11 @@ void add_ends(const Deployment& deployment, const Ends& ends, StepOperators& out
   if (ends.last && !deployment.engine.pooling) add_head(deployment, out);
 }
 
-/// What context ranks exchange around a layer's decode attention: all of them get the queries of
-/// each, which all attend to a share of the tokens, and each gets the sums of its own heads, which
-/// were first scaled by what the ranks' softmax denominators come to (vLLM 0.19, mla_attention.py
-/// and v1/attention/ops/common.py, cp_lse_ag_out_rs). Neglects the gathering of a long prompt's
-/// earlier chunks.
+/// Adds the exchange of context ranks around a layer's decode attention: all of them get the
+/// queries of each, which all attend to a share of the tokens, and each gets the sums of its own
+/// heads, which were first scaled by what the ranks' softmax denominators come to (vLLM 0.19,
+/// mla_attention.py and v1/attention/ops/common.py, cp_lse_ag_out_rs). Neglects the gathering of a
+/// long prompt's earlier chunks.
 void add_context_exchange(const Deployment& deployment, const LayerGroup& group,
                           StepOperators& out) {
   const auto ranks = static_cast<int>(deployment.engine.context_ranks);

@@ -129,9 +129,9 @@ struct StepOperators {
   std::vector<BlockShapes> blocks{};
 };
 
-/// Of all layers and both ends.
+/// Operators of all layers and both ends.
 StepOperators step_operators(const Deployment& deployment);
-/// Of one pipeline stage: its layers, the end it has, and what it sends to the next.
+/// Operators of one pipeline stage: its layers, the end it has, and what it sends to the next.
 StepOperators stage_operators(const Deployment& deployment, int stage);
 
 /// Adds the operators of a layer's token mixer to those of step_operators (mixer_operators.cpp),

@@ -121,7 +121,7 @@ Curve default_decode_narrow() {
 /// (cuDNN frontend, norms/results/h200).
 Curve flat(double share, const char* source) { return {.points = {{1, share}}, .source = source}; }
 
-/// How a matrix is stored, as far as default efficiencies distinguish formats.
+/// How a matrix is stored, in the classes that default efficiencies distinguish.
 enum class FormatClass { wide, eight_bit, block_scaled, weight_only, four_bit };
 
 FormatClass class_of(const Work& work, const Gpu& gpu) {

@@ -1,6 +1,6 @@
-// What share of the datasheet's limits kernels reach: from the GPU's own curves if its profile has
-// them, else from a default for the operator's family. Efficiencies apply after the fixed time per
-// call is paid: time = calls * floor + roofline / efficiency.
+// The share of the datasheet's limits that kernels reach: from the GPU's own curves if its profile
+// has them, else from a default for the operator's family. Efficiencies apply after the fixed time
+// per call is paid: time = calls * floor + roofline / efficiency.
 #pragma once
 
 #include <cstdint>
@@ -37,7 +37,7 @@ class EfficiencyCurve {
 /// them.
 std::vector<double> bends(const Curve& curve);
 
-/// What is known about one operator family (and number format) on one GPU.
+/// The efficiency of one operator family (and number format) on one GPU, as it is known.
 struct EfficiencyEstimate {
   EfficiencyCurve curve;  // of the limit that the family is measured against (roofline.cpp)
   Provenance provenance = Provenance::datasheet;
@@ -67,7 +67,7 @@ double off_node_share(const Work& work, const Gpu& gpu);
 /// the link; between nodes NCCL's rings and trees over all NICs of a node, and for experts what
 /// their exchange sends. Never faster than within one node. Throws Error as link_between.
 Seconds collective_time(const Work& work, const Gpu& gpu);
-/// What a collective's bytes need at the links' stated bandwidths.
+/// Time of a collective's bytes at the links' stated bandwidths.
 Seconds link_limit(const Work& work, const Gpu& gpu);
 /// Nodes that hold `ranks` GPUs.
 int nodes_of(const Gpu& gpu, std::int64_t ranks);

@@ -55,8 +55,8 @@ Seconds decode_time(const RooflineStepTime& step_time, const Transformer& model,
   return total;
 }
 
-/// Of all GPUs, where prefill takes `prefilling` and decoding `decoding`: each step's power is that
-/// of the one that was looked at.
+/// Energy of all GPUs, where prefill takes `prefilling` and decoding `decoding`: each step's power
+/// is that of the one that was estimated.
 std::optional<Joules> energy_of(const GenerationEstimate& generation, Seconds prefilling,
                                 Seconds decoding, const Deployment& deployment) {
   const std::optional<PowerModel> power = power_model_of(deployment.gpu);

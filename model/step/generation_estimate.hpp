@@ -27,7 +27,7 @@ struct GenerationEstimate {
   Seconds decode_step{};                // mean over the O - 1 decode steps
   double output_tokens_per_second = 0;  // B * O over the whole generation
   double decode_tokens_per_second = 0;  // B / decode_step
-  /// What all GPUs take beyond idling over the whole generation (power.hpp); unset: power is not
+  /// Energy of all GPUs beyond idling over the whole generation (power.hpp); unset: power is not
   /// known.
   std::optional<Joules> energy{};
   Seconds whole{};  // prefill_time and all decode steps
@@ -48,7 +48,7 @@ constexpr std::int64_t middle_context(std::int64_t input_tokens, std::int64_t ou
   return input_tokens + (output_tokens - 1) / 2;
 }
 
-/// Of the number format in which most of the model's FLOPs are computed.
+/// The ridge of the number format in which most of the model's FLOPs are computed.
 FlopsPerByte main_ridge(const Deployment& deployment);
 
 /// With pipeline stages a step passes through them one after the other; rates are of this batch

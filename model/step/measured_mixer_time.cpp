@@ -63,9 +63,9 @@ double bytes_of_one_call(const Work& work) {
   return work.bytes.value / static_cast<double>(work.calls);
 }
 
-/// What a batch of prompts takes over the sum of its prompts. Prompts of unequal length count as as
-/// many equal ones as have the same (sum of times)^2 / sum of squared times, each of the mean size
-/// weighted by time: one long prompt beside short ones stays one.
+/// Time of a batch of prompts over the sum of its prompts' times. Prompts of unequal length count
+/// as the number of equal ones with the same (sum of times)^2 / sum of squared times, each of the
+/// mean size weighted by time: one long prompt beside short ones stays one.
 double batch_ratio_of(const MeasuredTimes& times, const StepBatch& batch) {
   if (!times.has_batches() || batch.prefills.size() < 2) return 1;
   double sum = 0;

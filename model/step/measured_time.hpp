@@ -33,7 +33,7 @@ class MeasuredTimes {
   /// The time of at() with the provenance and uncertainty of the curves' answer.
   CurveAnswer explain(double x, double y) const;
 
-  /// What a decode batch takes beyond at() because its sequences differ in length.
+  /// Time of a decode batch beyond at() because its sequences differ in length.
   Seconds tail(const UnevenBatch& batch) const;
   /// Whether tail() can be above 0: the time per token of a single sequence is known.
   bool has_tail() const { return tail_token_.value > 0; }

@@ -1,4 +1,4 @@
-// What a step's pictures cost: the vision encoder's pass over them, before the language model's.
+// The work of a step's pictures: the vision encoder's pass over them, before the language model's.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// What a GPU draws while it serves: a floor, more while a step is in progress, and the energy of
+// The power of a GPU while it serves: a floor, more while a step is in progress, and the energy of
 // the step's arithmetic, memory traffic and messages; never more than the board's power limit.
 //
 // Power = idle + active + (joules per FLOP) FLOP/s + (joules per byte) bytes/s + links: the form of
@@ -26,10 +26,10 @@ struct PowerModel {
 /// board power: its limit is what defaults are shares of.
 std::optional<PowerModel> power_model_of(const Gpu& gpu);
 
-/// What an operator takes beyond idling and being active. `work` as in OperatorEstimate.
+/// Energy of an operator beyond idling and being active. `work` as in OperatorEstimate.
 Joules energy_of(const Work& work, const Gpu& gpu, const PowerModel& model);
 
-/// What a step takes beyond idling, on one GPU of each stage: at most what its time at the board's
+/// Energy of a step beyond idling, on one GPU of each stage: at most what its time at the board's
 /// limit allows.
 Joules energy_of(const StepEstimate& step, const Gpu& gpu, const PowerModel& model);
 

@@ -57,7 +57,7 @@ Shares shares_of(const Work& work, const EfficiencyEstimate& efficiency) {
   }
 }
 
-/// Of memory, activations in the L2 cache at its rate included.
+/// Time of the memory traffic, activations in the L2 cache at its rate included.
 Seconds moving_time(const Work& work, const Gpu& gpu) {
   const Activations activations = activations_of(work, gpu);
   const Bytes moved = work.stored_bytes + activations.spilled + activations.cached / kCacheSpeedUp;

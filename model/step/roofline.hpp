@@ -19,7 +19,7 @@ namespace roofcast {
 /// profiler/perf).
 inline constexpr double kCacheSpeedUp = 2.0;
 
-/// What limits an operator.
+/// The limit that an operator runs into.
 enum class Bound { compute, memory, latency, communication };
 
 std::string_view name_of(Bound bound);
@@ -63,7 +63,7 @@ struct OperatorEstimate {
   /// Whose kernel tables answered: "vLLM 0.24.0"; empty: no tables.
   std::string source{};
   double relative_uncertainty = 0;  // one standard deviation, as a share of `time`
-  // Of a whole step's operators (RooflineStepTime::explain):
+  // Set for the operators of a whole step (RooflineStepTime::explain):
   Seconds roofline{};  // roofline_time() of the work
   Seconds floor{};     // of all calls, if the time is floor + roofline / efficiency
 };
@@ -76,11 +76,11 @@ Work work_of(const OperatorShape& shape, double x, double y);
 /// a node must send over all its NICs.
 Seconds physical_limit(const Work& work, const Gpu& gpu);
 
-/// What the efficiency divides: max(flops / peak, bytes / bandwidth) with activations in the L2
-/// cache at its rate. Collectives: physical_limit().
+/// The time that the efficiency divides: max(flops / peak, bytes / bandwidth) with activations in
+/// the L2 cache at its rate. Collectives: physical_limit().
 Seconds roofline_time(const Work& work, const Gpu& gpu);
 
-/// What limits work that takes `time`, of which `fixed` is independent of its size.
+/// The limit of work that takes `time`, of which `fixed` is independent of its size.
 Bound bound_of(const Work& work, const Gpu& gpu, Seconds time, Seconds fixed);
 
 // Share of the stated limits up to which a timed point is accepted.

@@ -153,7 +153,7 @@ StepEstimate sum_of(const std::vector<StepEstimate>& steps, const std::vector<do
 
 namespace {
 
-/// What one GPU of a pipeline stage computes in a step; of the whole model without stages.
+/// The operators of one GPU of a pipeline stage in a step; without stages, of the whole model.
 class StageOperators {
  public:
   StageOperators(StepOperators operators, const Gpu& gpu, std::string_view engine, bool overlaps)
@@ -284,8 +284,8 @@ class StageOperators {
     return (eager ? host.eager_launch : host.kernel_launch) * static_cast<double>(calls);
   }
 
-  /// What individually timed kernels save in a captured graph. The graph of a step with prompts
-  /// excludes attention (vLLM's piecewise graphs).
+  /// Time that individually timed kernels save in a captured graph. The graph of a step with
+  /// prompts excludes attention (vLLM's piecewise graphs).
   Seconds saved_time(const StepBatch& batch, const StepCounts& counts) const {
     const Seconds linear = counts.rows > 0 ? token_saving_ + row_saving_ : token_saving_;
     return batch.prefills.empty() ? linear + mixer_saving_ : linear;

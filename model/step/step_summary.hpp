@@ -26,7 +26,7 @@ struct StepPart {
   bool is_compute_bound() const { return at_peak >= at_bandwidth; }
 };
 
-/// What takes most of a step's time.
+/// The limit that takes most of a step's time.
 enum class StepLimit { compute, memory, latency, communication, host };
 
 std::string_view name_of(StepLimit limit);

@@ -20,7 +20,7 @@ struct PrefillChunk {
   bool emits_token = true;          // the last chunk of its prompt: runs LM head and sampling
 };
 
-/// What runs in one step. Decode sequences are aggregated, so that a run of decode steps can
+/// The sequences of one step. Decode sequences are aggregated, so that a run of decode steps can
 /// advance without touching each sequence.
 struct StepBatch {
   std::vector<PrefillChunk> prefills{};

@@ -19,7 +19,7 @@ Seconds min_time(const OperatorShape& shape, double x, double y, const Gpu& gpu)
   return std::max(work.flops / gpu.peak_for(compute), work.stored_bytes / gpu.memory_bandwidth);
 }
 
-/// Of two answers that are both part of a step.
+/// The sum of two answers that are both part of a step.
 CurveAnswer both_of(const std::optional<CurveAnswer>& a, const CurveAnswer& b) {
   if (!a) return b;
   const Seconds time = a->time + b.time;
@@ -37,8 +37,8 @@ std::vector<LinearOperator> of_phase(const std::vector<LinearOperator>& operator
   return list;
 }
 
-/// What the engine's own block was timed to take: what surrounds attention in a block is the
-/// engine's (norms, launches), so that another's says little.
+/// Timed blocks of the engine's own: what surrounds attention in a block depends on the engine
+/// (norms, launches), so that another's says little.
 std::optional<MeasuredTimes> block_times(const Gpu& gpu, const OperatorShape& shape,
                                          std::string_view engine) {
   auto times = measured_times(gpu, shape, {}, engine);

@@ -39,7 +39,7 @@ std::optional<Deployment> resolved_if_possible(const DeploymentOptions& options)
   }
 }
 
-/// What a deployment's steps take, and its memory: equal if nothing else differs that is shown.
+/// Times of a deployment's steps, and its memory: equal if nothing else differs that is shown.
 std::vector<double> figures_of(const Deployment& deployment) {
   const RooflineStepTime times(deployment);
   std::vector<double> figures;

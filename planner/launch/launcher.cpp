@@ -63,7 +63,7 @@ std::string variable_name(const std::string& assignment) {
   return assignment.substr(0, assignment.find('='));
 }
 
-/// What `docker run` or `podman run` runs; nullopt for other commands.
+/// The container that `docker run` or `podman run` starts; nullopt for other commands.
 std::optional<Container> container_of(const Words& words) {
   const auto is_runtime = [](const std::string& word) {
     return base_name(word) == "docker" || base_name(word) == "podman" ||

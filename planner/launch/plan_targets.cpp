@@ -396,7 +396,7 @@ struct MeanRequest {
   double rate = 0;               // arrivals per second; 0: all at once
 };
 
-/// Of the load that was simulated; the rate as asked for where it is steady.
+/// Mean lengths and rate of the load that was simulated; the rate as asked for where it is steady.
 MeanRequest mean_request(const PlanCatalogue& catalogue) {
   MeanRequest mean;
   const std::vector<Request>& all = catalogue.workload.requests;
@@ -419,7 +419,7 @@ MeanRequest mean_request(const PlanCatalogue& catalogue) {
   return mean;
 }
 
-/// What `vllm bench serve` does not send.
+/// Says what the load has that `vllm bench serve` does not send.
 std::optional<std::string> bench_problem(const Workload& workload) {
   for (const Request& request : workload.requests) {
     if (request.follows != kNoRequest) return "its load has conversations";

@@ -1,5 +1,5 @@
-// What an engine's flag sets, as text: read from a launch line and written to one. Engines give the
-// same knob different names and spellings; serve_flags.hpp lists them.
+// The settings of an engine's flags, as text: read from a launch line and written to one. Engines
+// give the same knob different names and spellings; serve_flags.hpp lists them.
 #pragma once
 
 #include <functional>

@@ -135,8 +135,8 @@ GrowingExport::GrowingExport(std::string path, std::size_t longest_answer)
   }
 }
 
-/// What the file holds beyond the bytes already read; all of it if it was written again. Empty
-/// while there is no such file.
+/// Reads what the file holds beyond the bytes already read; all of it if it was written again.
+/// Empty while there is no such file.
 std::string GrowingExport::read_bytes() {
   std::ifstream file(path_, std::ios::binary);
   if (!file) return {};
@@ -182,7 +182,7 @@ void GrowingExport::add(const ScrapeRange& read) {
       auto& known = samples_.series[name][labels];
       const bool is_new = known.empty();
       append_later(known, samples);
-      if (taken_ && is_new) forget_before(known, *begin_s_);  // what has been taken
+      if (taken_ && is_new) forget_before(known, *begin_s_);  // drops what was taken
       if (taken_ && known.back().first < *begin_s_ - kStaleAfter) {
         samples_.series[name].erase(labels);
         continue;

@@ -40,7 +40,7 @@ class ExportSplitter {
   State state_ = State::between;
   int depth_ = 0;
   bool quoted_ = false, escaped_ = false;
-  char last_ = 0;  // that was no space
+  char last_ = 0;  // that was not a space
   std::int64_t line_ = 1;
   ExportPart part_{};
 };

@@ -18,7 +18,7 @@ struct LengthCounts {
   double total() const;
 };
 
-/// What was counted between two samples.
+/// Counts between two samples.
 struct LoadInterval {
   double begin_s = 0, end_s = 0;  // Unix time
   double requests = 0;
@@ -30,10 +30,10 @@ struct LoadInterval {
 struct ObservedLoad {
   std::string name{};    // of the file
   std::string engine{};  // "vllm", "sglang" or "trtllm"
-  /// What the requests of an interval are counted by, without the engine's prefix.
+  /// The metric that counts the requests of an interval, without the engine's prefix.
   std::string counted_by{};
   std::vector<LoadInterval> intervals{};  // in order of time, without gaps
-  /// Of all intervals together; empty where the engine keeps no histograms of lengths
+  /// Lengths of all intervals together; empty where the engine keeps no histograms of them
   /// (TensorRT-LLM).
   LengthCounts input{}, output{};
   double mean_input = 0, mean_output = 0;    // tokens; exact. 0: not counted either

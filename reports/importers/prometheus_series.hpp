@@ -42,7 +42,7 @@ struct ScrapeRange {
 /// with the text of an answer that is an error.
 ScrapeRange read_range(ByteSource& bytes);
 
-/// What a counter rose by from one sample to the next: one that fell has begun again at zero
+/// The rise of a counter from one sample to the next: one that fell has begun again at zero
 /// (prometheus.io, "increase()", without its extrapolation).
 double rise(double before, double after);
 
@@ -66,10 +66,10 @@ double duration_of(const ScrapeRange& range);
 /// "vllm", "sglang" or "trtllm", whichever has series; empty if none.
 std::string engine_of(const Scrape& scrape);
 
-/// What the engine's metrics say: latencies, rates, lengths, settings.
+/// The run according to the engine's metrics: latencies, rates, lengths, settings.
 MeasuredRun measured_by(const Scrape& scrape, const std::string& engine);
 
-/// Of a metric over all its labels; nullopt if there is none.
+/// Sum of a metric over all its labels; nullopt if there is none.
 std::optional<double> sum_of(const Scrape& scrape, const std::string& name);
 
 /// A histogram's or summary's mean; nullopt if nothing was observed.

@@ -131,7 +131,7 @@ void tell_unknown_lengths(MeasuredRun& run) {
   }
 }
 
-/// Of all requests.
+/// Collected from the records of all requests.
 struct Found {
   std::vector<double> gaps{};      // between the tokens of a request
   std::int64_t fewer_counted = 0;  // completed requests with fewer timestamps than stated tokens

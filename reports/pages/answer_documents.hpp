@@ -58,7 +58,7 @@ Document batches_document(const BatchesAnswer& answer);
 /// speculative decoding change the cost of a token.
 Document staircase_document(const StaircaseAnswer& answer);
 
-/// What the machine has and lacks, a row a subject.
+/// The findings: what the machine has and lacks, a row a subject.
 Document doctor_document(const DoctorAnswer& answer);
 
 /// The verdict, latencies, load and, where they were looked for, the limits.
@@ -82,10 +82,10 @@ Document compare_document(const CompareAnswer& answer);
 /// Precondition: the calibration is finished.
 Document calibration_document(const CalibrationAnswer& answer);
 
-/// What was timed, per figure, beside its estimate.
+/// Each figure that was timed, beside its estimate.
 Document measure_document(const MeasureAnswer& answer);
 
-/// What became of every row of imported kernel tables.
+/// The outcome of every row of imported kernel tables.
 Document tables_document(const TablesAnswer& answer);
 
 /// The runs that were imported, and what was left out of them.
@@ -97,7 +97,7 @@ Document fit_document(const FitAnswer& answer);
 /// A line for stderr if the device was lost during calibration; else nullopt.
 std::optional<std::string> failure_of(const CalibrationAnswer& answer);
 
-/// What people see of a validation: all false lists every case.
+/// The parts of a validation that people see: all false lists every case.
 struct ValidationParts {
   bool ledger = false;     // errors summed up
   bool decisions = false;  // what choices by predictions are worth

@@ -67,7 +67,7 @@ std::vector<FigureSeries> timed_series(const Rows& rows, const SizeUnit& size,
   return all;
 }
 
-/// What the profile predicts for sizes from the first point to the last.
+/// The profile's prediction for sizes from the first point to the last.
 FigureSeries curve_line(const MeasuredCurve& curve, int multiprocessors, const SizeUnit& size,
                         const TimeUnit& time) {
   constexpr int kSamples = 60;

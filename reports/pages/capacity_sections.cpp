@@ -182,7 +182,7 @@ Printed latency_cell(const Distribution& distribution) {
   return distribution.mean <= 0 ? "-" : printed::time(Seconds{distribution.p95});
 }
 
-/// Of a load beyond saturation not the percentile of one length.
+/// Beyond saturation a percentile would be that of one run length only: it grows.
 Printed grown(const LoadPoint& point, const Distribution& distribution) {
   return point.verdict.saturated ? "grows" : latency_cell(distribution);
 }

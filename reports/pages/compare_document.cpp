@@ -40,7 +40,7 @@ Cell change_cell(const ComparedMetric& metric, const std::optional<double>& chan
   return followed(figure, *more == (*change > 0) ? " (better)" : " (worse)");
 }
 
-/// What is judged comes first.
+/// Metrics that are judged come first.
 std::vector<const ComparedMetric*> in_reading_order(const CompareAnswer& answer) {
   std::vector<const ComparedMetric*> order;
   for (const ComparedMetric& metric : answer.metrics) order.push_back(&metric);

@@ -17,7 +17,7 @@ struct MetricKey {
   std::string_view name, statistic;
 };
 
-/// What a choice between two runs rests on, in the order in which it is drawn.
+/// Metrics on which a choice between two runs rests, in the order in which they are drawn.
 constexpr std::array<MetricKey, 9> kDrawn = {{{"ttft_s", "p50"},
                                               {"ttft_s", "p95"},
                                               {"tpot_s", "p50"},

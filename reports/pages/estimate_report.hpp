@@ -1,4 +1,4 @@
-// What a batch does: batches and prompt lengths beside each other, as tables, figures and a page.
+// Estimates of batches and prompt lengths beside each other, as tables, figures and a page.
 #pragma once
 
 #include <vector>

@@ -27,7 +27,7 @@ Table metric_table(const FitAnswer& answer) {
   return table;
 }
 
-/// What the term stands for.
+/// The meaning of a term.
 std::string meaning_of(const std::string& name) {
   const auto terms = host_terms();
   const auto known = std::find_if(terms.begin(), terms.end(),

@@ -78,7 +78,7 @@ std::string binding_line(const LimitsAnswer& limits) {
 
 constexpr double kHalfCent = 0.005;  // per hour: prints as $0.00
 
-/// What it adds to the price in dollars per hour; unset if a price is unknown.
+/// Dollars per hour that the change adds to the price; unset if a price is unknown.
 std::optional<double> added_price(const AdviceAnswer& advice, const AdvisedChange& change) {
   if (!advice.dollars_per_hour || !change.dollars_per_hour) return std::nullopt;
   return *change.dollars_per_hour - *advice.dollars_per_hour;
@@ -113,8 +113,8 @@ bool has_slo(const LimitsAnswer& limits) { return limits.limit_s.has_value(); }
 
 bool meets(const AdvisedChange& one) { return one.slo == SloOutcome::met; }
 
-/// Of changes that are worth making, the one that helps most and the one that helps most among
-/// those that cost nothing. `allowed`: what may be recommended at all.
+/// The change that helps most and the one that helps most among those that cost nothing, of changes
+/// that are worth making. `allowed`: whether a change may be recommended at all.
 template <class Allowed>
 std::vector<std::string> best_lines(const LimitsAnswer& limits, const Allowed& allowed) {
   const AdviceAnswer& advice = *limits.advice;
@@ -193,7 +193,7 @@ std::vector<std::string> advice_lines(const LimitsAnswer& limits) {
   return lines;
 }
 
-/// That of the first pool, with the others' behind it.
+/// The first pool's share, with the others' behind it.
 Cell share_cell(const std::vector<PoolUtilisation>& pools, double PoolUtilisation::*share) {
   if (pools.empty()) return "-";
   std::string others;

@@ -1,4 +1,4 @@
-// What limits a deployment, as text.
+// The limits of a deployment, as text.
 #pragma once
 
 #include <string>
@@ -27,8 +27,8 @@ std::string utilisation_line(const std::vector<PoolUtilisation>& pools);
 /// One row per limit; a line above the table names the binding one.
 Section limits_section(const LimitsAnswer& limits);
 
-/// What to do: the changes that were simulated, the largest gain first, each with its cost.
-/// Precondition: there is advice.
+/// The changes that were simulated, the largest gain first, each with its cost. Precondition: there
+/// is advice.
 Section advice_section(const LimitsAnswer& limits);
 
 }  // namespace roofcast

@@ -8,7 +8,7 @@
 
 namespace roofcast {
 
-/// What varies along a family's curve: "tokens", "bytes".
+/// The size that varies along a family's curve: "tokens", "bytes".
 const char* family_size(OperatorFamily family);
 
 /// "decode attention"

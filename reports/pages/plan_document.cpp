@@ -60,7 +60,8 @@ Table ranked_table(const PlanAnswer& answer) {
   return table;
 }
 
-/// What the best achieves per limit, and how far off inputs would have to be to flip the verdict.
+/// The best candidate's margin per limit, and how far off inputs would have to be to flip the
+/// verdict.
 Section spare_section(const RankedPlan& best) {
   Section section{.heading = "Margins of the first",
                   .lines = causes_of(best),

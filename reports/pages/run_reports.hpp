@@ -12,7 +12,7 @@ namespace roofcast {
 /// From the stored answer; for a store that lacks it, the run's figures and a line that says so.
 Report capacity_report(const Store& store, const Run& run, const ReportEffort& effort);
 
-/// Of several GPUs, from the stored answer.
+/// Capacities on several GPUs, from the stored answer.
 Report stored_capacity_table_report(const Store& store, const Run& run);
 
 /// All variants of the answer against its baseline; for a store that lacks the answer, the run's

@@ -117,7 +117,7 @@ Table plain_load_table(const SimulationAnswer& answer) {
   return table;
 }
 
-/// What the intervals hold.
+/// Says what the intervals cover.
 std::vector<std::string> interval_note(const SimulationAnswer& answer) {
   if (!answer.intervals) return {};
   std::vector<std::string> lines{
@@ -380,7 +380,7 @@ std::vector<std::string> verdict(const SimulationAnswer& answer) {
                        answer.slo)
             : probable("The SLO is not met" + (why.empty() ? why : ": " + why), answer.slo));
   }
-  // What the backlog leaves undecided is said below.
+  // Where the backlog is undecided, the lines below say so.
   if (answer.slo.undecided && !answer.saturation.undecided) {
     lines.push_back(capitalised(*answer.slo.undecided) + ".");
   }

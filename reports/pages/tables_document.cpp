@@ -28,7 +28,7 @@ Section unused_section(const std::string& heading, const std::vector<UnusedRows>
   return {.heading = heading, .lines = {}, .table = std::move(table)};
 }
 
-/// What became of the rows, by kind of table.
+/// The outcome of the rows, by kind of table.
 Section tables_section(const std::vector<TableRows>& tables) {
   std::map<std::string, TableRows> kinds;
   for (const TableRows& one : tables) {

@@ -124,7 +124,8 @@ const char* words_of(ChoiceOf choice) {
   return "GPU and layout, by tokens per dollar";
 }
 
-/// What choices are worth: a summary, then every question that gave something away.
+/// Adds how good choices by predictions are: a summary, then every question that gave something
+/// away.
 void add_decisions(Document& document, const ValidationAnswer& answer) {
   Table table{.title = "Choices by predictions",
               .columns = {{"Choice of", false},
@@ -229,8 +230,8 @@ std::string first_of(const std::vector<std::string>& names) {
   return names.front() + more;
 }
 
-/// What measured files leave out, and where they contradict themselves: one line per kind, with the
-/// first case it applies to.
+/// Adds what measured files leave out, and where they contradict themselves: one line per kind,
+/// with the first case it applies to.
 void add_remarks(Document& document, const ValidationAnswer& answer) {
   std::vector<std::string> order;
   std::map<std::string, std::vector<std::string>> cases;  // keyed by remark

@@ -154,7 +154,7 @@ Scenario with_absolute_paths(Scenario scenario) {
   } else {
     resolve_length_files(std::get<SyntheticWorkload>(scenario.workload), here);
   }
-  std::error_code failure;  // what is not a path is a name
+  std::error_code failure;  // a model that is not a path is a name
   if (std::filesystem::exists(scenario.model, failure)) make_absolute(scenario.model);
   if (is_profile(scenario.gpu)) make_absolute(scenario.gpu);
   if (is_engine_profile_path(scenario.engine)) make_absolute(scenario.engine);

@@ -129,7 +129,7 @@ void set_limit(const StepEstimate& step, LessonWork& work) {
   for (const OperatorEstimate& op : step.operators) {
     times.at(static_cast<std::size_t>(op.bound)) += op.time;
   }
-  // What is neither an operator nor hidden behind one: launches and host work.
+  // Launches and host work: time that is neither an operator's nor hidden behind one.
   times.at(static_cast<std::size_t>(Bound::latency)) =
       std::max(times.at(static_cast<std::size_t>(Bound::latency)),
                step.total - times.at(static_cast<std::size_t>(Bound::compute)) -
@@ -176,7 +176,7 @@ LessonWork decode_of(const LessonFacts& facts, const RooflineStepTime& times, st
                      facts.deployment.gpu, batch);
 }
 
-/// Of the batches in `numbers`.
+/// Adds drafts to the batches in `numbers`.
 void add_drafts(LessonFacts& facts, const RooflineStepTime& times) {
   const Deployment& deployment = facts.deployment;
   const std::int64_t context = facts.prompt + facts.generate / 2;

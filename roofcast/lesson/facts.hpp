@@ -1,4 +1,4 @@
-// What the lesson's sentences are made of, computed for one deployment. Internal to roofcast/.
+// Facts behind the lesson's sentences, computed for one deployment. Internal to roofcast/.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,9 @@
 
 namespace roofcast {
 
-/// What most of a step's time goes to. `losses`: its operators count as memory- or compute-bound,
-/// but use so little of the bandwidth or peak that the limit explains less than half of the time.
+/// The limit that most of a step's time goes to. `losses`: its operators count as memory- or
+/// compute-bound, but use so little of the bandwidth or peak that the limit explains less than half
+/// of the time.
 enum class LessonLimit { compute, memory, latency, communication, losses };
 
 /// A step and what limits it.
@@ -34,11 +35,11 @@ inline constexpr double kNearLimit = 0.5;
 inline constexpr Seconds kChatFirstToken{0.5};
 inline constexpr Seconds kChatFurtherToken{0.05};
 
-/// Of the most that is served, for the load whose utilisation misleads.
+/// Share of the most that is served, for the load whose utilisation misleads.
 inline constexpr double kTrapShare = 0.6;
 
-/// Of the most that is served: chat, and the batch job beside it. Together they are less than the
-/// most, so the deployment could serve both.
+/// Shares of the most that is served: chat, and the batch job beside it. Together they are less
+/// than the most, so the deployment could serve both.
 inline constexpr double kChatShare = 0.6;
 inline constexpr double kJobShare = 0.3;
 

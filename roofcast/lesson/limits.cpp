@@ -1,4 +1,4 @@
-// What limits a step: prefill and decode, the roofline, batches, speculation, quantisation.
+// The limits of a step: prefill and decode, the roofline, batches, speculation, quantisation.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -118,7 +118,7 @@ std::string where_batches_end(const LessonFacts& facts) {
   return text;
 }
 
-/// What sharing does not help: the step as a whole may never be compute-bound.
+/// Says what sharing does not help: the step as a whole may never be compute-bound.
 std::string whole_step(const LessonFacts& facts) {
   const std::string text =
       "Keys and values are not shared: each text reads its own and does few FLOPs for each "
@@ -410,7 +410,7 @@ std::vector<std::string> formats_alike(const LessonFacts& facts, const LessonFor
   return said;
 }
 
-/// What fewer bits leave for keys and values.
+/// Says how much room fewer bits leave for keys and values.
 std::string room_for_texts(const LessonFacts& facts, const LessonFormat& wide,
                            const LessonFormat& narrow) {
   return fmt::format(

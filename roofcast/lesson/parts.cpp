@@ -37,7 +37,7 @@ void set_band(const GuessBand& set, std::vector<GuessBand>& bands) {
     band.high = high;
     if (!high || low < *high) all.push_back(std::move(band));
   };
-  for (const GuessBand& band : bands) {  // what is left of it before and behind
+  for (const GuessBand& band : bands) {  // keeps its parts before and behind `set`
     const bool ends_before = band.high && *band.high <= set.low;
     keep(band, band.low, ends_before ? band.high : std::max(band.low, set.low));
     if (set.high && (!band.high || *band.high > *set.high)) {

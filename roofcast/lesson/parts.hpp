@@ -39,7 +39,7 @@ struct NumberAsk {
   std::string unit = "times";
   double start = 1, low = 1, high = 200;
   std::string truth_text{};  // empty: the truth as ratio_words
-  bool change = false;       // of 1, "no change": a guess on its other side is not near
+  bool change = false;       // a guess on the other side of 1, "no change", is not near
   std::optional<PlainGuess> plain{};
 };
 LessonAsk ask_number(const NumberAsk& number);
@@ -59,7 +59,7 @@ void add_serving(const LessonFacts& facts, std::vector<LessonStep>& steps);
 
 std::vector<TeachBack> teach_back(const LessonFacts& facts);
 
-/// What a step of one token does however little it computes: "still has to read all ... of
+/// The work of a step of one token, however little it computes: "still has to read all ... of
 /// weights".
 std::string what_is_left(const LessonFacts& facts);
 
@@ -67,8 +67,8 @@ std::string what_is_left(const LessonFacts& facts);
 std::string why_prefill(const LessonFacts& facts);
 std::string why_decode(const LessonFacts& facts);
 
-/// What weights in 8 bits do for a decode step of this deployment: "Here a step takes 4.6 ms with 8
-/// bits instead of 6.3 ms with 16."
+/// The gain of weights in 8 bits for a decode step of this deployment: "Here a step takes 4.6 ms
+/// with 8 bits instead of 6.3 ms with 16."
 std::string what_narrow_gains(const LessonFacts& facts);
 
 /// "At full bandwidth its reading would take 17 % of that, and its arithmetic at the peak 3 %".

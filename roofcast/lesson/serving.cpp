@@ -16,7 +16,7 @@ namespace {
 
 // ---- memory for many texts
 
-/// What blocks leave unused at the end of a text.
+/// Says how much blocks leave unused at the end of a text.
 std::string end_of_block(const LessonFacts& facts) {
   const std::int64_t block = facts.plan.layout.block_tokens;
   if (block <= 1) return "This engine takes memory token by token, so nothing is left unused.";
@@ -26,7 +26,7 @@ std::string end_of_block(const LessonFacts& facts) {
       counted(block - 1, "token"), counted(unused, "token"));
 }
 
-/// What the table of block sizes shows.
+/// Explains the table of block sizes.
 std::string block_sizes(const LessonFacts& facts) {
   const LessonBlocks& least = facts.numbers.blocks.front();
   const LessonBlocks& widest = facts.numbers.blocks.at(facts.numbers.blocks.size() - 2);
@@ -106,7 +106,7 @@ std::string loads_tried(const LessonFacts& facts) {
   return text;
 }
 
-/// What waiting does to batch and step, as far as the figures bear it.
+/// The effect of waiting on batch and step, where the figures bear it out.
 std::string why_not_both(const LessonFacts& facts) {
   const LessonLoad& little = facts.numbers.loads.front();
   const LessonLoad& most = facts.numbers.loads.back();
@@ -162,7 +162,7 @@ bool can_go_first(const LessonFacts& facts) {
          facts.numbers.classes.end();
 }
 
-/// What happens to chat if the job is handed in at once: the key of the right choice.
+/// The fate of chat if the job is handed in at once: the key of the right choice.
 std::string fate_of_chat(const LessonFacts& facts) {
   if (classes_with(facts, JobArrival::at_once).kept) return "yes";
   return can_go_first(facts) && classes_with(facts, JobArrival::behind_chat).kept ? "first" : "no";
@@ -358,7 +358,7 @@ std::string_view work_of(LessonLimit limit) {
   return {};
 }
 
-/// What more of the other resource gains: `share` of the step waits for it.
+/// The gain from more of the other resource: `share` of the step waits for it.
 std::string gained(double share, std::string_view other) {
   constexpr double kNothing = 0.02;
   if (share < kNothing) return "gains nothing";
@@ -369,7 +369,7 @@ std::string gained(double share, std::string_view other) {
 /// Why the load serves fewer tokens than its decode steps alone would yield.
 std::string prompts_take_the_rest(const LessonFacts& facts) {
   const LessonLoad& most = facts.numbers.loads.back();
-  // Of the rate as it is printed, so that the product is what a reader gets.
+  // Computed from the rate as it is printed, so that the product is what a reader gets.
   const double served = std::round(most.requests_per_s * 100) / 100 * to_double(facts.generate);
   if (served > 0.9 * facts.full.tokens_per_s) return "";
   return fmt::format(

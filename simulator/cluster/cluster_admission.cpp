@@ -94,8 +94,8 @@ void add_note(std::vector<std::string>& notes, const Pool& pool,
   }
 }
 
-/// What the pool does not serve: requests routed elsewhere, and of the others those that it can
-/// never finish, of which there are notes.
+/// Requests that the pool does not serve: those routed elsewhere, and of the others those that it
+/// can never finish, which `notes` mentions.
 std::vector<bool> refused_by(const Pool& pool, std::vector<RequestRecord>& records,
                              const std::vector<bool>& taken, std::vector<std::string>& notes) {
   if (taken.empty()) {

@@ -18,7 +18,7 @@ enum class RouterPolicy {
   random,
   least_outstanding,  // requests sent there that have not finished
   least_kv,           // share of KV blocks currently held, ties by outstanding requests
-  power_of_two,       // of two drawn at random, the one with fewer outstanding requests
+  power_of_two,       // the one with fewer outstanding requests of two drawn at random
   prefix_affinity,    // where most of the prompt is cached, unless the load is unbalanced
   vllm_dp             // vLLM's data-parallel balancer: least 4 * waiting + running
 };

@@ -35,7 +35,7 @@ struct EngineState {
   bool holds_prompts = false;  // prompts stay out of the step that is decided (PromptBalance)
   /// Number of the step that is decided among those of the ranks in lockstep since all were idle.
   std::optional<std::int64_t> step_number{};
-  // Of a pipeline (PipelinedEngine):
+  // For a pipeline (PipelinedEngine):
   std::int64_t micro_batches = 1;  // steps that may be in progress at once
   std::int64_t in_progress = 0;    // steps in progress when the next is decided
   std::int64_t slot = 0;           // place of the step decided next, for schedulers that keep
@@ -59,14 +59,14 @@ struct ScheduledTokens {
   std::int64_t tokens = 0;
 };
 
-/// What one step computes.
+/// The requests of one step and the tokens it computes.
 struct StepPlan {
   std::vector<ScheduledTokens> scheduled;  // in the order chosen, each request at most once
   std::vector<RequestId> admitted;         // moved from waiting to running
   std::vector<RequestId> preempted;        // moved from running to waiting
-  std::vector<RequestId> sampled;  // of the scheduled: those whose sequence is computed to its end
-  Seconds added{};                 // to the step's time: adapters and drafts
-  Seconds loading{};               // that the step takes at least: K and V from host memory
+  std::vector<RequestId> sampled;          // the scheduled whose sequence is computed to its end
+  Seconds added{};                         // to the step's time: adapters and drafts
+  Seconds loading{};                       // that the step takes at least: K and V from host memory
 
   void clear() {
     scheduled.clear();
@@ -87,19 +87,21 @@ struct DecodeLoad {
   std::span<const RequestId> others{};
 };
 
-/// What a request needs at worst.
+/// Tokens that a request needs at worst.
 struct Demand {
   std::int64_t cached = 0;     // tokens in the KV cache
   std::int64_t in_flight = 0;  // the most of them that one step adds
   std::int64_t at_once = 0;    // tokens that one step must have room for
 };
 
-/// Of a scheduler that preempts: all tokens computed before are then computed again, in one step
-/// unless prompts are chunked. `smallest_chunk` is in tokens. Includes slots for drafts.
+/// The demand under a scheduler that preempts: all tokens computed before are then computed again,
+/// in one step unless prompts are chunked. `smallest_chunk` is in tokens. Includes slots for
+/// drafts.
 Demand demand_if_recomputed(const Engine& engine, const Request& request,
                             std::int64_t smallest_chunk = 1);
 
-/// Of one that reserves blocks for prompt and output up front and computes the prompt once.
+/// The demand under one that reserves blocks for prompt and output up front and computes the prompt
+/// once.
 Demand demand_if_reserved(const Engine& engine, const Request& request,
                           std::int64_t smallest_chunk = 1);
 
@@ -142,8 +144,8 @@ class BatchingPolicy {
   /// nothing afterwards.
   virtual void abandon(EngineState& state, RequestId id) { state.blocks.release(state[id].kv); }
 
-  /// What a request needs at worst: one that needs more than its replica has is rejected before the
-  /// run.
+  /// The demand of a request at worst: one that needs more than its replica has is rejected before
+  /// the run.
   virtual Demand demand_of(const Engine& engine, const Request& request,
                            const CacheLayout& layout) const = 0;
 

@@ -4,7 +4,7 @@
 // they run together. Admission relies on an estimate of what running requests will still generate
 // (NewTokenRatio). If the pool runs out while they decode, those that have generated least are
 // retracted and queue behind all others. Prefixes are shared token by token (RadixPrefix).
-// What is not modelled: docs/engines.md.
+// docs/engines.md lists what is not modelled.
 #include "simulator/engine/policy_sglang.hpp"
 
 #include <fmt/format.h>
@@ -245,8 +245,8 @@ void SglangPolicy::retract(EngineState& state, std::vector<RequestId>& batch, St
   ratio_.set(ratio_after_retraction(state, order), state.counters.steps + (batch.empty() ? 0 : 1));
 }
 
-/// Releases all its blocks; its computed tokens are found again only as far as the prefix cache has
-/// them (release_req). It queues behind all others.
+/// Releases all its blocks; its computed tokens are found again only if the prefix cache has them
+/// (release_req). It queues behind all others.
 void SglangPolicy::retract_one(EngineState& state, RequestId id, StepPlan& plan) {
   RequestState& request = state[id];
   state.counters.recomputed_tokens += request.computed;

@@ -6,7 +6,7 @@
 // can be reused once the prompt is fully computed and that step has ended (store_context_blocks in
 // resource_manager.py; NVIDIA/TensorRT-LLM pulls 6683 and 12416: one step later with the overlap
 // scheduler). A paused request is recomputed, with its generated tokens as part of its prompt.
-// What is not modelled: docs/engines.md.
+// docs/engines.md lists what is not modelled.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -50,7 +50,7 @@ struct EngineCounters {
   double peak_empty = 0;
   double unused = 0;     // of these, beyond the end of their requests; contiguous ranges only
   double stranded = 0;   // free, in ranges too short for the next request that waits
-  double pass_time = 0;  // of a pipeline: what its steps would take one after the other, in
+  double pass_time = 0;  // for a pipeline: what its steps would take one after the other, in
                          // nanoseconds
   Nanoseconds busy = 0;
   // Integrals over time, in nanoseconds times blocks or requests. Doubles, because the sums exceed
@@ -63,7 +63,7 @@ struct EngineCounters {
   double waiting_time = 0;
 };
 
-/// What a router may know about a replica.
+/// State of a replica that a router may know.
 struct EngineLoad {
   std::int64_t running = 0;
   std::int64_t waiting = 0;
@@ -72,7 +72,7 @@ struct EngineLoad {
   std::int64_t blocks_usable = 0;
 };
 
-/// What an engine would run in the step that it decides next.
+/// Work that an engine would run in the step that it decides next.
 struct StepOffer {
   std::int64_t prompts = 0;      // of which at least a part would be computed
   std::int64_t generations = 0;  // that would gain a token

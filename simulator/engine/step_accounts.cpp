@@ -19,7 +19,7 @@ std::int64_t cached_tokens(const EngineCounters& counters) {
   return counters.prefill_tokens + counters.decode_tokens - counters.dropped_tokens;
 }
 
-/// What contiguous ranges leave unused in the step that starts.
+/// Counts what contiguous ranges leave unused in the step that starts.
 void account_ranges(EngineState& state) {
   EngineCounters& counters = state.counters;
   counters.unused = state.blocks.unfilled(counters.final_tokens);
@@ -99,7 +99,7 @@ void account_moves(EngineState& state, const StepPlan& plan, Nanoseconds now) {
       record.scheduled = now;
       record.cached_tokens = std::min(request.computed, request.input_tokens);
     }
-    if (request.emitted > 0 && record.first_token == kNever) {  // of a prefill replica
+    if (request.emitted > 0 && record.first_token == kNever) {  // emitted by a prefill replica
       record.first_token = request.last_token = now;
     }
     state.counters.waiting_time += static_cast<double>(now - request.waiting_since);

@@ -67,9 +67,9 @@ std::int64_t blocks_to_completion(const EngineState& state, const RequestState& 
   return std::max<std::int64_t>(0, whole - request.kv.blocks);
 }
 
-/// What a waiting request finds cached, if that counts before it starts (since 1.3: NVIDIA/
-/// TensorRT-LLM pulls 11490 and 11637, February 2026). All of it spares tokens; of its blocks only
-/// those that others hold are spared, since it takes the others from the free ones.
+/// The prefix that a waiting request finds cached, if that counts before it starts (since 1.3:
+/// NVIDIA/TensorRT-LLM pulls 11490 and 11637, February 2026). All of it spares tokens; of its
+/// blocks only those that others hold are spared, since it takes the others from the free ones.
 struct CachedPrefix {
   std::int64_t tokens = 0;
   std::int64_t blocks = 0;

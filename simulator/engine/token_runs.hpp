@@ -1,5 +1,5 @@
-// A sequence as runs of content, for caches that compare token by token: two sequences have the
-// same tokens as far as their runs agree (SGLang compares token ids).
+// A sequence as runs of content, for caches that compare token by token: two sequences share the
+// tokens over which their runs agree (SGLang compares token ids).
 #pragma once
 
 #include <cstdint>

@@ -34,7 +34,7 @@ struct AdmissionMemory {
   KvOffload offload{};
 };
 
-/// What is left of a step for waiting requests.
+/// The rest of a step, for waiting requests.
 struct AdmissionPass {
   std::int64_t budget = 0;
   Nanoseconds now = 0;

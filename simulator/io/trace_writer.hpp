@@ -18,7 +18,7 @@ void write_trace_csv(const Workload& workload, std::ostream& out);
 /// contents are blocks of 512 tokens; session_id and delay (aiperf's), class and priority.
 void write_trace_jsonl(const Workload& workload, std::ostream& out);
 
-/// What such a file does not preserve of a workload, for the user.
+/// Properties of a workload that such a file does not preserve, for the user.
 std::vector<std::string> lost_in_csv(const Workload& workload);
 std::vector<std::string> lost_in_jsonl(const Workload& workload);
 

@@ -14,7 +14,7 @@ namespace roofcast {
 
 struct RequestGroup {
   RequestTally tally{};                    // its durations are in `percentiles`
-  std::vector<std::size_t> logs{};         // of TokenGaps, its requests' gaps
+  std::vector<std::size_t> logs{};         // indices into TokenGaps: its requests' gaps
   std::vector<Percentiles> percentiles{};  // by LatencyPart
 
   const Percentiles& of(LatencyPart part) const {

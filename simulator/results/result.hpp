@@ -60,7 +60,7 @@ struct EngineUse {
   std::int64_t peak_waiting = 0;
   double busy_share = 0;  // share of the makespan with a step in progress
   double steps_at_once =
-      0;  // of a pipeline: mean number of steps at work in that time; 0 otherwise
+      0;  // for a pipeline: mean number of steps at work in that time; 0 otherwise
 };
 
 struct TargetOutcome {
@@ -93,7 +93,7 @@ struct SaturationVerdict {
   std::string ttft{};    // where TTFT goes, if that is of interest
   double queueing_share = 0;  // share of mean TTFT spent in the engine's queue
 
-  /// "finding: counts; ttft", as far as there are any.
+  /// "finding (counts); ttft", without those that are empty.
   std::string reason() const;
 };
 

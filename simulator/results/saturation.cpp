@@ -40,11 +40,11 @@ struct Stay {
   Nanoseconds end = 0;  // kNever: not finished
 };
 
-/// What a backlog is counted by.
+/// Visits and turns by which a backlog is counted.
 struct Load {
   std::vector<Visit> visits{};  // in order of arrival
-  /// Of the requests that sessions send: between them a session is not in the system. Empty without
-  /// sessions, whose visits are their stays.
+  /// Stays of the requests that sessions send: between them a session is not in the system. Empty
+  /// without sessions, whose visits are their stays.
   std::vector<Stay> turns{};
 };
 

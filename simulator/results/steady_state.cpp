@@ -34,7 +34,7 @@ double variance_of(std::span<const double> values) {
   return squares / static_cast<double>(values.size() - 1);
 }
 
-/// Of neighbours in the series; 0 if all are equal.
+/// Correlation of neighbours in the series; 0 if all values are equal.
 double lag_one_correlation(std::span<const double> values) {
   const double middle = mean(values);
   double squares = 0;
@@ -46,7 +46,7 @@ double lag_one_correlation(std::span<const double> values) {
   return squares > 0 ? products / squares : 0;
 }
 
-/// Of the mean of batch statistics.
+/// Interval of the mean of batch statistics.
 ConfidenceInterval interval_of(std::span<const double> batches) {
   constexpr double kMaxCorrelation = 0.9;
   const double r = std::clamp(lag_one_correlation(batches), 0.0, kMaxCorrelation);
@@ -89,7 +89,7 @@ double unit_root_t(std::span<const double> levels) {
   return slope / std::sqrt(residual / xx);
 }
 
-/// Of the mean of `count` neighbours in a stationary series.
+/// Variance of the mean of `count` neighbours in a stationary series.
 double mean_variance(std::span<const double> values, std::size_t count) {
   const double r = std::max(0.0, lag_one_correlation(values));
   const double independent = static_cast<double>(count) * (1 - r) / (1 + r);

@@ -45,7 +45,7 @@ void judge_goodput(SloVerdict& verdict, const SloRequirement& requirement) {
   consider(verdict, (*verdict.goodput_share - min) / std::max(min, 1e-9), Binding::goodput);
 }
 
-/// What rules out every requirement, whatever the latencies.
+/// The reason that rules out every requirement, whatever the latencies.
 std::optional<Binding> no_service(const SimulationResult& result) {
   if (result.stopped) return Binding::stopped;
   if (result.completed == 0) return Binding::nothing_served;
@@ -73,8 +73,8 @@ bool is_missed_anyway(const SimulationResult& result, const SloRequirement& requ
   });
 }
 
-/// What chance leaves open of targets and goodput, empty if nothing; nullopt if one is certainly
-/// missed, whatever else is open.
+/// Says what chance leaves open of targets and goodput, empty if nothing; nullopt if one is
+/// certainly missed, whatever else is open.
 std::optional<std::string> undecided_targets(const SimulationResult& result,
                                              const SloRequirement& requirement,
                                              const SloVerdict& verdict) {

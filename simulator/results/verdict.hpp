@@ -19,8 +19,8 @@ struct TargetMargin {
   double margin = 0;      // (limit - achieved) / limit; negative exactly if the target is missed
 };
 
-/// What decides a verdict: the requirement closest to failing or failing by most, or what rules out
-/// every one.
+/// The deciding part of a verdict: the requirement closest to failing or failing by most, or what
+/// rules out every one.
 enum class Binding {
   none,            // it holds without requirements
   target,          // SloVerdict::binding_target

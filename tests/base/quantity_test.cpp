@@ -102,7 +102,7 @@ TEST(Amount, IsTakenOffTheFrontOfARange) {
   std::string_view range = "1Ki-8k*2";
   EXPECT_EQ(take_amount(range), 1024);
   EXPECT_EQ(range, "-8k*2");
-  EXPECT_EQ(take_amount(range), std::nullopt);  // of a sign
+  EXPECT_EQ(take_amount(range), std::nullopt);  // a sign is not an amount
   range.remove_prefix(1);
   EXPECT_EQ(take_amount(range), 8000);
   EXPECT_EQ(range, "*2");

@@ -89,7 +89,7 @@ TEST_F(Compare, TakesTwoRunsOrMore) {
   EXPECT_EQ(ttft["values"], (nlohmann::json{0.2, 0.25, 0.2}));
   EXPECT_NEAR(ttft["relative_changes"][1].get<double>(), 0.25, 1e-12);
   EXPECT_EQ(ttft["relative_changes"][2], 0.0);
-  EXPECT_FALSE(ttft.contains("a"));  // of two runs alone
+  EXPECT_FALSE(ttft.contains("a"));  // only for two runs
   EXPECT_TRUE(json["differences"].empty());
 }
 

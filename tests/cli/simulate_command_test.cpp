@@ -30,7 +30,7 @@ TEST(SimulateCommand, RequestsAreNotWrittenOverTheStore) {
   EXPECT_EQ(run_command("runs 1 --store x.db").exit_code, 0);
   // Neither is there yet.
   expect_misuse(load + "--store new.db --requests-out new.db", "would overwrite 'new.db'");
-  // What is not kept cannot be lost.
+  // A run that is not kept cannot be lost.
   EXPECT_EQ(run_command(load + "--no-store --requests-out roofcast.db").exit_code, 0);
 }
 

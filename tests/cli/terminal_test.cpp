@@ -18,7 +18,7 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-/// What a command prints on a terminal.
+/// The output of a command on a terminal.
 std::string on_terminal(const std::string& line, const Terminal& terminal) {
   return run_command(line, terminal).out;
 }

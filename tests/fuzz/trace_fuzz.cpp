@@ -60,7 +60,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   try {
     const Workload workload = read_trace(spec, bytes);
     check(workload);
-    // What was read can be written, and that can be read.
+    // A trace that was read can be written, and that can be read.
     std::ostringstream text;
     write_trace_jsonl(workload, text);
     std::istringstream written(text.str());

@@ -115,7 +115,7 @@ TEST(LatentDecode, ReadsEachCachedRowOnceForAllHeads) {
 TEST(DecodeAttention, HasRoomForTheSplitsThatCanBeUsed) {
   DecodeAttention attention = decode;
   attention.longest_length = 64;
-  EXPECT_EQ(max_splits(attention), 2);  // of 32 tokens
+  EXPECT_EQ(max_splits(attention), 2);  // each of 32 tokens
   // 6 heads, 2 parts, each 8 outputs, a maximum and a sum in fp32.
   EXPECT_EQ(workspace_bytes(attention), 6 * 2 * 10 * 4);
   attention.longest_length = 1 << 20;

@@ -8,8 +8,8 @@
 
 namespace roofcast::kernels::test {
 
-/// Why no kernel can run here; empty if one can. Errors other than an absent device are no reason
-/// to skip.
+/// Why no kernel can run here; empty if one can. Errors other than an absent device are not a
+/// reason to skip.
 inline std::string why_no_device() {
   int count = 0;
   const cudaError_t code = cudaGetDeviceCount(&count);

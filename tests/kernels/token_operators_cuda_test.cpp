@@ -111,7 +111,7 @@ TEST(SamplingCuda, DrawsTheSameTokenForARowInAnyBatch) {
   cuda::launch_sampling(sampling, nullptr);
   place.copy_back();
   const std::vector<std::int32_t> together = c.token.values();
-  // Row 2 alone: its logits begin at an address that is no multiple of 16 bytes in the batch.
+  // Row 2 alone: its logits begin at an address that is not a multiple of 16 bytes in the batch.
   test::Tensor row(Element::bf16, 50257);
   for (std::size_t i = 0; i < row.size(); ++i) {
     row.set(i, static_cast<float>(c.logits.get(2 * row.size() + i)));

@@ -160,7 +160,7 @@ TEST(SamplingReference, KeepsTheFewestThatReachTopP) {
   sampling.top_p = 0.6F;  // two tokens: 0.5 and 0.2
   EXPECT_EQ(drawn(sampling, 0.71F), 1);
   EXPECT_EQ(drawn(sampling, 0.72F), 0);
-  // Of the first three (0.5, 0.2, 0.2 of 0.9), 0.75 takes two: 0.5 / 0.9 = 0.56, then 0.78.
+  // Top-p 0.75 takes two of the first three (0.5, 0.2, 0.2 of 0.9): 0.5 / 0.9 = 0.56, then 0.78.
   sampling.top_k = 3;
   sampling.top_p = 0.75F;
   EXPECT_EQ(drawn(sampling, 0.99F), 0);

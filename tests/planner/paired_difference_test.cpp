@@ -105,7 +105,7 @@ RequestValues normal_values(std::int64_t count, double mean, std::uint64_t seed)
 }
 
 TEST(BlockDifference, PercentilesInterpolateBetweenOrderStatistics) {
-  // Of 10, 20, 30, 40 the position of p50 is 0.5 * 3 = 1.5: 25; of p90 2.7: 37.
+  // In 10, 20, 30, 40 the position of p50 is 0.5 * 3 = 1.5: 25; that of p90 is 2.7: 37.
   const RequestValues values{40, std::nullopt, 10, 30, 20};
   EXPECT_DOUBLE_EQ(*statistic_of(values, {.percent = 50}), 25);
   EXPECT_DOUBLE_EQ(*statistic_of(values, {.percent = 90}), 37);
@@ -166,8 +166,8 @@ int covered(double shift) {
 }
 
 TEST(BlockDifference, IntervalsHoldTheTruthAsOftenAsTheySay) {
-  // Of 100 intervals of 95 % as many hold it as a binomial count of mean 95 and standard deviation
-  // 2.2 says; four of those either way, and 100 at most.
+  // The number of 95 % intervals of 100 that hold it is a binomial count of mean 95 and standard
+  // deviation 2.2; four of those either way, and 100 at most.
   EXPECT_GE(covered(0.5), 95 - 9);
 }
 

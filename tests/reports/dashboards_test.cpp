@@ -50,7 +50,8 @@ TEST_F(Dashboards, GrafanasPanelsAskForWhatTheStoreHas) {
     const nlohmann::json& target = panel["targets"][0];
     ASSERT_EQ(target["queryText"], target["rawQueryText"]);
     std::string sql = target["queryText"];
-    // What Grafana fills in: milliseconds since 1970; a span that holds the run of the fixture.
+    // Values that Grafana fills in: milliseconds since 1970; a span that holds the run of the
+    // fixture.
     replace(sql, "$__from", "0");
     replace(sql, "$__to", "4000000000000");
     SQLite::Statement query(database, sql);
@@ -61,7 +62,7 @@ TEST_F(Dashboards, GrafanasPanelsAskForWhatTheStoreHas) {
     EXPECT_EQ(target["timeColumns"], nlohmann::json({"time"}));
     ASSERT_TRUE(query.executeStep()) << sql;
     EXPECT_EQ(query.getColumn(0).getInt64(), 1769860800);  // 2026-01-31T12:00:00Z: date -u +%s
-    // What was predicted and what was measured, or two models, are no one line.
+    // Predicted and measured figures, or those of two models, are not one line.
     EXPECT_EQ(query.getColumn(1).getString(), "h200-sxm llama-3.1-70b simulate");
     EXPECT_GT(query.getColumn(2).getDouble(), 0);
   }

@@ -156,7 +156,7 @@ TEST_F(StoreFile, AReaderChangesNothing) {
 }
 
 TEST_F(StoreFile, AnEmptyFileBecomesAStoreWhenWrittenTo) {
-  // What is left when a program was stopped between creating the file and its first table.
+  // The file that is left when a program was stopped between creating it and its first table.
   std::ofstream(path()).close();
   EXPECT_EQ(message_of([&] { open_store(path(), Store::Mode::read); }),
             path() + ": an empty database, not a store");

@@ -141,8 +141,9 @@ TEST(Capacity, OfSessionsIsOneNumberWhateverTheirNumberAndTheQuestion) {
   ASSERT_TRUE(answer.capacity);
   EXPECT_EQ(answer.turns_per_session, 3);
   const double sessions = *answer.capacity / 3;
-  // Of given numbers of sessions, judged as they are, the same within the search's 1 % and chance:
-  // of enough of them, since the end of a short run near saturation is served faster.
+  // With given numbers of sessions, judged as they are, the same within the search's 1 % and
+  // chance, if there are enough of them, since the end of a short run near saturation is served
+  // faster.
   const auto of_number = [](std::int64_t number) {
     Scenario fixed = sessions_at(5);
     std::get<SyntheticWorkload>(fixed.workload).num_prompts = number;
@@ -150,7 +151,7 @@ TEST(Capacity, OfSessionsIsOneNumberWhateverTheirNumberAndTheQuestion) {
   };
   const double of_many = of_number(8'000);
   EXPECT_NEAR(of_number(2'000), of_many, 0.05 * of_many);
-  // What stays undecided is not carried: never more than those.
+  // A load that stays undecided is not carried: never more than those.
   EXPECT_LE(*answer.capacity, 1.02 * of_many);
   // At that load simulate says the same rate: three times the sessions, of which it draws 2,000 or
   // more, whose number in a time has an error of 1 / sqrt(2,000), three times over.

@@ -243,7 +243,7 @@ TEST(EstimateBatches, OfAModelThatDoesNotFitAreNone) {
       estimate_batches(batches_of(estimate_question_of("llama-2-70b", "a100-80gb"), {1, 2}, {128}));
   EXPECT_FALSE(is_yes(answer));
   EXPECT_EQ(answer.contexts.front().max_batch, 0);
-  // What the shapes say holds all the same.
+  // Figures that depend on the shapes alone hold all the same.
   EXPECT_TRUE(answer.contexts.front().compute_bound.products);
 }
 

@@ -116,7 +116,7 @@ std::optional<Json> answered(KnobUse use, const EngineOverrides& given,
   }
 }
 
-/// What the values of a knob do in a place.
+/// The effect of a knob's values in a place.
 enum class Effect { acts, none, refused };
 
 /// `plain` is the place's answer without any knob.
@@ -162,7 +162,7 @@ TEST(IdleKnobs, EveryKnobActsOrIsRefused) {
 
 // ---- flags of a load
 
-/// What is said if the flags change nothing in any of the scenarios; empty if they may act.
+/// The message if the flags change nothing in any of the scenarios; empty if they may act.
 std::string refusal(const ScenarioOptions& given, const std::vector<Scenario>& scenarios) {
   try {
     refuse_idle_flags(given, scenarios);
@@ -289,7 +289,7 @@ TEST(IdleFlags, AFlagThatActsInOneOfSeveralScenariosIsTaken) {
   EXPECT_EQ(refusal(given, {synthetic(), sglang}), "");
 }
 
-/// What each question says to the same flags.
+/// The answer of each question to the same flags.
 template <class Arguments>
 std::string refusal_of(Arguments arguments, const ScenarioOptions& given) {
   arguments.load.options = given;

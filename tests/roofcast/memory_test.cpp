@@ -178,7 +178,7 @@ TEST(Memory, SolvesForTheBatch) {
   question.context = 2048;
   const MemoryAnswer answer = memory(question);
   ASSERT_TRUE(answer.solution);
-  EXPECT_EQ(answer.solution->batch, (answer.kv_blocks - 1) / 128);  // of 2,048 / 16 blocks
+  EXPECT_EQ(answer.solution->batch, (answer.kv_blocks - 1) / 128);  // each of 2,048 / 16 blocks
   EXPECT_EQ(answer.solution->context_tokens, std::optional<std::int64_t>(2048));
   EXPECT_TRUE(is_yes(answer));
   expect_round_trip(answer);
@@ -575,7 +575,7 @@ TEST(Memory, RefusesWhatWouldChangeNothing) {
   question.context = 3;
   EXPECT_THROW(memory(question), Error);
   question = memory_question_of("llama-2-7b", "h100");
-  question.context = 4097;  // of 4,096
+  question.context = 4097;  // max_model_len is 4,096
   EXPECT_THROW(memory(question), Error);
   question.context = 0;
   EXPECT_THROW(memory(question), Error);
@@ -599,7 +599,7 @@ TEST(Memory, OfAllEnginesSaysNoWhereOneRuleDoes) {
   const MemoryAnswer answer = memory(question);
   EXPECT_TRUE(answer.asked->fits);
   EXPECT_FALSE(is_yes(answer));
-  EXPECT_THAT(answer.remedies, IsEmpty());  // of the first rule, which needs none
+  EXPECT_THAT(answer.remedies, IsEmpty());  // those of the first rule, which needs none
 }
 
 }  // namespace

@@ -275,7 +275,7 @@ TEST(PlanAnswer, FindsAMixThatSimulateFindsToHold) {
     slowest = std::max(slowest, pool.targets[2].achieved_s);
   }
   EXPECT_GE(slowest, 0.98 * mix.result.verdict.margins[2].achieved_s);
-  // What the store keeps is of the mix.
+  // The store keeps figures of the mix.
   const PlanEnd end = plan_end(answer, prepared);
   const auto hash = [&](const MixedPool& pool) {
     return prepared.catalogue.gpus.at(pool.deployment.gpu).hash;

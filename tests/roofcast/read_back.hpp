@@ -1,4 +1,4 @@
-// What holds for every answer and its JSON.
+// Checks that hold for every answer and its JSON.
 #pragma once
 
 #include <gmock/gmock.h>
@@ -24,7 +24,7 @@ Answer read_back(const Answer& answer, const FromJson& from_json, const Json& sc
   return read;
 }
 
-/// What `ask` complains of; empty: it does not.
+/// The message of `ask`'s error; empty: it throws none.
 template <class Ask>
 std::string complaint(Ask ask) {
   try {

@@ -173,7 +173,7 @@ TEST(SimulationAnswer, OfPoolsThatDifferReadsBackAsItWasWritten) {
   expect_to_read_back(answer);
 }
 
-// Shared parts that are evicted before they are used again are no hits, and still shared: what is
+// Shared parts that are evicted before they are used again are not hits, but still shared: what is
 // read back says so as the answer itself does.
 TEST(SimulationAnswer, OfSharedPrefixesWithoutAHitReadsBackAsSuch) {
   Scenario scenario = chat_at_ten();
@@ -182,7 +182,7 @@ TEST(SimulationAnswer, OfSharedPrefixesWithoutAHitReadsBackAsSuch) {
   workload.num_prompts = 1;
   workload.shared_prefix = SharedPrefix{.groups = 1, .system_prompt = fixed_length(100)};
   const SimulationAnswer answer = simulate({.scenario = scenario});
-  EXPECT_EQ(answer.engine.prefix_hits, 0);  // nobody came before the only request
+  EXPECT_EQ(answer.engine.prefix_hits, 0);  // no request came before the only one
   EXPECT_GT(answer.engine.prefix_queries, 0);
   EXPECT_TRUE(answer.workload.shares_prefixes.value());
   const SimulationAnswer read = simulation_answer_from_json(to_json(answer));

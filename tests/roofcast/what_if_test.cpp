@@ -49,7 +49,8 @@ TEST(WhatIfAnswer, ReadsBackAsItWasWritten) {
   ASSERT_TRUE(read.variants[1].limits);
   const MetricAnswer& ttft = read.variants[1].metrics.front();
   EXPECT_EQ(title_of(ttft), "TTFT p95");
-  // Of three seeds an L40S, with a quarter of an H100's bandwidth and peak, is slower in each.
+  // An L40S, with a quarter of an H100's bandwidth and peak, is slower with each of the three
+  // seeds.
   EXPECT_GT(ttft.difference.value(), 0);
   EXPECT_EQ(ttft.significant, true);
 }

@@ -52,7 +52,7 @@ TEST(Access, OnlyTheTokenItselfIsTheToken) {
   EXPECT_TRUE(is_token(token, token));
   EXPECT_FALSE(is_token("0123456789abcdeg", token));
   EXPECT_FALSE(is_token("0123456789abcde", token));
-  EXPECT_FALSE(is_token(token + token, token));  // what repeats it
+  EXPECT_FALSE(is_token(token + token, token));  // the token repeated
   EXPECT_FALSE(is_token("", token));
 }
 

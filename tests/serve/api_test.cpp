@@ -1,4 +1,4 @@
-// What the page is answered: the commands' own answers, one line where there is none, no paths.
+// The page gets the commands' own answers, one line where there is none, and no paths.
 #include "serve/api.hpp"
 
 #include <gmock/gmock.h>

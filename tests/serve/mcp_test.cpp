@@ -79,7 +79,7 @@ TEST(Mcp, ListsTheTenToolsWithSchemasOfTheirArguments) {
                                  "plan", "whatif", "compare", "runs"));
   const Json& simulate = tools["result"]["tools"][4]["inputSchema"]["properties"];
   EXPECT_TRUE(simulate.contains("max_num_seqs"));  // a knob of the table
-  EXPECT_TRUE(simulate.contains("trace"));         // of the store
+  EXPECT_TRUE(simulate.contains("trace"));         // a trace of the store
   EXPECT_FALSE(simulate.contains("scenario"));     // names a file
   EXPECT_EQ(simulate["slo"]["type"][0], "array");
 }

@@ -216,7 +216,7 @@ TEST(Questions, MemoryOfEachRunningSequenceIsLimited) {
   EXPECT_EQ(refusal("simulate", R"({"prefix_len": "16k", "max_num_seqs": 4096})"), "");
   EXPECT_THAT(refusal("simulate", R"({"prefix_len": 16385})"), HasSubstr("allows 16384"));
   EXPECT_THAT(refusal("capacity", R"({"max_num_seqs": 4097})"), HasSubstr("allows 4096"));
-  // Of some distributions the longest is not known before it is drawn.
+  // The longest of some distributions is not known before it is drawn.
   EXPECT_NE(refusal("simulate", R"({"prefix_len": "lognormal:16k:9"})"), "");
 }
 

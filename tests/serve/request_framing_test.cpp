@@ -58,7 +58,7 @@ TEST(RequestFraming, OtherMethodsAreNotAnswered) {
   }
 }
 
-/// What is found in a head, which may be followed by more; `more`: neither its end nor a fault.
+/// The result for a head, which may be followed by more; `more`: neither its end nor a fault.
 HeadLines::Found found_in(std::string_view head) {
   HeadLines lines;
   for (const char letter : head) {

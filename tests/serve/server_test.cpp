@@ -182,7 +182,7 @@ void expect_one_answer(const std::string& received, const std::string& status) {
 TEST(Server, ABodyIsNeverTakenForAnotherRequest) {
   const RunningServer server(few_places());
   const std::string hidden = "GET /api/limits HTTP/1.1\r\nHost: localhost\r\n\r\n";
-  // The last four are no length to the HTTP library, but are one to some proxies.
+  // The last four are not a length to the HTTP library, but are one to some proxies.
   for (const std::string field :
        {"Content-Length: 45", "Transfer-Encoding: chunked", "Content-Length : 45",
         "Content-Length: 45\nX: y", "X: a\r\n Content-Length: 45", "X: a\rContent-Length: 45"}) {

@@ -18,7 +18,7 @@ TEST(WorkSlots, AreGivenUntilNoneIsLeft) {
   const auto first = slots.take(0ms, never);
   const auto second = slots.take(0ms, never);
   EXPECT_TRUE(first && second);
-  EXPECT_FALSE(slots.take(10s, never));  // at once: nobody may wait
+  EXPECT_FALSE(slots.take(10s, never));  // at once: no call may wait
 }
 
 TEST(WorkSlots, AreFreeAgainWhenTheirPlaceGoes) {

@@ -34,7 +34,7 @@ struct MeasuredServer {
   std::optional<std::int64_t> kv_blocks;  // as the server printed; none: as planned
 };
 
-/// What a server logs about itself once a second.
+/// One of the levels that a server logs once a second.
 struct Level {
   double running = 0, waiting = 0;
   double kv_percent = 0;

@@ -10,7 +10,8 @@
 
 namespace roofcast::test {
 
-/// What `line` with -o json prints; null, and a failed test, when it exits with another code.
+/// The JSON that `line` with -o json prints; null, and a failed test, when it exits with another
+/// code.
 inline nlohmann::json json_answer(const std::string& line, int exit_code = 0) {
   const CommandResult result = run_command(line + " -o json");
   EXPECT_EQ(result.exit_code, exit_code) << line << ": " << result.err;

@@ -401,7 +401,8 @@ TEST(Shadow, WarnsOfWhatCannotBeReadLaterAndRefusesItAtFirst) {
   EXPECT_THAT(warnings[0], HasSubstr("export.json"));
 }
 
-/// What the command prints; calls `see(lines)` after each line, in the command's own thread.
+/// Collects what the command prints; calls `see(lines)` after each line, in the command's own
+/// thread.
 class WatchedOutput : public std::stringbuf {
  public:
   explicit WatchedOutput(std::function<void(int)> see) : see_(std::move(see)) {}

@@ -230,7 +230,7 @@ TEST_F(Manifest, EveryRowOfATableIsACase) {
   EXPECT_DOUBLE_EQ(cases[0].measured.metrics.at(1).value, 0.0505);
   EXPECT_EQ(cases[1].name, "h200 x4");
   EXPECT_EQ(cases[1].source, "slow");
-  EXPECT_THAT(cases[1].problem, HasSubstr("ttft_s.mean"));  // " ms" is no time
+  EXPECT_THAT(cases[1].problem, HasSubstr("ttft_s.mean"));  // " ms" is not a time
 }
 
 TEST_F(Manifest, RowsOfJsonAreReachedByDotsAndEmptyOnesLeaveTheirKeyOut) {

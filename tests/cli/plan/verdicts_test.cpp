@@ -143,7 +143,7 @@ TEST(Verdicts, ACacheFormatThatTheEngineLacksIsRefused) {
   }
 }
 
-// Of priced GPUs the RTX 4090 is cheaper than the L40S, and holds what this load needs.
+// The RTX 4090 is cheaper than the L40S, and holds what this load needs.
 TEST(Verdicts, AGpuThatTheFullContextKeepsOutIsNamedWithWhatItSaves) {
   const json answer = json_answer(
       "plan --model llama-3.1-8b --gpu l40s,rtx-4090 --request-rate 3 --num-prompts 200 --slo "
@@ -157,7 +157,7 @@ TEST(Verdicts, AGpuThatTheFullContextKeepsOutIsNamedWithWhatItSaves) {
   EXPECT_THAT(told.out, HasSubstr("saves $0.25 per hour (25 %)"));
 }
 
-// What limits are compared with is the capacity of the headline.
+// Limits are compared with the capacity of the headline.
 TEST(Verdicts, ACapacityExplainedIsThatOfTheHeadline) {
   const json answer = json_answer(
       "capacity --model llama-3.1-8b --gpu h100 --request-rate 10 --num-prompts 300 --slo "

@@ -83,7 +83,7 @@ TEST(Completion, OffersFlagsOfTheCommandItStandsIn) {
   EXPECT_THAT(offered("memory --gp"), IsSupersetOf({"--gpu", "--gpu-memory-utilization"}));
   EXPECT_THAT(offered("runs import --meta"), ElementsAre("--meta"));
   EXPECT_THAT(offered("runs --meta"), ElementsAre());
-  EXPECT_THAT(offered("simulate --watermark"), ElementsAre("--watermark"));  // of --help-all
+  EXPECT_THAT(offered("simulate --watermark"), ElementsAre("--watermark"));  // shown by --help-all
   EXPECT_THAT(offered("memory --enforce-eager --gpu-"), ElementsAre("--gpu-memory-utilization"));
 }
 
@@ -146,7 +146,7 @@ TEST(Completion, EveryValueThatItOffersIsOneThatTheFlagTakes) {
       if (!option_values(option.name).empty()) options.insert(option.name);
     }
   }
-  // Answers that are no choice of words: what is measured, and where.
+  // Answers that are not a choice of words: what is measured, and where.
   for (const char* elsewhere : {"device", "solve"}) EXPECT_EQ(options.erase(elsewhere), 1U);
   EXPECT_GE(options.size(), 15U);
   for (const std::string& option : options) {

@@ -23,7 +23,7 @@ TEST(Adapters, AreSplitAsTheMatricesAre) {
   EXPECT_EQ(shape.elements, 15'360 + 6'144 + 22'528 + 11'264);
 }
 
-// Of Mixtral's eight experts a token picks two: 3 x 4,096 + 6,144 and 8,192 of attention, the
+// A token picks two of Mixtral's eight experts: 3 x 4,096 + 6,144 and 8,192 of attention, the
 // router's 4,096 + 8, and 2 x 4,096 + 28,672 and 14,336 + 4,096 of an expert.
 TEST(Adapters, OfExpertsAreReadByPick) {
   const AdapterShape shape = adapter_shape(test::mixtral_8x7b(), {}, {0, 1});

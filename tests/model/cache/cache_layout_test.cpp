@@ -13,7 +13,7 @@ CacheLayout layout_of(const Transformer& model, const Parallelism& parallel = {}
   return cache_layout(model, DType::bf16, parallel, 16);
 }
 
-/// Of a model with recurrent layers and prefix caching.
+/// The layout of a model with recurrent layers and prefix caching.
 CacheLayout aligned_layout_of(const Transformer& model) {
   return cache_layout(model, DType::bf16, {}, 16, {.state_rows = 2});
 }

@@ -126,7 +126,7 @@ TEST(KernelTables, AProductWithinTheGridIsInterpolatedBetweenItsCell) {
   EXPECT_EQ(answer_for(corners, product(128, 128)).provenance, Provenance::extended);
 }
 
-// 96 rows of a product for each head are no side of the cell of 128 x 128.
+// A product for each head with 96 rows is not on a side of the cell of 128 x 128.
 TEST(KernelTables, ProductsForEachHeadAreNoCornersOfAnother) {
   OperatorShape head = product(96, 128);
   head.query_heads = 16;

@@ -172,7 +172,7 @@ TEST(EngineDefaults, DifferByEra) {
     EXPECT_EQ(engine.block_size, 16);
     EXPECT_TRUE(engine.prefix_caching);
     EXPECT_TRUE(engine.chunked_prefill);
-    EXPECT_EQ(engine.max_model_len, 131072);  // of the model
+    EXPECT_EQ(engine.max_model_len, 131072);  // the model's
     EXPECT_EQ(engine.kv_cache_dtype, DType::bf16);
   }
 }

@@ -137,7 +137,7 @@ TEST_P(HardwareProfile, ReachesNoMoreThanTheLimit) {
 }
 
 TEST_P(HardwareProfile, ReducesNoFasterThanItsLinks) {
-  // Of b bytes each of n GPUs must send at least b / 2 x 2 (n-1)/n: switches that reduce in
+  // To reduce b bytes, each of n GPUs must send at least b / 2 x 2 (n-1)/n: switches that reduce in
   // passing halve what a ring sends (NVLink SHARP).
   for (const auto& [ranks, curve] : gpu_.efficiencies.all_reduce) {
     expect_sane(curve, 1e-6, 1);

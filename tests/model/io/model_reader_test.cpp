@@ -170,7 +170,7 @@ TEST(ModelReader, ASizeThatTheFamilyIsNotKnownToHaveIsRefused) {
     EXPECT_THAT(complaint(key, 8), HasSubstr(key));
   }
   EXPECT_THAT(complaint("ffn_widths_hidden", {512, 1024}), HasSubstr("ffn_widths_hidden"));
-  // What says nothing, and what is no size: synonyms of keys that were read, absent experts, words.
+  // Keys that say nothing or are not sizes: synonyms of keys that were read, absent experts, words.
   EXPECT_EQ(complaint("n_layers", 4), "");
   EXPECT_EQ(complaint("num_experts", 0), "");
   EXPECT_EQ(complaint("num_experts", 1), "");

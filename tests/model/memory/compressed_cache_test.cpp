@@ -34,7 +34,7 @@ TEST(CompressedCache, ReservesTheTokensOfAStepInWindowsAndStates) {
   EXPECT_NEAR(needed(13'528) / kGiB, 5.44, 0.005);
 }
 
-// What is sent of a block: 21 x (37,440 + 8,640) + 20 x 1,728 bytes of the compressed caches are 21
+// Bytes sent of a block: 21 x (37,440 + 8,640) + 20 x 1,728 bytes of the compressed caches are 21
 // pages of 47,808.
 TEST(CompressedCache, CountsPagesThatHoldSomething) {
   const Deployment deployment = flash_on("vllm-0.22", {});

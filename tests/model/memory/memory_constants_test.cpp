@@ -99,7 +99,7 @@ TEST(MemoryConstants, NonTorchMemoryIsWhatTheLogsGive) {
     ASSERT_TRUE(single) << preset;
     EXPECT_NEAR(gib(*single), gib(constants_of(preset).non_torch_single), kThousandth) << preset;
   }
-  // Of the other presets only one start on several GPUs is among the logs: theirs are stated.
+  // For the other presets the logs hold only one start on several GPUs: theirs are stated.
   const auto several = fit_non_torch(logs_of("vllm-0.19"), true);
   ASSERT_TRUE(several);
   EXPECT_NEAR(gib(*several), gib(constants_of("vllm-0.19").non_torch_multi), kThousandth);

@@ -1,4 +1,4 @@
-// What memory plans count beside the model's own weights and one rank's tokens: experts under data
+// Memory that plans count beside the model's own weights and one rank's tokens: experts under data
 // parallelism, copies of matrices, padding, adapters, drafts, and sequences divided among ranks.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

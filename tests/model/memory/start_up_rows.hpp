@@ -1,5 +1,5 @@
-// Start-up logs of real servers (../shared/data/measured/kv_capacity.json), each with its
-// deployment as far as the log describes it. Used by tests of the memory rule and of its fit.
+// Start-up logs of real servers (../shared/data/measured/kv_capacity.json), each with the part of
+// its deployment that the log describes. Used by tests of the memory rule and of its fit.
 #pragma once
 
 #include <cstdint>

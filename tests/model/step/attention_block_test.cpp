@@ -154,7 +154,7 @@ TEST(AttentionBlock, GivesItsSourceToItsParts) {
   EXPECT_NEAR(block, kLayers * 1000e-6, 1e-9);
 }
 
-// What surrounds attention in a block is the engine's own.
+// Operators around attention in a block are the engine's own.
 TEST(AttentionBlock, OfAnotherEngineSaysNothing) {
   const StepBatch decode = decode_batch(deepseek_v3(), 8, 1023);
   EXPECT_EQ(step_with(1000, 4000, "sglang-0.5").seconds(decode),

@@ -33,7 +33,7 @@ TEST(AttentionTail, TheLongestReadsAloneWhatItHasBeyondThoseThatFillTheMemory) {
   // All 25 * 8 blocks run at once. The four longest have (5,000 + 2,000 + 1,000 + 1,000) / 4 =
   // 2,250.
   EXPECT_NEAR(tail_tokens(25, 4, {5000, 2000, 1000, 1000, 1000}), 2750, 1e-9);
-  // Of 2.5: (5,000 + 2,000 + 1,000 / 2) / 2.5 = 3,000.
+  // Mean of the 2.5 longest: (5,000 + 2,000 + 1,000 / 2) / 2.5 = 3,000.
   EXPECT_NEAR(tail_tokens(25, 2.5, {5000, 2000, 1000, 1000}), 2000, 1e-9);
 }
 
@@ -69,9 +69,9 @@ TEST(AttentionTail, TheLongestOnesLastBlockHasReadMoreTheEarlierItStarted) {
 }
 
 TEST(AttentionTail, SequencesThatAreNotKeptFallEvenlyToTheirMean) {
-  // Of 108 the eight longest have 2,250, the other hundred 90,000 in all. 6.25 * 8 * 108 / 200 = 27
-  // fill the memory: the first 19 of the hundred have 2,250 - (2,250 - 900) * 19 / 100 = 1,993.5 on
-  // average, so that the 27 have (8 * 2,250 + 19 * 1,993.5) / 27 = 2,069.5.
+  // The eight longest of 108 have 2,250 each, the other hundred 90,000 in all. 6.25 * 8 * 108 / 200
+  // = 27 fill the memory: the first 19 of the hundred have 2,250 - (2,250 - 900) * 19 / 100 =
+  // 1,993.5 on average, so that the 27 have (8 * 2,250 + 19 * 1,993.5) / 27 = 2,069.5.
   EXPECT_NEAR(tail_tokens(108, 6.25, {2250, 2250, 2250, 2250, 2250, 2250, 2250, 2250}), 180.5,
               1e-9);
 }

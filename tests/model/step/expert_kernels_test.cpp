@@ -19,7 +19,7 @@ constexpr const char* kBlackwell = "10.0";
 constexpr const char* kHopper = "9.0";
 constexpr const char* kAda = "8.9";
 
-/// Of the first layer, with experts in `format` unless that is empty.
+/// Kernels of the first layer, with experts in `format` unless that is empty.
 std::string_view kernels_of(const char* version, const char* capability, Transformer model,
                             const std::string& format = "",
                             MoeBackend backend = MoeBackend::automatic) {

@@ -74,7 +74,7 @@ TEST(SumOfSteps, WhatErrsTogetherInAStepErrsTogetherOverSteps) {
       sum_of({step_of(OperatorFamily::gemm, 1, 0.1), step_of(OperatorFamily::gemm, 3, 0.2)});
   EXPECT_DOUBLE_EQ(alike.total.value, 4.0);
   EXPECT_NEAR(alike.relative_uncertainty, 0.7 / 4, 1e-12);
-  // Of two families they are independent.
+  // Errors of two families are independent.
   const StepEstimate apart = sum_of(
       {step_of(OperatorFamily::gemm, 1, 0.1), step_of(OperatorFamily::memory_bound, 3, 0.2)});
   EXPECT_NEAR(apart.relative_uncertainty, std::sqrt(0.01 + 0.36) / 4, 1e-12);

@@ -254,7 +254,7 @@ TEST(Operators, TheBusiestRankDecidesWhereExpertsArePickedUnevenly) {
               2 * (1 - missed) * 3 * expert, 1e-9 * expert);
 }
 
-// Of 256 experts of which 16 tokens pick 8 each, fewer are read where some are picked more often
+// Where 16 tokens pick 8 of 256 experts each, fewer are read if some are picked more often
 // (expert_load_test.cpp): as many as the classes' probabilities say, and all 102 (1 - (1 -
 // 8/256)^16 of 256) with even picks.
 TEST(Operators, FewerExpertsAreReadWhereSomeArePopular) {

@@ -235,7 +235,7 @@ TEST(TimedMixers, ExpertsOfEnginesIncludeChoosingThem) {
 // An engine's linear layer quantises its input itself; a library's product does not.
 TEST(TimedMixers, ProductsOfEnginesIncludeQuantising) {
   const Deployment plain = deployment_of(load_model("deepseek-v3"), round_gpu(), {.tensor = 8});
-  // Of o_proj, 16 heads of 128 to 7,168: its input is as long as no other's.
+  // The product of o_proj, 16 heads of 128 to 7,168: no other has an input of that length.
   const auto timed_by = [&](const char* kernel) {
     MeasuredCurve curve = level_curve(
         {.family = OperatorFamily::gemm, .format = "fp8_block", .outputs = 7168, .inputs = 2048},

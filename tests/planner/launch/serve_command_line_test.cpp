@@ -45,7 +45,8 @@ TEST(ServeCommandLine, SglangSharesExpertsByDataParallelAttention) {
   EXPECT_EQ(serve_command_line(asked, true).text,
             "python -m sglang.launch_server --model-path org/model --tp-size 8 --dp-size 4 "
             "--ep-size 8 --enable-dp-attention");
-  // Of one rank here, of all four there; its conservativeness is 0.3 of what is given.
+  // Ours are limits of one rank, SGLang's of all four; its conservativeness is 0.3 of what is
+  // given.
   asked.overrides.max_num_seqs = 64;
   asked.overrides.max_num_batched_tokens = 2048;
   asked.overrides.schedule_conservativeness = 0.3;

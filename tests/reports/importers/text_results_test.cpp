@@ -167,7 +167,7 @@ TEST(Prometheus, MeansAreExactAndPercentilesBounded) {
   EXPECT_EQ(run.setting.other.at("block_size"), "\"16\"");
   EXPECT_NEAR(metric(run, "ttft_s", "mean"), 0.08, 1e-12);
   EXPECT_EQ(metric(run, "kv_blocks"), 2588);
-  // Of 10, rank 9 is the 4th of 5 between 0.1 and 0.5 s: 0.1 + 0.4 x 4/5 = 0.42 s.
+  // Rank 9 of 10 is the 4th of 5 between 0.1 and 0.5 s: 0.1 + 0.4 x 4/5 = 0.42 s.
   EXPECT_NEAR(metric(run, "ttft_s", "p90"), 0.42, 1e-12);
   EXPECT_DOUBLE_EQ(metric(run, "ttft_s", "p90_lower"), 0.1);
   EXPECT_DOUBLE_EQ(metric(run, "ttft_s", "p90_upper"), 0.5);

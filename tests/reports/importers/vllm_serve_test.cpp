@@ -90,7 +90,7 @@ TEST(VllmServe, DetailedResultKeepsItsRequests) {
   EXPECT_NEAR(metric(run, "e2e_s", "mean"), 0.07, 1e-12);
   EXPECT_NEAR(metric(run, "e2e_s", "max"), 0.09, 1e-12);
   EXPECT_NEAR(metric(run, "tpot_s", "p50"), 0.025, 1e-12);
-  // What the file says of itself stays.
+  // The file's own figures stay.
   EXPECT_DOUBLE_EQ(metric(run, "ttft_s", "mean"), 0.05);
 }
 

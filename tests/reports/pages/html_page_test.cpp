@@ -72,7 +72,7 @@ TEST(HtmlPage, EscapesWhateverTextComesFromOutside) {
 }
 
 TEST(HtmlPage, LoadsNothingFromAnywhere) {
-  // Names of XML's vocabularies are no addresses that anybody asks.
+  // Names of XML's vocabularies are not addresses that a browser requests.
   const std::string page = std::regex_replace(html_page(small_report()),
                                               std::regex("http://www\\.w3\\.org/[^\"' ]*"), "");
   const std::string head = page.substr(0, page.find("</head>"));

@@ -60,7 +60,7 @@ TEST(Router, VllmsBalancerWeighsAWaitingRequestAsFourRunningOnes) {
 }
 
 TEST(Router, PowerOfTwoNeverTakesTheMostLoadedAndTakesAllOthers) {
-  // Of any two of three, the busiest loses.
+  // The busiest of three loses in any pair.
   Router router = router_of(RouterPolicy::power_of_two);
   const std::vector<ReplicaLoad> loads = {{.outstanding = 5}, {.outstanding = 9}, {}};
   std::vector<int> chosen(3);

@@ -74,7 +74,7 @@ TEST(AsyncScheduling, AVictimStillGetsTheTokenThatIsOnItsWay) {
 
 TEST(AsyncScheduling, WhoseLastTokenIsOnItsWayIsNotPreempted) {
   // Blocks of 4, 4 usable: A holds 2, B and C 1 each. Step 3 is decided as step 2 starts: A's 9th
-  // token finds no block. B and C will be complete with step 2 and are no victims, so A is; it
+  // token finds no block. B and C will be complete with step 2 and cannot be victims, so A is; it
   // computes its 9 tokens again when they have gone.
   Schedule schedule(asynchronous(plain_engine()), 4, 4, batch_of({{7, 3}, {3, 2}, {2, 2}}));
   EXPECT_EQ(schedule.step(), "A7 B3 C2");

@@ -71,7 +71,7 @@ TEST(BlockKeys, WhatARequestAloneHoldsFollowsWhatItShares) {
   EXPECT_EQ(a[1], shared[1]);
   EXPECT_NE(a[2], b[2]);  // 8 tokens shared, 8 not
   EXPECT_NE(a[3], b[3]);
-  // What another has of the content beyond its 40 tokens is not what these two went on with.
+  // Another request's content beyond the 40 tokens is not what these two went on with.
   EXPECT_NE(keys_of({{7, 48}})[2], a[2]);
 }
 

@@ -177,8 +177,8 @@ inline void draw_drafts(RandomStream& random, Engine& engine) {
       std::max(engine.max_num_batched_tokens, 1 + speculation.draft_tokens);
 }
 
-/// What vLLM demands of an engine that caches prefixes of recurrent layers: a step reaches the end
-/// of a block.
+/// Meets what vLLM demands of an engine that caches prefixes of recurrent layers: a step reaches
+/// the end of a block.
 inline void meet_alignment(EngineCase& c) {
   const bool aligned = c.engine.scheduler == SchedulerKind::vllm_v1 && c.engine.prefix_caching &&
                        c.layout.groups.back().recurrent;

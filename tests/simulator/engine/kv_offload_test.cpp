@@ -46,7 +46,7 @@ TEST(KvOffload, LoadsWhatTheGpuHasForgotten) {
 }
 
 TEST(KvOffload, KeepsNoMoreThanItHasRoomFor) {
-  // Of 3 + 5 blocks stored the last 5 stay: B's. C finds nothing.
+  // The last 5 of 3 + 5 stored blocks stay: B's. C finds nothing.
   const FakeStepTime step_time(Seconds{1});
   const auto result = simulate(replica_of(offloading(5), step_time, 5, 4), asked_again(1), {});
   EXPECT_EQ(result.requests[2].scheduled, 2 * kSecond);

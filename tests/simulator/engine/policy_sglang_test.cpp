@@ -202,8 +202,8 @@ TEST(SglangWindows, BoundWhatStarts) {
 }
 
 TEST(SglangWindows, RunOutAndRetract) {
-  // What has left a window is released 128 tokens at a time. A, B and C hold 18 of 20 tokens after
-  // two decodes, the third needs 3 more: C starts over with 4 + 3 tokens.
+  // Tokens that have left a window are released 128 at a time. A, B and C hold 18 of 20 tokens
+  // after two decodes, the third needs 3 more: C starts over with 4 + 3 tokens.
   const Workload workload = batch_of({{4, 4}, {4, 4}, {4, 4}});
   EXPECT_THAT(Schedule(sglang_engine(100), 40, with_windows(), workload).steps_to_end(),
               ElementsAre("A4 B4 C4", "A1 B1 C1", "A1 B1 C1", "A1 B1 -C", "C7"));

@@ -213,7 +213,7 @@ TEST(PrefixCaching, ASessionsNextTurnRestartsFromTheLastStateOfItsOutput) {
 }
 
 TEST(PrefixCaching, OutputContinuesOnlyAPromptThatIsSharedToItsEnd) {
-  // Of A's 6 tokens 4 are shared, and what it generates comes after 2 that are not: B, whose prompt
+  // 4 of A's 6 tokens are shared, and what it generates comes after 2 that are not: B, whose prompt
   // continues with the shared content, has only the first block in common.
   Workload session = workload_of({{0, {6, 3}, {{7, 4}}}, {3, {13, 1}, {{7, 13}}}});
   session.requests[0].output_continues_prompt = true;

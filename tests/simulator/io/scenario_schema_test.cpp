@@ -207,7 +207,7 @@ TEST(ScenarioSchema, EveryExampleIsReadAndComesBack) {
         SCOPED_TRACE(scenario.dump());
         ASSERT_NO_THROW(parse_scenario(scenario.dump(), "schema"));
         if (item.key() == "$schema") continue;  // for editors only
-        // What was read is written again: the key is not just tolerated.
+        // A value that was read is written again: the key is not just tolerated.
         const Json written = Json::parse(to_json(parse_scenario(scenario.dump(), "schema")));
         EXPECT_NE(written.dump().find(Json(item.key()).dump() + ":" + example.dump()),
                   std::string::npos)

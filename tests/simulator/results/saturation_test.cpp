@@ -41,7 +41,7 @@ TEST(Saturation, NinetyPercentOfTheCapacityIsSustainable) {
 }
 
 TEST(Saturation, OneAndAHalfTimesTheCapacityIsNot) {
-  // Of 500 arrivals in the second half a third, 167, are left over.
+  // A third of the 500 arrivals in the second half, 167, are left over.
   for (std::uint64_t seed = 0; seed < trials(50U); ++seed) {
     const auto verdict = verdict_at(1.5, 1000, seed);
     EXPECT_TRUE(verdict.saturated);
@@ -220,7 +220,7 @@ TEST(Saturation, OfQueuesAtTheirCapacityIsHardlyEverSeen) {
       const SaturationVerdict verdict = decided(1, exponential, seed);
       if (verdict.saturated) ++saturated;
       if (verdict.saturated || verdict.undecided) continue;
-      // It keeps up as far as can be told: what it may grow by is below what counts.
+      // It keeps up within what can be told: what it may grow by is below what counts.
       EXPECT_LT(verdict.growth_high, kSustainableGrowth) << verdict.reason();
     }
     EXPECT_LE(saturated, 4);
