@@ -1,14 +1,38 @@
 // roofcast serve, from its module: the HTTP library brings OpenSSL, whose start costs more
 // processor time than most answers.
+#include <fmt/format.h>
+
 #include <filesystem>
 #include <string>
+#include <string_view>
 #include <system_error>
 
 #include "base/error.hpp"
 #include "base/io/shared_library.hpp"
+#include "build_id.hpp"
 #include "cli/command.hpp"
 
 namespace roofcast {
+namespace {
+
+/// Module and program share their structs, so another build's would crash.
+SharedLibrary open_module(const std::string& module) {
+  std::string reason;
+  try {
+    SharedLibrary library(module);
+    const std::string_view build = library.function<const char*()>("roofcast_serve_build")();
+    if (build == kBuildId) return library;
+    reason = fmt::format("build {}, the program's is {}", build, kBuildId);
+  } catch (const Error& error) {
+    reason = error.what();
+  }
+  throw Error(
+      fmt::format("{}: is not of the build of this program ({}); install bin/roofcast and "
+                  "lib/roofcast/serve.so together",
+                  module, reason));
+}
+
+}  // namespace
 
 int run_serve(CommandContext& context) {
   namespace fs = std::filesystem;
@@ -21,7 +45,7 @@ int run_serve(CommandContext& context) {
     throw Error(module + ": is not there; `roofcast serve` is installed as bin/roofcast and " +
                 "lib/roofcast/serve.so");
   }
-  return SharedLibrary(module).function<int(CommandContext&)>("roofcast_run_serve")(context);
+  return open_module(module).function<int(CommandContext&)>("roofcast_run_serve")(context);
 }
 
 }  // namespace roofcast

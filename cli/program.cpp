@@ -64,6 +64,8 @@ constexpr Question kQuestions[] = {
      "roofcast simulate --model llama-3.1-8b --gpu h100 --request-rate 10 --slo p95:ttft:500ms"},
     {"How much load does it carry?",
      "roofcast capacity --model llama-3.1-8b --gpu h100 --slo p95:ttft:500ms"},
+    {"How many users does it carry at once?",
+     "roofcast capacity --model llama-3.1-8b --gpu h100 --max-concurrency 32 --slo p95:tpot:20ms"},
     {"What should I rent for this load?",
      "roofcast plan --model llama-3.1-8b --gpu h100,l40s --request-rate 10 --slo p95:ttft:1s"},
     {"What if I change something?",

@@ -35,12 +35,17 @@ std::string whole_seconds(double seconds) {
 
 }  // namespace
 
-std::string progress_line(const ProgressState& progress) {
-  constexpr std::size_t kWidest = 30;
-  const double share =
-      progress.total > 0
-          ? std::min(1.0, static_cast<double>(progress.done) / static_cast<double>(progress.total))
-          : 0.0;
+namespace {
+
+double share_of(const ProgressState& progress) {
+  if (progress.total <= 0) return 0;
+  return std::min(1.0, static_cast<double>(progress.done) / static_cast<double>(progress.total));
+}
+
+}  // namespace
+
+std::string progress_text(const ProgressState& progress) {
+  const double share = share_of(progress);
   std::string text = fmt::format("{} of {}{} {}", with_separators(progress.done),
                                  progress.total_grew ? "at least " : "",
                                  with_separators(progress.total), progress.what);
@@ -50,14 +55,21 @@ std::string progress_line(const ProgressState& progress) {
     text += progress.total_grew ? whole_seconds(progress.elapsed_s) + " so far"
                                 : whole_seconds(progress.elapsed_s * (1 - share) / share) + " left";
   }
+  return text;
+}
+
+std::string progress_line(const ProgressState& progress) {
+  constexpr std::size_t kWidest = 30;
+  const std::string text = progress_text(progress);
   constexpr std::size_t kAround = 4;  // "[", "] " and the last column, which some terminals wrap at
   if (progress.width < text.size() + kAround + 3) return text.substr(0, progress.width - 1);
   const std::size_t columns = std::min(kWidest, progress.width - text.size() - kAround);
-  const auto filled = static_cast<std::size_t>(share * static_cast<double>(columns));
+  const auto filled = static_cast<std::size_t>(share_of(progress) * static_cast<double>(columns));
   return fmt::format("[{:=<{}}{: <{}}] {}", "", filled, "", columns - filled, text);
 }
 
-ProgressBar::ProgressBar(std::ostream& err, std::string what) : err_(err), what_(std::move(what)) {
+ProgressBar::ProgressBar(std::ostream& err, std::string what, std::chrono::milliseconds every)
+    : err_(err), what_(std::move(what)), every_(every) {
   start_ = last_ = std::chrono::steady_clock::now();
   terminal_ = isatty(STDERR_FILENO) == 1;
   winsize size{};
@@ -80,18 +92,19 @@ bool ProgressBar::show(std::int64_t done, std::int64_t total) {
   const auto now = std::chrono::steady_clock::now();
   if (first_total_ == 0) first_total_ = total;
   total_grew_ = total_grew_ || total != first_total_;
+  const ProgressState state{.done = done,
+                            .total = total,
+                            .what = what_,
+                            .elapsed_s = std::chrono::duration<double>(now - start_).count(),
+                            .total_grew = total_grew_,
+                            .width = width_};
   if (terminal_ && now - start_ > 1s && now - last_ > 100ms) {
     last_ = now;
     drawn_ = true;
-    const double elapsed_s = std::chrono::duration<double>(now - start_).count();
-    err_ << "\r"
-         << progress_line({.done = done,
-                           .total = total,
-                           .what = what_,
-                           .elapsed_s = elapsed_s,
-                           .total_grew = total_grew_,
-                           .width = width_})
-         << "\033[K" << std::flush;
+    err_ << "\r" << progress_line(state) << "\033[K" << std::flush;
+  } else if (!terminal_ && now - last_ >= every_) {
+    last_ = now;
+    err_ << progress_text(state) << "\n" << std::flush;
   }
   return !interrupted();
 }

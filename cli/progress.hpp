@@ -1,5 +1,5 @@
-// A progress bar on stderr, only on a terminal and only once the work takes over a second; and
-// Ctrl-C as a request to stop cleanly.
+// A progress bar on stderr once the work takes over a second, or, where stderr is no terminal, a
+// line every ten seconds; and Ctrl-C as a request to stop cleanly.
 #pragma once
 
 #include <chrono>
@@ -24,10 +24,14 @@ struct ProgressState {
 /// width leaves, at most 30 columns.
 std::string progress_line(const ProgressState& progress);
 
+/// The same without a bar, for logs: "22 of at least 27 simulations (6 /s), 4 s so far".
+std::string progress_text(const ProgressState& progress);
+
 class ProgressBar {
  public:
-  /// `what` is the unit counted: "requests". Draws nothing if stderr is not a terminal.
-  ProgressBar(std::ostream& err, std::string what);
+  /// `what` is the unit counted: "requests". Lines in a log follow each other by at least `every`.
+  ProgressBar(std::ostream& err, std::string what,
+              std::chrono::milliseconds every = std::chrono::seconds(10));
   ~ProgressBar();  // clears the line
   ProgressBar(const ProgressBar&) = delete;
   ProgressBar& operator=(const ProgressBar&) = delete;
@@ -45,6 +49,7 @@ class ProgressBar {
   std::int64_t first_total_ = 0;
   bool total_grew_ = false;
   bool drawn_ = false;
+  std::chrono::milliseconds every_;  // between lines of a log
   std::chrono::steady_clock::time_point start_;
   std::chrono::steady_clock::time_point last_;
 };

@@ -43,6 +43,13 @@ std::optional<double> mean_power(const PoolRun& pool, double gpus, Seconds makes
   return model->idle.value * gpus + (*pool.step_energy / makespan).value;
 }
 
+/// Dollars per hour that an owned GPU's price counts for power at the board's limit, and that what
+/// is drawn does not take.
+double not_drawn(const Gpu& gpu, double gpus, const std::optional<double>& drawn_w) {
+  if (!drawn_w || !gpu.board_power) return 0;
+  return (gpu.board_power->value * gpus - *drawn_w) * gpu.price_per_watt;
+}
+
 std::optional<double> over(const std::optional<double>& per_second, double tokens_per_s) {
   if (!per_second || tokens_per_s <= 0) return std::nullopt;
   return *per_second / tokens_per_s;
@@ -68,10 +75,11 @@ void share_among_tokens(ServingCost& cost, double output_per_s, double all_per_s
 ServingCost cost_of(std::span<const PoolRun> pools, const SimulationResult& result) {
   ServingCost cost;
   cost.dollars_per_hour =
-      sum_over(pools, result, [](const PoolRun& pool, double gpus) -> std::optional<double> {
-        const std::optional<DollarsPerHour>& price = pool.deployment.gpu.price;
-        if (!price) return std::nullopt;
-        return price->value * gpus;
+      sum_over(pools, result, [&](const PoolRun& pool, double gpus) -> std::optional<double> {
+        const Gpu& gpu = pool.deployment.gpu;
+        if (!gpu.price) return std::nullopt;
+        const std::optional<double> drawn = mean_power(pool, gpus, result.whole_makespan);
+        return gpu.price->value * gpus - not_drawn(gpu, gpus, drawn);
       });
   cost.board_power_w =
       sum_over(pools, result, [](const PoolRun& pool, double gpus) -> std::optional<double> {
@@ -104,8 +112,11 @@ ServingCost cost_of(const Deployment& deployment, const GenerationEstimate& gene
   ServingCost cost = idle_cost(deployment);
   const std::optional<PowerModel> power = power_model_of(deployment.gpu);
   if (power && generation.energy && generation.whole > Seconds{}) {
-    cost.mean_power_w = power->idle.value * deployment.parallel.gpus() +
-                        (*generation.energy / generation.whole).value;
+    const double gpus = deployment.parallel.gpus();
+    cost.mean_power_w = power->idle.value * gpus + (*generation.energy / generation.whole).value;
+    if (cost.dollars_per_hour) {
+      *cost.dollars_per_hour -= not_drawn(deployment.gpu, gpus, cost.mean_power_w);
+    }
   }
   const double output = generation.output_tokens_per_second;
   const double prompts_per_output =

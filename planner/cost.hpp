@@ -41,7 +41,7 @@ inline constexpr std::array<CostFigure, 7> kCostFigures{
      {"cost_usd_per_million_tokens", &ServingCost::dollars_per_million_tokens, "$/M tokens", 2,
       false, "prompt and output tokens together, at the rate served"},
      {"power_w", &ServingCost::board_power_w, "W limit", 0, false, "of all boards at their limit"},
-     {"mean_power_w", &ServingCost::mean_power_w, "W", 0, true,
+     {"mean_power_w", &ServingCost::mean_power_w, "W drawn", 0, true,
       "drawn by all GPUs, on average (model/step/power.hpp)"},
      {"joules_per_output_token", &ServingCost::joules_per_output_token, "J/output", 2, true,
       "energy of all GPUs over the output tokens"},

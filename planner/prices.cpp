@@ -60,6 +60,12 @@ std::string key_of(const std::string& gpu) {
   return is_profile_path(gpu) ? gpu : load_gpu(gpu).gpu.name;
 }
 
+/// Dollars per hour for each watt that is drawn.
+double price_per_watt(const PriceTable& table) {
+  constexpr double kWattsOfKilowatt = 1000;
+  return table.pue / kWattsOfKilowatt * table.power_dollars_per_kwh;
+}
+
 /// The table's price of that kind; an on-demand one that it lacks is the profile's.
 std::optional<DollarsPerHour> price_of_kind(const PriceTable& table, const GpuPrices& prices,
                                             const Gpu& gpu, PriceKind kind) {
@@ -133,9 +139,11 @@ std::string built_in_price_table() {
                  {"pue", table.pue}};
   for (const std::string& name : gpu_names()) {
     const Gpu gpu = load_gpu(name).gpu;
-    if (!gpu.price) continue;
-    json["gpus"][name] = {{kOnDemand, gpu.price->value},
-                          {"source", gpu.sources.at("price_dollars_per_hour")}};
+    TableJson& prices = json["gpus"][name];
+    prices[kOnDemand] = gpu.price ? TableJson(gpu.price->value) : TableJson();
+    // Null is as good as left out: for the owner of the table to fill in.
+    for (const char* key : {kReserved, kSpot, kCapital}) prices[key] = nullptr;
+    prices["source"] = gpu.price ? gpu.sources.at("price_dollars_per_hour") : "";
   }
   return json.dump(2) + "\n";
 }
@@ -143,10 +151,8 @@ std::string built_in_price_table() {
 std::optional<DollarsPerHour> owned_price(const PriceTable& table, const GpuPrices& prices,
                                           const Gpu& gpu) {
   if (!prices.capital_dollars || !gpu.board_power) return std::nullopt;
-  constexpr double kWattsOfKilowatt = 1000;
   return DollarsPerHour{*prices.capital_dollars / (table.amortisation_years * kHoursOfYear) +
-                        gpu.board_power->value * table.pue / kWattsOfKilowatt *
-                            table.power_dollars_per_kwh};
+                        gpu.board_power->value * price_per_watt(table)};
 }
 
 void take_price(Gpu& gpu, const std::string& named, const Pricing& pricing) {
@@ -162,6 +168,7 @@ void take_price(Gpu& gpu, const std::string& named, const Pricing& pricing) {
   const auto found = table.gpus.find(is_profile_path(named) ? named : gpu.name);
   const GpuPrices prices = found == table.gpus.end() ? GpuPrices{} : found->second;
   gpu.price = price_of_kind(table, prices, gpu, pricing.kind);
+  gpu.price_per_watt = pricing.kind == PriceKind::owned ? price_per_watt(table) : 0;
   if (gpu.price || pricing.kind == PriceKind::on_demand) return;
   throw UsageError(fmt::format("`pricing` {}: {} states no {} for {}", name_of(pricing.kind),
                                pricing.table,

@@ -35,11 +35,11 @@ struct PriceTable {
 /// Throws Error naming file, key and what was expected.
 PriceTable read_price_table(const std::string& path);
 
-/// The table of all built-in profiles with a price, as the text of such a file.
+/// The table of all built-in profiles as the text of such a file, with every key; null: not known.
 std::string built_in_price_table();
 
-/// Owning a GPU for an hour: capital over its years, and the power that has to be supplied, which
-/// is the board's limit times the PUE. Returns nullopt if either is not known.
+/// Owning a GPU for an hour: capital over its years, and the power that has to be supplied, at
+/// the board's limit, times the PUE. Returns nullopt if either is not known.
 std::optional<DollarsPerHour> owned_price(const PriceTable& table, const GpuPrices& prices,
                                           const Gpu& gpu);
 

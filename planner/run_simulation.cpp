@@ -6,6 +6,7 @@
 #include <span>
 
 #include "base/numbers.hpp"
+#include "model/step/carried_time.hpp"
 #include "planner/deploy.hpp"
 #include "planner/step_description.hpp"
 #include "simulator/engine/batching_policy.hpp"
@@ -29,6 +30,20 @@ void note_precision(std::vector<std::string>& notes, const SimulationRun& run, c
   }
   notes.push_back(
       fmt::format("{}KV capacity: ±{}", whose, as_percent(pool.plan.relative_uncertainty)));
+}
+
+/// What a profile leaves open.
+void note_profile(std::vector<std::string>& notes, const PoolRun& pool) {
+  const Gpu& gpu = pool.deployment.gpu;
+  if (!gpu.assumed.empty()) {
+    notes.push_back(fmt::format("{}: the profile leaves out {}; assumed values are used",
+                                gpu.display_name, fmt::join(gpu.assumed, ", ")));
+  }
+  if (gpu.sister && !gpu.sister->same_chip) {
+    notes.push_back(fmt::format(
+        "{}: kernel times are carried over from {}, another chip by its facts: ±{} wider",
+        gpu.display_name, gpu.sister->name, as_percent(kOtherChipDeviation, 0)));
+  }
 }
 
 /// bf16 checkpoints on cards without it: planner/deploy.cpp says how engines run them.
@@ -126,6 +141,7 @@ std::vector<std::string> notes_on(const SimulationRun& run,
   std::vector<std::string> notes;
   for (std::size_t i = 0; i < run.pools.size(); ++i) {
     note_precision(notes, run, run.pools[i], steps[i]);
+    note_profile(notes, run.pools[i]);
     note_formats(notes, run.pools[i]);
     note_power(notes, run.pools[i]);
   }

@@ -221,6 +221,7 @@ PoolStepTimes step_times_of(const SimulationRun& run) {
 void take_use(PoolRun& pool, const StepUse& use, const SimulationResult& result) {
   pool.step_uncertainty = use.steps.relative_uncertainty;
   pool.step_causes = error_causes(use.steps);
+  pool.step_sources = step_sources(use.steps);
   // A step's work is that of one GPU of every stage.
   const double at_once = steps_at_once(result, pool) / pool.deployment.parallel.pipeline;
   pool.mfu = use.mfu * at_once;

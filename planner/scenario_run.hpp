@@ -14,6 +14,7 @@
 #include "base/progress.hpp"
 #include "model/memory/memory_plan.hpp"
 #include "model/step/step_estimate.hpp"
+#include "model/step/step_sources.hpp"
 #include "planner/deploy.hpp"
 #include "simulator/results/result.hpp"
 #include "simulator/scenario.hpp"
@@ -34,6 +35,7 @@ struct PoolRun {
   /// simulate_sampled.
   double step_uncertainty = 0;
   std::vector<ErrorCause> step_causes{};  // the same by cause
+  StepSources step_sources{};             // how their times are known
   /// Utilisation of each GPU while a step is in progress, 0 to 1 (StepUse). Filled in by
   /// simulate_sampled; unset for measured runs.
   std::optional<double> mfu{}, mbu{};

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "model/step/step_estimate.hpp"
+#include "model/step/step_sources.hpp"
 
 namespace roofcast {
 
@@ -47,6 +48,15 @@ void members(Visitor& visit, OperatorAnswer& part) {
 
 /// The operators in the order of the step.
 std::vector<OperatorAnswer> operators_of(const StepEstimate& step);
+
+template <class Visitor>
+void members(Visitor& visit, StepSources& sources) {
+  visit("measured", sources.measured, "at a size that was timed on such a GPU");
+  visit("interpolated", sources.interpolated, "between such sizes");
+  visit("extended", sources.extended, "beyond them, or carried over from another card");
+  visit("fitted", sources.fitted, "by the profile's efficiencies");
+  visit("datasheet", sources.datasheet, "by the datasheet and default efficiencies");
+}
 
 /// Share of the operators' time by provenance, and where it comes from kernel tables, whose:
 /// "measured 71 %, interpolated 22 %, fitted 7 %; kernel tables: vLLM 0.24.0 93 %".

@@ -10,6 +10,7 @@
 #include "planner/capacity/capacity_findings.hpp"
 #include "planner/evaluate_all.hpp"
 #include "planner/search/candidate.hpp"
+#include "planner/step_description.hpp"
 #include "roofcast/record_parts.hpp"
 
 namespace roofcast {
@@ -38,6 +39,10 @@ void members(Visitor& visit, CapacityTableRow& row) {
   visit("output_tokens_per_s", row.output_tokens_per_s, "at the capacity");
   visit("binding", row.binding, "the target with the smallest margin there");
   members(visit, row.cost);
+  visit("step_sources", row.step_sources,
+        "how step times are known there: shares of the operators' time");
+  visit("step_relative_uncertainty", row.step_uncertainty,
+        "of step times there, one standard deviation");
   visit("points", row.points, "loads within the SLO up to the capacity");
 }
 
@@ -96,7 +101,10 @@ void take_capacity(CapacityTableRow& row, const LoadStudy& study, Execution& exe
     return;
   }
   row.output_tokens_per_s = point.output_tokens_per_s;
-  row.cost = cost_at(with_requests_of(study, point), *capacity.load, execution);
+  const LoadCost at_capacity = cost_at(with_requests_of(study, point), *capacity.load, execution);
+  row.cost = at_capacity.cost;
+  row.step_sources = at_capacity.step_sources;
+  row.step_uncertainty = at_capacity.step_uncertainty;
   take_points(row, capacity, study.run.pools);
 }
 

@@ -38,6 +38,8 @@ struct CapacityTableRow {
   double output_tokens_per_s = 0;            // at the capacity
   std::string binding{};                     // there: the target nearest to failing
   ServingCost cost{};                        // at the capacity
+  StepSources step_sources{};                // there; of several pools the first's
+  double step_uncertainty = 0;               // likewise: one standard deviation
   std::vector<CapacityTablePoint> points{};  // loads within the SLO up to it, sorted
 };
 

@@ -32,12 +32,14 @@ GpuFacts facts_of(const GpuProfile& profile) {
                  .board_power = gpu.board_power,
                  .idle_power = gpu.power.idle,
                  .curves_of = gpu.sister ? std::optional(gpu.sister->name) : std::nullopt,
+                 .same_chip = gpu.sister ? std::optional(gpu.sister->same_chip) : std::nullopt,
                  .price = gpu.price,
                  .profile_hash = profile.hash,
                  .sources = gpu.sources,
                  .is_cpu = is_cpu(gpu),
                  .l2_cache = gpu.l2_cache,
                  .multiprocessors = gpu.multiprocessors};
+  if (!gpu.assumed.empty()) facts.assumed = gpu.assumed;
   if (gpu.network) facts.nics_per_node = nics_of_node(gpu);
   for (const auto& [dtype, rate] : gpu.dense_peak) {
     const std::string format(name_of(dtype));

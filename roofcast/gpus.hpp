@@ -43,6 +43,8 @@ struct GpuFacts {
   std::optional<Watts> board_power{};
   std::optional<Watts> idle_power{};
   std::optional<std::string> curves_of{};
+  std::optional<bool> same_chip{};
+  std::optional<std::vector<std::string>> assumed{};
   std::optional<DollarsPerHour> price{};
   std::string profile_hash{};
   std::map<std::string, std::string> sources{};
@@ -191,7 +193,9 @@ void members(Visitor& visit, GpuFacts& gpu) {
   visit.if_set("idle_power_w", gpu.idle_power,
                "with a model loaded, no step in progress; left out: unknown");
   visit.if_set("curves_of", gpu.curves_of,
-               "card of the same chip on which its kernels were timed; left out: itself");
+               "card on which its kernels were timed; left out: itself");
+  visit.if_set("same_chip", gpu.same_chip, "whether that card has the same chip");
+  visit.if_set("assumed", gpu.assumed, "keys that the profile leaves out, with assumed values");
   visit("price_usd_per_h", gpu.price, "typical rental price; null: unknown");
   visit("profile_hash", gpu.profile_hash, "FNV-1a of the profile's text");
   visit("sources", gpu.sources, "source of each number of the profile, by key");

@@ -10,6 +10,8 @@
 
 #include "base/error.hpp"
 #include "base/text.hpp"
+#include "model/architecture/requantise.hpp"
+#include "model/architecture/weights.hpp"
 #include "planner/evaluate_all.hpp"
 #include "planner/launch/plan_launch.hpp"
 #include "planner/mix/fleet_program.hpp"
@@ -19,6 +21,7 @@
 #include "roofcast/plan_words.hpp"
 #include "roofcast/record_parts.hpp"
 #include "simulator/cluster/cluster.hpp"
+#include "simulator/io/scenario_workload.hpp"
 
 namespace roofcast {
 
@@ -136,6 +139,13 @@ void members(Visitor& visit, PlanHours& day) {
 }
 
 template <class Visitor>
+void members(Visitor& visit, SpreadLengths& spread) {
+  visit("input_len", spread.input, "distribution of prompt lengths");
+  visit("output_len", spread.output, "distribution of output lengths");
+  visit("result", spread.result, "of the best ranked");
+}
+
+template <class Visitor>
 void members(Visitor& visit, RejectedPlan& one) {
   visit("gpu", one.gpu, "not among the ranked");
   visit("shape", one.shape, "closest to the SLO");
@@ -186,6 +196,7 @@ void members(Visitor& visit, PlanAnswer& answer) {
   visit("stopped", answer.stopped,
         "interrupted: nothing is ranked or, with `mix`, only what is of one kind");
   visit("answer", answer.headline, "the answer in one sentence");
+  visit("remarks", answer.remarks, "what else there is to say of it, for readers");
   visit("ranked", answer.ranked, "best first");
   visit("choice_probability", answer.choice_probability,
         "that the best meets the SLO and nothing that needs 5 % less does, as far as predicted "
@@ -195,6 +206,11 @@ void members(Visitor& visit, PlanAnswer& answer) {
   visit.if_set("shorter_context", answer.shorter_context,
                "the best with the longest context that fits in memory, if that is better: the "
                "model's full context keeps it out of memory");
+  visit.if_set("cheaper_format", answer.cheaper_format,
+               "the best of the first ranked's GPU with fp8 weights, if that is better and formats "
+               "were not searched");
+  visit.if_set("spread_lengths", answer.spread_lengths,
+               "if all requests have one length: the best ranked with lengths that vary");
   visit.if_set("mixed", answer.mixed,
                "several pools behind a router, if they are better than the first ranked");
   visit.if_set("no_mix", answer.no_mix, "why no mix is in the answer, if one was asked for");
@@ -360,6 +376,12 @@ std::optional<PlanContradiction> contradiction_of(const PlanFindings& found) {
   return PlanContradiction{ruled_out, short_name(min->shape), min->why};
 }
 
+void put_in_words(PlanAnswer& answer) {
+  answer.remarks = plan_sentences(answer);
+  answer.headline = std::move(answer.remarks.front());
+  answer.remarks.erase(answer.remarks.begin());
+}
+
 PlanAnswer answer_of(const PreparedPlan& prepared, const PlanFindings& found) {
   PlanAnswer answer{.head = answer_head("plan"),
                     .inputs = plan_inputs(prepared),
@@ -394,7 +416,7 @@ PlanAnswer answer_of(const PreparedPlan& prepared, const PlanFindings& found) {
                                   .outcome = planned.outcome,
                                   .why = planned.why});
   }
-  answer.headline = plan_sentences(answer).front();
+  put_in_words(answer);
   return answer;
 }
 
@@ -487,6 +509,88 @@ std::optional<RankedPlan> with_shorter_context(const PreparedPlan& prepared,
   } catch (const Error&) {  // the engine cannot choose its context
     return std::nullopt;
   }
+}
+
+/// Whether the question leaves the format of the weights to the checkpoint.
+bool takes_stored_format(const SearchSpace& space) {
+  const bool searched = std::ranges::any_of(
+      space.dimensions, [](const Knob& knob) { return knob.key == "quantization"; });
+  return !searched && !space.base.weight_format;
+}
+
+/// PlanAnswer::cheaper_format.
+std::optional<RankedPlan> with_cheaper_format(const PreparedPlan& prepared,
+                                              const PlanFindings& found, int threads,
+                                              const Progress& progress) {
+  constexpr const char* kFormat = "fp8";
+  if (found.ranked.empty() || !takes_stored_format(prepared.task.space)) return std::nullopt;
+  const RankedCandidate& best = found.ranked.front();
+  PlanCatalogue catalogue = prepared.catalogue;
+  PlanTask task = prepared.task;
+  task.space.gpus = {found.shapes[best.shape].shape.gpu};
+  task.space.base.weight_format = kFormat;
+  task.keep = 1;
+  try {
+    Transformer model = catalogue.models.at("");
+    const Bytes before = weight_bytes(model, {});
+    requantise(model, kFormat);
+    if (weight_bytes(model, {}) >= before) return std::nullopt;
+    catalogue.models.emplace(kFormat, std::move(model));
+    auto shapes = plan_shapes(catalogue, task, threads, {});
+    if (!shapes) return std::nullopt;
+    for (PlannedShape& one : *shapes) limit_to_less_than(objective_of(found, best), one);
+    std::erase_if(*shapes, [](const PlannedShape& one) {
+      return one.outcome != ShapeOutcome::searched || one.limit.units < one.bound.min_units;
+    });
+    if (shapes->empty()) return std::nullopt;
+    const std::vector<PlannedShape> asked_about = *shapes;
+    Evaluations evaluations(
+        plan_evaluator(catalogue, task, asked_about),
+        {.threads = threads, .digest = plan_digest(catalogue, task, asked_about)});
+    const PlanFindings cheaper = make_plan(task, *std::move(shapes), evaluations, progress);
+    if (cheaper.stopped || cheaper.ranked.empty()) return std::nullopt;
+    return ranked_of({.task = task, .catalogue = catalogue}, cheaper, cheaper.ranked.front());
+  } catch (const Error&) {  // the model, the GPU or the engine has no such format
+    return std::nullopt;
+  }
+}
+
+/// Lognormal with the mean `tokens`, which is that of median e^(sigma^2 / 2) times less.
+LengthDistribution spread_about(double tokens, double sigma) {
+  return {.kind = LengthDistribution::Kind::lognormal,
+          .a = std::max(1.0, std::round(tokens / std::exp(sigma * sigma / 2))),
+          .b = sigma};
+}
+
+/// PlanAnswer::spread_lengths. The standard deviations of the logarithms are those of prompts and
+/// answers of the 19,366 conversation requests of Azure's LLM inference trace of 2023.
+std::optional<SpreadLengths> with_spread_lengths(const PreparedPlan& prepared,
+                                                 const PlanAnswer& answer) {
+  constexpr double kInputSigma = 0.99, kOutputSigma = 0.86;
+  using Kind = LengthDistribution::Kind;
+  Scenario scenario = prepared.catalogue.base;
+  auto* load = std::get_if<SyntheticWorkload>(&scenario.workload);
+  if (load == nullptr || answer.ranked.empty() || load->sessions || load->shared_prefix ||
+      load->range_ratio != RangeRatio{} || load->input.kind != Kind::fixed ||
+      load->output.kind != Kind::fixed || load->output.a <= 1) {
+    return std::nullopt;
+  }
+  load->input = spread_about(load->input.a, kInputSigma);
+  load->output = spread_about(load->output.a, kOutputSigma);
+  SpreadLengths spread{.input = to_text(load->input), .output = to_text(load->output)};
+  const RankedPlan& best = answer.ranked.front();
+  PlanCatalogue catalogue = prepared.catalogue;
+  catalogue.base = scenario;
+  catalogue.workload = load_workload(scenario);
+  catalogue.growing =
+      std::make_shared<const GrowingLoad>(scenario, catalogue.workload, prepared.task.free_length);
+  PlanTask task = prepared.task;
+  task.base = scenario;
+  task.min_probability.reset();
+  spread.result = trial_figures_of(
+      run_of(catalogue, {.shape = best.shape, .units = static_cast<std::int32_t>(best.units)}),
+      catalogue, task);
+  return spread;
 }
 
 }  // namespace
@@ -638,7 +742,6 @@ void add_mix(const PreparedPlan& prepared, const PlanFindings& found, int thread
   }
   answer.holds = true;
   answer.mixed = std::move(mixed);
-  answer.headline = plan_sentences(answer).front();
 }
 
 }  // namespace
@@ -656,7 +759,9 @@ PreparedPlan prepare_plan(const PlanQuestion& question) {
       load_catalogue(prepared.task.base, prepared.task.space, prepared.task.free_length);
   for (const auto& [gpu, dollars] : question.limits.prices) {
     const auto found = prepared.catalogue.gpus.find(gpu);
-    if (found != prepared.catalogue.gpus.end()) found->second.gpu.price = DollarsPerHour{dollars};
+    if (found == prepared.catalogue.gpus.end()) continue;
+    found->second.gpu.price = DollarsPerHour{dollars};
+    found->second.gpu.price_per_watt = 0;
   }
   if (!question.whole_trace) take_busiest_hour(prepared);
   prepared.mix = question.mix;
@@ -692,6 +797,11 @@ PlanAnswer plan(const PreparedPlan& prepared, const PlanExecution& execution) {
   PlanAnswer answer = answer_of(prepared, found);
   answer.shorter_context =
       with_shorter_context(prepared, found, threads, progress_of(PlanStage::simulations));
+  if (!answer.stopped) {
+    answer.cheaper_format =
+        with_cheaper_format(prepared, found, threads, progress_of(PlanStage::simulations));
+    answer.spread_lengths = with_spread_lengths(prepared, answer);
+  }
   if (prepared.mix && !answer.stopped) {
     add_mix(prepared, found, threads, progress_of(PlanStage::simulations), answer);
   }
@@ -699,6 +809,7 @@ PlanAnswer plan(const PreparedPlan& prepared, const PlanExecution& execution) {
   if (prepared.explain) {
     answer.limits = limits_of_best(prepared, answer, threads, progress_of(PlanStage::limits));
   }
+  put_in_words(answer);
   return answer;
 }
 

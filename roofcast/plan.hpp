@@ -121,7 +121,13 @@ struct MixedPlan : PlanProspects {
   Scenario scenario{};                  // as `roofcast simulate` reads it
 };
 
-/// For a GPU without a ranked candidate, the one that came nearest.
+/// The best ranked under the same load with lengths that vary.
+struct SpreadLengths {
+  std::string input{}, output{};  // distributions with the means of the fixed lengths
+  CandidateFigures result{};
+};
+
+/// For a GPU without a ranked candidate, its best, or the one that came nearest.
 struct RejectedPlan {
   std::string gpu{};
   PlanDeployment shape{};
@@ -194,10 +200,11 @@ struct PlanContradiction {
 struct PlanAnswer {
   AnswerHead head{};
   PlanInputs inputs{};
-  std::optional<bool> holds{};       // some candidate or mix does; unset: stopped before an answer
-  bool stopped = false;              // cancelled: nothing is ranked or decided
-  std::string headline{};            // the answer in one sentence
-  std::vector<RankedPlan> ranked{};  // best first
+  std::optional<bool> holds{};  // some candidate or mix does; unset: stopped before an answer
+  bool stopped = false;         // cancelled: nothing is ranked or decided
+  std::string headline{};       // the answer in one sentence
+  std::vector<std::string> remarks{};  // what else there is to say of it
+  std::vector<RankedPlan> ranked{};    // best first
   /// Probability that the best ranked meets the SLO and nothing that needs 5 % less does; unset:
   /// none is ranked.
   std::optional<double> choice_probability{};
@@ -206,6 +213,11 @@ struct PlanAnswer {
   /// The best with `max_model_len` "auto" of what the model's full context alone keeps out of
   /// memory, if that is better than the first ranked.
   std::optional<RankedPlan> shorter_context{};
+  /// The best of the first ranked's GPU with fp8 weights, if that is better and formats were
+  /// neither searched nor given.
+  std::optional<RankedPlan> cheaper_format{};
+  /// If all requests have one length: the first ranked with lengths spread as in the Azure trace.
+  std::optional<SpreadLengths> spread_lengths{};
   /// With `mix`: the best fleet of several pools, if better than the first ranked, else why not.
   std::optional<MixedPlan> mixed{};
   std::optional<std::string> no_mix{};

@@ -83,6 +83,67 @@ constexpr const char* kScattered =
     "round_robin spreads a session's turns over replicas, so its cached prefix is rarely hit; use "
     "--router prefix_affinity.";
 
+/// What the nearest deployment whose step times rest on measurements is, and its price; empty if
+/// none was found.
+std::string measured_alternative(const PlanAnswer& answer) {
+  const auto priced = [](const std::string& title, const std::optional<double>& price) {
+    return price ? fmt::format("{}, {} per hour", title, dollars(*price)) : title;
+  };
+  for (const RankedPlan& one : answer.ranked) {
+    if (!rests_on_measurements(one.result.step_sources)) continue;
+    return priced(one.title, one.cost.dollars_per_hour);
+  }
+  const RejectedPlan* nearest = nullptr;
+  for (const RejectedPlan& one : answer.rejected) {
+    if (!one.holds || !rests_on_measurements(one.result->step_sources)) continue;
+    if (nearest == nullptr || one.beyond_first < nearest->beyond_first) nearest = &one;
+  }
+  if (nearest == nullptr) return "";
+  std::optional<double> price = answer.ranked.front().cost.dollars_per_hour;
+  if (answer.inputs.objective != PlanObjective::cost) price.reset();
+  if (price) *price += nearest->beyond_first;
+  return priced(nearest->title, price);
+}
+
+/// What the first is worth that rests on the datasheet: nobody timed a kernel of it here.
+std::vector<std::string> datasheet_text(const PlanAnswer& answer) {
+  const RankedPlan& best = answer.ranked.front();
+  if (!rests_on_datasheet(best.result.step_sources)) return {};
+  const std::string measured = measured_alternative(answer);
+  return {fmt::format(
+      "The first rests on datasheet figures ({}): its kernels were not timed. {}",
+      figures_words(best.result),
+      measured.empty() ? "No deployment that was found rests on measured kernels."
+                       : fmt::format("The nearest that rests on measured kernels: {}.", measured))};
+}
+
+/// What fewer bits per weight would save.
+std::string cheaper_format_text(const PlanAnswer& answer) {
+  const RankedPlan& one = *answer.cheaper_format;
+  const std::string format = one.deployment.quantization.value_or("");
+  std::string text =
+      fmt::format("Not searched: {} weights (--quantization {}): {}", format, format, one.title);
+  const auto& price = one.cost.dollars_per_hour;
+  const auto& first = answer.ranked.front().cost.dollars_per_hour;
+  if (price && first) {
+    text += fmt::format(", {} per hour instead of {}", dollars(*price), dollars(*first));
+  }
+  return text + "; " + prospects_of(one) + ". What the answers are then worth is not judged.";
+}
+
+/// How the first does when lengths vary as in a real load.
+std::string spread_lengths_text(const PlanAnswer& answer) {
+  const SpreadLengths& spread = *answer.spread_lengths;
+  const SloVerdict& verdict = spread.result.verdict;
+  return fmt::format(
+      "All requests are of one length here. With lengths spread about the same means "
+      "(--input-len {} --output-len {}) the first {}.",
+      spread.input, spread.output,
+      verdict.holds
+          ? fmt::format("meets the SLO, too (margin {})", as_percent(verdict.worst_margin, 0))
+          : "misses it: " + miss_of(spread.result));
+}
+
 /// The busiest hour, and what a fleet that follows the load saves.
 std::vector<std::string> hours_text(const PlanAnswer& answer) {
   const PlanHours& day = *answer.by_hour;
@@ -260,10 +321,13 @@ std::vector<std::string> plan_sentences(const PlanAnswer& answer) {
                     "err.",
                     as_probability(*answer.choice_probability), less_of(answer.inputs.objective)));
   }
+  std::ranges::move(datasheet_text(answer), std::back_inserter(lines));
   if (answer.no_mix) std::ranges::move(mix_text(answer), std::back_inserter(lines));
   if (answer.stopped) lines.emplace_back("The search for a mix of pools was interrupted.");
   if (answer.point_estimate) lines.push_back(as_predicted(*answer.point_estimate));
   if (answer.shorter_context) lines.push_back(shorter_context_text(answer));
+  if (answer.cheaper_format) lines.push_back(cheaper_format_text(answer));
+  if (answer.spread_lengths) lines.push_back(spread_lengths_text(answer));
   if (scatters_prefixes(answer)) lines.emplace_back(kScattered);
   if (answer.by_hour) std::ranges::move(hours_text(answer), std::back_inserter(lines));
   if (const auto& least = answer.inputs.min_probability) {
@@ -285,6 +349,12 @@ std::string miss_of(const CandidateFigures& result) {
   const TargetMargin& margin = verdict.margins[verdict.binding_target];
   return fmt::format("{} {} of {}", margin.what, as_time(Seconds{margin.achieved_s}),
                      as_time(Seconds{margin.limit_s}));
+}
+
+std::string figures_words(const CandidateFigures& result) {
+  const std::string source = step_source_words(result.step_sources);
+  return source.empty() ? "-"
+                        : fmt::format("{}, ±{}", source, as_percent(result.step_uncertainty, 0));
 }
 
 std::vector<std::string> causes_of(const RankedPlan& one) {

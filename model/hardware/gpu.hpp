@@ -93,9 +93,10 @@ struct PowerTerms {
   bool operator==(const PowerTerms&) const = default;
 };
 
-/// Another card with the same chip: what its times are scaled by.
+/// Another card whose times are scaled for this one: what they are scaled by.
 struct SisterCard {
   std::string name{};
+  bool same_chip = true;  // as far as the facts of both tell
   std::map<DType, FlopsPerSecond> dense_peak{};
   BytesPerSecond memory_bandwidth{};
   int multiprocessors = 0;
@@ -131,15 +132,18 @@ struct Gpu {
   std::optional<Watts> board_power;
   PowerTerms power{};
   std::optional<DollarsPerHour> price;
+  /// Dollars per hour and watt that `price` counts at the board's limit; 0: power is in the rent.
+  double price_per_watt = 0;
   Efficiencies efficiencies;
   Floors floors;
   std::optional<Measured> measured;  // what was timed on such a device
   /// Built-in tables of kernels, for what `measured` does not answer; null: none.
   std::shared_ptr<const KernelTables> tables{};
-  /// The card on which its efficiencies and kernel tables were timed, if it was another with the
-  /// same chip (model/step/carried_time.hpp).
+  /// The card on which its efficiencies and kernel tables were timed, if it was another
+  /// (model/step/carried_time.hpp).
   std::optional<SisterCard> sister{};
   std::map<std::string, std::string> sources;  // profile key -> where the number comes from
+  std::vector<std::string> assumed{};          // keys that the profile leaves out
 
   /// peak_of() its peaks.
   FlopsPerSecond peak_for(DType compute) const { return peak_of(dense_peak, compute); }

@@ -19,6 +19,7 @@
 #include "model/io/entry_names.hpp"
 #include "model/io/gpu_reader.hpp"
 #include "model/io/kernel_tables_file.hpp"
+#include "model/step/carried_time.hpp"
 
 namespace roofcast {
 namespace {
@@ -28,6 +29,22 @@ constexpr std::string_view kLeadingWords[] = {"nvidia", "amd", "geforce", "insti
 
 std::string fnv1a_hex(std::string_view text) { return fmt::format("{:016x}", fnv1a(text)); }
 
+/// Whether a profile that was written by hand describes the chip on which its curves were timed is
+/// known only by its facts: they must be those of that card, or of another built-in one with its
+/// curves. Otherwise the times are carried over from another chip.
+void tell_chip(Gpu& gpu) {
+  const std::string timed_on = gpu.sister ? gpu.sister->name : gpu.tables ? gpu.tables->name() : "";
+  if (timed_on.empty()) return;
+  const Gpu timed = load_gpu(timed_on).gpu;
+  if (has_same_chip(gpu, timed)) return;
+  for (const std::string& name : gpu_names()) {
+    const Gpu known = load_gpu(name).gpu;
+    if (known.sister && known.sister->name == timed_on && has_same_chip(gpu, known)) return;
+  }
+  if (!gpu.sister) gpu.sister = sister_card(timed);
+  gpu.sister->same_chip = false;
+}
+
 GpuProfile load_file(const std::string& path) {
   if (!std::filesystem::is_regular_file(path)) {
     throw Error(fmt::format("hardware profile {}: no such file", path));
@@ -35,7 +52,9 @@ GpuProfile load_file(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   const std::string text{std::istreambuf_iterator<char>(file), {}};
   if (!file) throw Error(fmt::format("hardware profile {}: cannot be read", path));
-  return parse_profile(text, path);
+  GpuProfile profile = parse_profile(text, path);
+  tell_chip(profile.gpu);
+  return profile;
 }
 
 bool answers_to(const Gpu& gpu, const std::string& key) {

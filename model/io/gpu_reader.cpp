@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <sstream>
@@ -43,14 +44,29 @@ constexpr Range kJoulesPerFlop{1e-15, 1e-9, "joules per FLOP"};
 constexpr Range kCount{1, 1e6, "pieces"};
 constexpr Range kVersion{kSchemaVersion, kSchemaVersion, "(the version this program reads)"};
 
-std::map<DType, FlopsPerSecond> read_peaks(const ProfileSection& top) {
+// Of what a profile leaves out. Sizes are the H100's (nvidia-h100-sxm.json); the ratio of 16-bit to
+// fp32 peaks is the A100's, between 2 (graphics cards) and 31 (B200).
+constexpr double kAssumedCache = 52428800;
+constexpr int kAssumedMultiprocessors = 132;
+constexpr int kAssumedGpusPerNode = 8;
+constexpr double kAssumedWidePeaks = 16;
+constexpr const char* kUnknown = "unknown";
+
+std::map<DType, FlopsPerSecond> read_peaks(const ProfileSection& top, Gpu& gpu) {
   const ProfileSection section = subsection(top, "dense_peak_flops_per_s");
   std::map<DType, FlopsPerSecond> result;
   for (const auto& [key, value] : section.value().items()) {
     result[dtype_key(section, key)] = FlopsPerSecond{checked(section, key, value, kPeak)};
   }
-  if (!result.contains(DType::fp32)) section.fail("fp32", "is missing");
-  return result;
+  if (result.contains(DType::fp32)) return result;
+  for (const DType half : {DType::bf16, DType::fp16}) {
+    const auto found = result.find(half);
+    if (found == result.end()) continue;
+    result[DType::fp32] = FlopsPerSecond{found->second.value / kAssumedWidePeaks};
+    gpu.assumed.emplace_back("dense_peak_flops_per_s.fp32");
+    return result;
+  }
+  section.fail("fp32", "is missing, and so are bf16 and fp16, from which it would be assumed");
 }
 
 std::optional<Link> read_link(const ProfileSection& top, const std::string& key) {
@@ -221,6 +237,7 @@ bool leads_somewhere(const Json& profile, const std::string& key) {
 }
 
 std::map<std::string, std::string> read_sources(const ProfileSection& top) {
+  if (!top.has("sources")) return {};
   const ProfileSection section = subsection(top, "sources");
   std::map<std::string, std::string> result;
   for (const auto& [key, value] : section.value().items()) {
@@ -241,21 +258,16 @@ void add_missing(const ProfileSection& section, const std::vector<std::string>& 
 }
 
 /// Names all missing keys at once: a profile is written key by key. A single one is reported by its
-/// reader.
+/// reader; the others are assumed.
 void check_complete(const ProfileSection& top) {
   std::vector<std::string> missing;
-  add_missing(
-      top,
-      {"schema_version", "name", "display_name", "aliases", "vendor", "architecture",
-       "memory_bytes", "memory_visible_bytes", "memory_bandwidth_bytes_per_s", "l2_cache_bytes",
-       "multiprocessors", "dense_peak_flops_per_s", "gpus_per_node", "sources"},
-      missing);
+  add_missing(top, {"memory_bytes", "memory_bandwidth_bytes_per_s", "dense_peak_flops_per_s"},
+              missing);
   const auto add_within = [&](const char* key, const std::vector<std::string>& keys) {
     if (top.has(key) && top.value().at(key).is_object()) {
       add_missing(subsection(top, key), keys, missing);
     }
   };
-  add_within("dense_peak_flops_per_s", {"fp32"});
   for (const char* link : {"peer_link", "host_link", kNetworkLink}) {
     add_within(link, {"name", "bandwidth_bytes_per_s", "latency_s"});
   }
@@ -266,20 +278,48 @@ void check_complete(const ProfileSection& top) {
                   top.source.name, missing.size(), fmt::join(missing, ", ")));
 }
 
+/// "my-gpu" of "profiles/my-gpu.json"
+std::string stem_of(const std::string& where) {
+  return std::filesystem::path(where).stem().string();
+}
+
+void read_names(const ProfileSection& top, Gpu& gpu) {
+  const auto given_or = [&](const char* key, const std::string& otherwise) {
+    return top.has(key) ? text(top, key) : otherwise;
+  };
+  gpu.name = given_or("name", stem_of(top.source.name));
+  gpu.display_name = given_or("display_name", gpu.name);
+  if (top.has("aliases")) gpu.aliases = texts(top, "aliases");
+  gpu.vendor = given_or("vendor", kUnknown);
+  gpu.architecture = given_or("architecture", kUnknown);
+  // A CPU's profile names its architecture, and is the only one without a compute capability.
+  gpu.compute_capability = given_or("compute_capability", top.has("architecture") ? "" : kUnknown);
+}
+
+/// The facts that no answer but a fine one depends on.
+void read_or_assume(const ProfileSection& top, Gpu& gpu) {
+  const auto is_given = [&](const char* key) {
+    if (!top.has(key)) gpu.assumed.emplace_back(key);
+    return top.has(key);
+  };
+  gpu.memory_visible = is_given("memory_visible_bytes")
+                           ? Bytes{number(top, "memory_visible_bytes", kMemory)}
+                           : gpu.memory;
+  gpu.l2_cache =
+      Bytes{is_given("l2_cache_bytes") ? number(top, "l2_cache_bytes", kCache) : kAssumedCache};
+  const auto count_or = [&](const char* key, int otherwise) {
+    return is_given(key) ? static_cast<int>(whole_number(top, key, kCount)) : otherwise;
+  };
+  gpu.multiprocessors = count_or("multiprocessors", kAssumedMultiprocessors);
+  gpu.gpus_per_node = count_or("gpus_per_node", kAssumedGpusPerNode);
+}
+
 void read_facts(const ProfileSection& top, Gpu& gpu) {
-  gpu.name = text(top, "name");
-  gpu.display_name = text(top, "display_name");
-  gpu.aliases = texts(top, "aliases");
-  gpu.vendor = text(top, "vendor");
-  gpu.architecture = text(top, "architecture");
-  if (top.has("compute_capability")) gpu.compute_capability = text(top, "compute_capability");
+  read_names(top, gpu);
   gpu.memory = Bytes{number(top, "memory_bytes", kMemory)};
-  gpu.memory_visible = Bytes{number(top, "memory_visible_bytes", kMemory)};
   gpu.memory_bandwidth = BytesPerSecond{number(top, "memory_bandwidth_bytes_per_s", kMemoryRate)};
-  gpu.l2_cache = Bytes{number(top, "l2_cache_bytes", kCache)};
-  gpu.multiprocessors = static_cast<int>(whole_number(top, "multiprocessors", kCount));
+  read_or_assume(top, gpu);
   if (top.has("boost_clock_hz")) gpu.boost_clock_hz = number(top, "boost_clock_hz", kClock);
-  gpu.gpus_per_node = static_cast<int>(whole_number(top, "gpus_per_node", kCount));
   if (top.has("board_power_w")) gpu.board_power = Watts{number(top, "board_power_w", kPower)};
   if (top.has("price_dollars_per_hour")) {
     gpu.price = DollarsPerHour{number(top, "price_dollars_per_hour", kPrice)};
@@ -322,10 +362,10 @@ Gpu read_gpu(const ProfileSection& top) {
                    kTables,
                    "sources"});
   check_complete(top);
-  number(top, "schema_version", kVersion);
+  if (top.has("schema_version")) number(top, "schema_version", kVersion);
   Gpu gpu;
   read_facts(top, gpu);
-  gpu.dense_peak = read_peaks(top);
+  gpu.dense_peak = read_peaks(top, gpu);
   gpu.peer = read_link(top, "peer_link");
   gpu.host = read_link(top, "host_link");
   gpu.network = read_link(top, kNetworkLink);

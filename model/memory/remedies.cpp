@@ -171,6 +171,45 @@ std::optional<Remedy> try_smaller_batch(const Deployment& deployment, const Batc
                 .effect = fmt::format("the most sequences of {} tokens that fit", context)};
 }
 
+/// The first single change that makes `candidate`, which `flag` leads to, fit; nullopt if it fits
+/// without one, or none is enough.
+std::optional<Remedy> try_beside(const std::string& flag, const Deployment& candidate,
+                                 const BatchSize& wanted) {
+  if (fitting(candidate, wanted)) return std::nullopt;
+  for (const auto& another :
+       {try_utilization, try_cache_dtype, try_shorter_context, try_smaller_batch}) {
+    if (auto remedy = another(candidate, wanted)) {
+      return Remedy{.flag = flag + " " + remedy->flag, .effect = remedy->effect};
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<Remedy> try_weights_beside(const Deployment& deployment, const BatchSize& wanted,
+                                         const std::string& format) {
+  if (deployment.engine.weight_bytes) return std::nullopt;
+  Deployment candidate = deployment;
+  requantise(candidate.model, format);
+  const bool smaller = weight_bytes(candidate.model, candidate.parallel) <
+                       weight_bytes(deployment.model, deployment.parallel);
+  if (!smaller) return std::nullopt;
+  return try_beside("--quantization " + format, candidate, wanted);
+}
+
+/// The smallest TP with which one more change is enough.
+std::optional<Remedy> try_tensor_parallel_beside(const Deployment& deployment,
+                                                 const BatchSize& wanted) {
+  Deployment candidate = deployment;
+  for (candidate.parallel.tensor *= 2; candidate.parallel.tensor <= deployment.gpu.gpus_per_node;
+       candidate.parallel.tensor *= 2) {
+    if (!!why_not_parallel(candidate.model, candidate.parallel)) continue;
+    if (fitting(candidate, wanted)) return std::nullopt;  // enough alone
+    const std::string flag = fmt::format("--tensor-parallel-size {}", candidate.parallel.tensor);
+    if (auto remedy = try_beside(flag, candidate, wanted)) return remedy;
+  }
+  return std::nullopt;
+}
+
 /// The smallest TP, a power of two within one node, that fits.
 std::optional<Remedy> try_tensor_parallel(const Deployment& deployment, const BatchSize& wanted) {
   Deployment candidate = deployment;
@@ -203,8 +242,11 @@ std::vector<Remedy> remedies(const Deployment& deployment, const BatchSize& want
   add(try_cache_dtype(deployment, wanted));
   add(try_shorter_context(deployment, wanted));
   add(try_smaller_batch(deployment, wanted));
-  add(try_weights(deployment, wanted, "fp8"));
-  add(try_weights(deployment, wanted, "awq"));
+  for (const char* format : {"fp8", "awq"}) {
+    add(try_weights(deployment, wanted, format));
+    add(try_weights_beside(deployment, wanted, format));
+  }
+  add(try_tensor_parallel_beside(deployment, wanted));
   add(try_tensor_parallel(deployment, wanted));
   return found;
 }

@@ -1,6 +1,7 @@
 #include "model/step/carried_time.hpp"
 
 #include <algorithm>
+#include <tuple>
 
 namespace roofcast {
 namespace {
@@ -28,6 +29,18 @@ void add_missing(const Curves& theirs, Curves& own) {
 }
 
 }  // namespace
+
+double carried_deviation(const SisterCard& sister) {
+  return sister.same_chip ? kCarriedDeviation : kOtherChipDeviation;
+}
+
+bool has_same_chip(const Gpu& a, const Gpu& b) {
+  const auto facts = [](const Gpu& gpu) {
+    return std::tie(gpu.architecture, gpu.compute_capability, gpu.dense_peak, gpu.memory_bandwidth,
+                    gpu.l2_cache, gpu.multiprocessors, gpu.boost_clock_hz);
+  };
+  return facts(a) == facts(b);
+}
 
 SisterCard sister_card(const Gpu& gpu) {
   return {.name = gpu.name,

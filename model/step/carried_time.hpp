@@ -1,5 +1,6 @@
-// Times of a card without measurements, from those of another card with the same chip: fixed times
-// by the ratio of the clocks, the rest by what peak and bandwidth allow on each of the two.
+// Times of a card without measurements, from those of another card, as a rule with the same chip:
+// fixed times by the ratio of the clocks, the rest by what peak and bandwidth allow on each of the
+// two.
 #pragma once
 
 #include "model/curves/measured_curve.hpp"
@@ -9,9 +10,19 @@ namespace roofcast {
 
 /// One standard deviation that transferring a time adds, relative. Of the points that the tables of
 /// two cards of one chip share, two thirds are predicted within 0.064 (GB200 from B200), 0.083
-/// (B200 from GB200), 0.053 (GB300 from B300) and 0.084 (B300 from GB300); of other chips within
-/// 0.27.
+/// (B200 from GB200), 0.053 (GB300 from B300) and 0.084 (B300 from GB300).
 inline constexpr double kCarriedDeviation = 0.10;
+
+/// The same between different chips: two thirds are within 0.27 (B200 from H200) and 0.30 (RTX PRO
+/// 6000 from L40S).
+inline constexpr double kOtherChipDeviation = 0.30;
+
+/// The one that applies to times of `sister`.
+double carried_deviation(const SisterCard& sister);
+
+/// Whether all facts that decide how long a kernel takes are the same: architecture, peaks,
+/// bandwidth, caches, multiprocessors and clock.
+bool has_same_chip(const Gpu& a, const Gpu& b);
 
 /// Those facts of a card by which its times are scaled for another.
 SisterCard sister_card(const Gpu& gpu);

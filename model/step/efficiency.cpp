@@ -268,7 +268,8 @@ EfficiencyEstimate best_efficiency(const Work& work, const Gpu& gpu) {
 EfficiencyEstimate efficiency_of(const Work& work, const Gpu& gpu) {
   EfficiencyEstimate best = best_efficiency(work, gpu);
   if (gpu.sister && best.provenance == Provenance::fitted) {
-    best.relative_uncertainty = std::hypot(best.relative_uncertainty, kCarriedDeviation);
+    best.relative_uncertainty =
+        std::hypot(best.relative_uncertainty, carried_deviation(*gpu.sister));
   }
   return best;
 }

@@ -139,7 +139,7 @@ CurveAnswer MeasuredTimes::blend_answer(double x, double y) const {
   result.time = transferred(result.time, x, y);
   result.provenance = Provenance::extended;
   result.relative_uncertainty =
-      std::min(1.0, std::hypot(result.relative_uncertainty, kCarriedDeviation));
+      std::min(1.0, std::hypot(result.relative_uncertainty, carried_deviation(carry_->from)));
   return result;
 }
 

@@ -157,7 +157,7 @@ void add_curve(CapacityFindings& answer, Execution& execution) {
 // ---- cost
 
 void add_cost(CapacityFindings& answer, Execution& execution) {
-  answer.cost = answer.capacity.load ? cost_at(answer.study, *answer.capacity.load, execution)
+  answer.cost = answer.capacity.load ? cost_at(answer.study, *answer.capacity.load, execution).cost
                                      : cost_of(answer.study.run.pools, {});
 }
 
@@ -246,13 +246,16 @@ CapacityFindings capacity_findings(LoadStudy study, const CapacityRequest& reque
   return answer;
 }
 
-ServingCost cost_at(const LoadStudy& study, double load, Execution& execution) {
+LoadCost cost_at(const LoadStudy& study, double load, Execution& execution) {
   SimulationRun run = at_load(study, load);
   run_all(execution, 1, [&](std::int64_t) {
     simulate_sampled(run, step_times_of(run), {});
     return 0;
   });
-  return cost_of(run.pools, run.result);
+  const PoolRun& pool = run.pools.front();
+  return {.cost = cost_of(run.pools, run.result),
+          .step_sources = pool.step_sources,
+          .step_uncertainty = pool.step_uncertainty};
 }
 
 bool holds(const CapacityFindings& answer) {

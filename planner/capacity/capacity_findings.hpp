@@ -57,8 +57,15 @@ struct CapacityFindings {
 CapacityFindings capacity_findings(LoadStudy study, const CapacityRequest& request,
                                    Execution& execution);
 
-/// What the study's requests cost and take at a load: one more simulation.
-ServingCost cost_at(const LoadStudy& study, double load, Execution& execution);
+/// What the study's requests cost and take at a load, and how that is known.
+struct LoadCost {
+  ServingCost cost{};
+  StepSources step_sources{};   // of several pools the first's
+  double step_uncertainty = 0;  // likewise: one standard deviation of step times
+};
+
+/// One more simulation.
+LoadCost cost_at(const LoadStudy& study, double load, Execution& execution);
 
 /// Whether the answer is yes: some load holds, and so does the asked one, and it still does with
 /// one replica fewer if that was requested.

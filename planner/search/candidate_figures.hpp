@@ -47,6 +47,8 @@ struct CandidateFigures {
   std::optional<double> probability{};
   std::int64_t further_simulations = 0;   // for the probability
   std::vector<ErrorCause> step_causes{};  // of step times' error; of several pools the first's
+  double step_uncertainty = 0;            // of step times, one standard deviation; likewise
+  StepSources step_sources{};             // how they are known; likewise
 };
 
 /// Figures computed only for candidates in the answer.

@@ -4,6 +4,7 @@
 
 #include "planner/capacity/confidence.hpp"
 #include "planner/search/candidate_figures.hpp"
+#include "planner/step_description.hpp"
 #include "simulator/results/verdict_record.hpp"
 
 namespace roofcast {
@@ -40,6 +41,10 @@ void members(Visitor& visit, CandidateFigures& figures) {
   visit("e2e_p95_s", figures.e2e_p95_s, "from sending to the last token");
   visit("mean_kv_use", figures.mean_kv_use, "mean share of KV blocks in use");
   visit("busy_share", figures.busy_share, "share of the makespan with a step in progress");
+  visit("step_sources", figures.step_sources,
+        "how step times are known: shares of the operators' time; of several pools the first's");
+  visit("step_relative_uncertainty", figures.step_uncertainty,
+        "of step times, one standard deviation; of several pools the first's");
 }
 
 /// What is known of an answer beyond one simulation of the load; its costs are listed apart.

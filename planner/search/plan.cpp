@@ -64,6 +64,18 @@ std::optional<std::vector<Figures>> ask(Evaluations& evaluations,
   });
 }
 
+/// Those of one GPU.
+Searched items_of(const std::string& gpu, const Searched& all,
+                  const std::vector<PlannedShape>& shapes) {
+  Searched some;
+  for (std::size_t i = 0; i < all.items.size(); ++i) {
+    if (shapes[all.shapes[i]].shape.gpu != gpu) continue;
+    some.items.push_back(all.items[i]);
+    some.shapes.push_back(all.shapes[i]);
+  }
+  return some;
+}
+
 /// Answers the search's trials using `evaluations`.
 struct TrialsOfPlan {
   const PlanTask& question;
@@ -72,6 +84,7 @@ struct TrialsOfPlan {
   const Progress& progress;
   Tried tried{};
   std::int64_t further_simulations = 0;  // for probabilities
+  std::int64_t done_before = 0;          // trials of another search
 
   std::size_t shape_of(const Trial& trial) const { return searched.shapes[trial.item]; }
 
@@ -80,7 +93,7 @@ struct TrialsOfPlan {
     for (const Trial& trial : trials) {
       questions.push_back({.shape = shape_of(trial), .units = trial.units});
     }
-    const auto found = ask(evaluations, questions, std::ssize(tried), progress);
+    const auto found = ask(evaluations, questions, done_before + std::ssize(tried), progress);
     if (!found) return {};
     std::vector<CandidateFigures> figures;
     for (const Figures& one : *found) {
@@ -310,6 +323,29 @@ bool rank(PlanFindings& answer, const SearchResult& result, const TrialsOfPlan& 
   return false;
 }
 
+/// Finds the cheapest of every GPU that is not among the ranked: the search for these stops at what
+/// can be among them. False if the user cancelled.
+bool search_other_gpus(const PlanFindings& answer, TrialsOfPlan& trials) {
+  std::set<std::string> winners;
+  for (const RankedCandidate& one : answer.ranked) {
+    winners.insert(answer.shapes[one.shape].shape.gpu);
+  }
+  for (const std::string& gpu : trials.question.space.gpus) {
+    const Searched own = items_of(gpu, trials.searched, answer.shapes);
+    if (winners.contains(gpu) || own.items.empty()) continue;
+    TrialsOfPlan further{.question = trials.question,
+                         .searched = own,
+                         .evaluations = trials.evaluations,
+                         .progress = trials.progress,
+                         .done_before = std::ssize(trials.tried)};
+    const bool stopped =
+        find_cheapest(own.items, {.keep = 1, .within = 1}, std::ref(further)).stopped;
+    trials.tried.merge(further.tried);
+    if (stopped) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 PlanFindings make_plan(const PlanTask& question, std::vector<PlannedShape> shapes,
@@ -322,9 +358,13 @@ PlanFindings make_plan(const PlanTask& question, std::vector<PlannedShape> shape
   const SearchResult result =
       find_cheapest(searched.items, {.keep = question.keep}, std::ref(trials));
   answer.finalist_simulations = trials.further_simulations;
-  answer.simulations = result.trials;
   answer.shapes = std::move(shapes);
   answer.stopped = result.stopped || !rank(answer, result, trials);
+  if (!answer.ranked.empty() && !search_other_gpus(answer, trials)) {
+    answer.stopped = true;
+    answer.ranked.clear();
+  }
+  answer.simulations = std::ssize(trials.tried);
   std::vector<TriedCandidate> nearest_first = nearest_first_of(trials.tried, question);
   // A cancelled search has decided on no shape.
   if (!answer.stopped) {

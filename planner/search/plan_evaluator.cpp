@@ -93,7 +93,10 @@ CandidateFigures trial_figures_of(SimulationRun run, const PlanCatalogue& catalo
   const PoolStepTimes step_times = step_times_of(run);
   const SloVerdict verdict = simulate_steadily(run, catalogue, step_times, task.requirement);
   CandidateFigures figures = figures_of(run.result, verdict);
-  figures.step_causes = run.pools.front().step_causes;
+  const PoolRun& pool = run.pools.front();
+  figures.step_causes = pool.step_causes;
+  figures.step_uncertainty = pool.step_uncertainty;
+  figures.step_sources = pool.step_sources;
   if (!verdict.holds || !task.min_probability) return figures;
   const Confidence confidence = confidence_for(margin_of(run, step_times, task.requirement),
                                                verdict.worst_margin, *task.min_probability);

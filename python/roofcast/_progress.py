@@ -23,19 +23,21 @@ class _Called(_Silent):
         self.update = update
 
 
-# A bar that comes and goes leaves an empty box in a notebook.
+# Nobody needs a bar for less.
 _DELAY_S = 2
 
 
 class _Bar(_Silent):
-    """Drawn only after a while, so that short questions draw none."""
+    """Drawn only after a while, so that short questions draw none. `leaves`: whether the finished
+    bar stays, as where taking it away would leave an empty box."""
 
-    def __init__(self, name, tqdm):
-        self._name, self._tqdm, self._bar = name, tqdm, None
+    def __init__(self, name, tqdm, leaves):
+        self._name, self._tqdm, self._leaves, self._bar = name, tqdm, leaves, None
 
     def update(self, done, total):
         if self._bar is None:
-            self._bar = self._tqdm(total=total, desc=self._name, leave=False, delay=_DELAY_S)
+            self._bar = self._tqdm(total=total, desc=self._name, leave=self._leaves,
+                                  delay=_DELAY_S)
         if total != self._bar.total:
             self._bar.reset(total=total)
         self._bar.update(done - self._bar.n)
@@ -51,15 +53,18 @@ def progress_of(name, given):
     function of (done, total)."""
     if callable(given):
         return _Called(given)
+    notebook = "ipykernel" in sys.modules
     watched = sys.stderr is not None and hasattr(sys.stderr, "isatty") and sys.stderr.isatty()
-    if given is False or (given is None and not (watched or "ipykernel" in sys.modules)):
+    if given is False or (given is None and not (watched or notebook)):
         return _Silent()
     try:
         # tqdm.auto warns in notebooks without widgets, in red above the answer.
-        if importlib.util.find_spec("ipywidgets") is None:
+        plain = importlib.util.find_spec("ipywidgets") is None
+        if plain:
             from tqdm import tqdm
         else:
             from tqdm.auto import tqdm
     except ImportError:
         return _Silent()
-    return _Bar(name, tqdm)
+    # Widgets go without a trace; text that is taken away leaves its box.
+    return _Bar(name, tqdm, leaves=notebook and plain)

@@ -91,14 +91,16 @@ Json place_of(const Figure& figure, const FigurePoint& point) {
   return Json::array({point.x, point.y});
 }
 
-/// Names of points in the right part of the axis stand on their left, where there is room.
-bool is_far_right(const FigureAxis& axis, double x) {
-  if (!axis.low || !axis.high || axis.scale == AxisScale::category) return false;
-  constexpr double kRight = 0.6;
+/// Where a point's name is written: names of points far on the right have no room beside them, and
+/// on the left of others the figure's lines are more often in the way.
+const char* name_position(const FigureAxis& axis, double x) {
+  if (!axis.low || !axis.high || axis.scale == AxisScale::category) return "right";
+  constexpr double kMiddle = 0.6, kRight = 0.85;  // of the axis
   const auto along = [&](double value) {
     return axis.scale == AxisScale::logarithmic ? std::log(value) : value;
   };
-  return along(x) - along(*axis.low) > kRight * (along(*axis.high) - along(*axis.low));
+  const double share = (along(x) - along(*axis.low)) / (along(*axis.high) - along(*axis.low));
+  return share > kRight ? "left" : share > kMiddle ? "bottom" : "right";
 }
 
 Json data_of(const Figure& figure, const FigureSeries& series) {
@@ -112,7 +114,7 @@ Json data_of(const Figure& figure, const FigureSeries& series) {
     if (!point.name.empty()) {
       one["label"] = {{"show", true},
                       {"formatter", point.name},
-                      {"position", is_far_right(figure.x, point.x) ? "left" : "right"}};
+                      {"position", name_position(figure.x, point.x)}};
     }
     data.push_back(std::move(one));
   }

@@ -62,8 +62,13 @@ Report capacity_report(const Store& store, const Run& run, const ReportEffort& e
         "An earlier version of the program made it: its curve was not stored.");
     return report;
   }
-  const CapacityAnswer answer =
-      capacity_answer_from_json(parse_bounded<Json>(stored->json, "the stored answer"));
+  CapacityAnswer answer;
+  try {
+    answer = capacity_answer_from_json(parse_bounded<Json>(stored->json, "the stored answer"));
+  } catch (const Error& error) {
+    report.sections.front().lines.push_back(unreadable_text(error, run.row));
+    return report;
+  }
   report.sections.clear();
   report.verdict = answer.holds;
   report.answer = answer_text(answer);
@@ -93,8 +98,14 @@ Report stored_capacity_table_report(const Store& store, const Run& run) {
   Report report = stored_report(run);
   const auto stored = store.answer_of(run.row.id);
   if (!stored) return report;
-  Report table = capacity_table_report(
-      capacity_table_answer_from_json(parse_bounded<Json>(stored->json, "the stored answer")));
+  Report table;
+  try {
+    table = capacity_table_report(
+        capacity_table_answer_from_json(parse_bounded<Json>(stored->json, "the stored answer")));
+  } catch (const Error& error) {
+    report.sections.front().lines.push_back(unreadable_text(error, run.row));
+    return report;
+  }
   report.answer = std::move(table.answer);
   report.verdict = table.verdict;
   report.sections = std::move(table.sections);

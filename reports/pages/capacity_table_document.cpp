@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <optional>
 #include <string>
@@ -20,6 +21,32 @@ Printed or_dash(const std::optional<double>& number, int digits) {
   return number ? printed::fixed(*number, digits) : "-";
 }
 
+/// "measured 71 %, ±8 %"
+std::string figures_words(const CapacityTableRow& row) {
+  const std::string source = step_source_words(row.step_sources);
+  return source.empty() ? "-" : fmt::format("{}, ±{}", source, as_percent(row.step_uncertainty, 0));
+}
+
+std::string price_words(const CapacityTableRow& row) {
+  const auto& price = row.cost.dollars_per_million_tokens;
+  return price ? fmt::format(", ${} per million in and out", fixed(*price, 2)) : "";
+}
+
+/// What the first is worth that rests on the datasheet; empty if it does not.
+std::string datasheet_text(const CapacityTableAnswer& answer) {
+  const CapacityTableRow& best = answer.rows.front();
+  if (!rests_on_datasheet(best.step_sources)) return "";
+  const auto measured = std::ranges::find_if(answer.rows, [](const CapacityTableRow& row) {
+    return row.capacity && rests_on_measurements(row.step_sources);
+  });
+  return fmt::format("The first rests on datasheet figures ({}): its kernels were not timed. {}",
+                     figures_words(best),
+                     measured == answer.rows.end()
+                         ? "None of them rests on measured kernels."
+                         : fmt::format("The nearest that rests on measured kernels: {}{}.",
+                                       measured->title, price_words(*measured)));
+}
+
 std::vector<std::string> sentences(const CapacityTableAnswer& answer) {
   const CapacityTableRow& best = answer.rows.front();
   if (!best.capacity) return {"None of them carries any load."};
@@ -29,7 +56,9 @@ std::vector<std::string> sentences(const CapacityTableAnswer& answer) {
     line = fmt::format("The cheapest tokens come from {}, ${} per million in and out", line,
                        fixed(*best.cost.dollars_per_million_tokens, 2));
   }
-  return {line + "."};
+  std::vector<std::string> lines{line + "."};
+  if (std::string text = datasheet_text(answer); !text.empty()) lines.push_back(std::move(text));
+  return lines;
 }
 
 Table table_of(const CapacityTableAnswer& answer) {
@@ -41,6 +70,7 @@ Table table_of(const CapacityTableAnswer& answer) {
                           {"$/M tokens"}},
               .rows = {}};
   add_cost_columns(table);
+  table.columns.push_back({"Step times", false});
   table.columns.push_back({"Remark", false});
   for (const CapacityTableRow& row : answer.rows) {
     Printed capacity = row.capacity ? printed_load(*row.capacity) : "-";
@@ -53,6 +83,7 @@ Table table_of(const CapacityTableAnswer& answer) {
          row.capacity ? printed::count(std::llround(row.output_tokens_per_s)) : "-",
          or_dash(row.cost.dollars_per_million_tokens, 2)});
     add_cost_cells(table.rows.back(), row.cost);
+    table.rows.back().push_back(figures_words(row));
     table.rows.back().push_back(row.reason);
   }
   return table;
@@ -106,8 +137,10 @@ Report capacity_table_report(const CapacityTableAnswer& answer) {
                 .machine = document.machine};
   report.sections.push_back(
       {.heading = "Price against speed", .figures = capacity_table_figures(answer)});
+  std::vector<std::string> lines{answer.workload};
+  if (std::string text = datasheet_text(answer); !text.empty()) lines.push_back(std::move(text));
   report.sections.push_back(
-      {.heading = "At the capacity of each", .lines = {answer.workload}, .tables = {table.table}});
+      {.heading = "At the capacity of each", .lines = std::move(lines), .tables = {table.table}});
   return report;
 }
 
@@ -117,7 +150,8 @@ Document capacity_table_document(const CapacityTableAnswer& answer) {
                   .table = table_of(answer)};
   for (std::string& line : sentences(answer)) section.lines.push_back(std::move(line));
   section.lines.push_back(
-      fmt::format("At the capacity of each: {}.", counted(answer.simulations, "simulation")));
+      fmt::format("Tokens, prices and watts are those at the capacity of each: {}.",
+                  counted(answer.simulations, "simulation")));
   return {.machine = to_json(answer), .sections = {std::move(section)}};
 }
 

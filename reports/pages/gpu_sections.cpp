@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/numbers.hpp"
+#include "model/step/carried_time.hpp"
 
 namespace roofcast {
 namespace {
@@ -37,7 +38,14 @@ Table fact_table(const GpuFacts& gpu) {
   if (gpu.idle_power) {
     row("idle power", followed(in(gpu.idle_power->value, 0, "W"), ", model loaded"));
   }
-  if (gpu.curves_of) row("kernels timed on", *gpu.curves_of + ", the same chip");
+  if (gpu.curves_of) {
+    const std::string chip = gpu.same_chip.value_or(true)
+                                 ? ", the same chip"
+                                 : fmt::format(", another chip by its facts: times ±{} wider",
+                                               as_percent(kOtherChipDeviation, 0));
+    row("kernels timed on", *gpu.curves_of + chip);
+  }
+  if (gpu.assumed) row("assumed", fmt::format("{}", fmt::join(*gpu.assumed, ", ")));
   if (gpu.price) {
     row("typical price",
         followed(signed_by("$", printed::fixed(gpu.price->value, 2)), " per hour"));

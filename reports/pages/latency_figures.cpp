@@ -44,6 +44,20 @@ FigureSeries percentiles_of(const LatencySample& sample, const TimeUnit& unit) {
                      {.x = unit.of(p95), .y = 95, .label = "p95: " + as_time(Seconds{p95})}}};
 }
 
+/// Where the axis ends if some limit is so far beyond the longest latency that the curves would hug
+/// the left edge; such limits are marked there. Nullopt: the axis holds all of them.
+std::optional<double> edge_before(double longest_s, const std::vector<LatencyLimit>& limits) {
+  constexpr double kFar = 2.5, kRoom = 1.2;
+  const bool far = std::ranges::any_of(
+      limits, [&](const LatencyLimit& limit) { return limit.limit_s > kFar * longest_s; });
+  if (!far || longest_s <= 0) return std::nullopt;
+  double end = kRoom * longest_s;
+  for (const LatencyLimit& limit : limits) {
+    if (limit.limit_s <= kFar * longest_s) end = std::max(end, limit.limit_s);
+  }
+  return end;
+}
+
 /// Percentiles and the maximum.
 bool is_tabled(const DistributionStatistic& statistic) {
   return statistic.percent || statistic.value == &Distribution::max;
@@ -80,7 +94,10 @@ std::optional<Figure> latency_figure(const LatencyQuestion& question,
     longest = std::max(longest, sample.values_s.back());
     min = std::min(min, sample.values_s.front());
   }
-  for (const LatencyLimit& limit : limits) longest = std::max(longest, limit.limit_s);
+  const std::optional<double> edge = edge_before(longest, limits);
+  for (const LatencyLimit& limit : limits) {
+    longest = std::max(longest, std::min(limit.limit_s, edge.value_or(limit.limit_s)));
+  }
   // A tail many times longer than the median would squeeze everything else.
   constexpr double kWide = 30;
   const bool wide = min > 0 && longest > kWide * percentile(samples.front().values_s, 50);
@@ -95,9 +112,12 @@ std::optional<Figure> latency_figure(const LatencyQuestion& question,
                 .y = {.title = "requests (%)", .low = 0, .high = kPercent}};
   for (const LatencySample& sample : samples) figure.series.push_back(curve_of(sample, unit));
   if (samples.size() == 1) figure.series.push_back(percentiles_of(samples.front(), unit));
+  if (edge) figure.x.high = unit.of(longest);
   for (const LatencyLimit& limit : limits) {
-    figure.marked.push_back(
-        {.axis = MarkedValue::Across::x, .value = unit.of(limit.limit_s), .name = limit.name});
+    const bool beyond = edge && limit.limit_s > longest;
+    figure.marked.push_back({.axis = MarkedValue::Across::x,
+                             .value = beyond ? unit.of(longest) : unit.of(limit.limit_s),
+                             .name = limit.name + (beyond ? " (beyond the axis)" : "")});
   }
   figure.table = percentile_table(samples);
   return figure;

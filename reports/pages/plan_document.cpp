@@ -40,6 +40,7 @@ Table ranked_table(const PlanAnswer& answer) {
        {"TTFT p95 (ms)", "TPOT p95 (ms)", "MFU", "MBU", "Margin", "P(SLO met)", "Breaks at"}) {
     table.columns.push_back({title});
   }
+  table.columns.push_back({"Step times", false});
   table.columns.push_back({"Pareto", false});
   for (const RankedPlan& one : answer.ranked) {
     const auto& capacity = one.capacity_factor;
@@ -52,7 +53,7 @@ Table ranked_table(const PlanAnswer& answer) {
              printed::probability(one.confidence.probability),
              capacity ? followed(in(*capacity, 2, "x"), breaks_on_few(one) ? " (few)" : "")
                       : Cell("-"),
-             one.pareto ? "yes" : ""}) {
+             figures_words(one.result), one.pareto ? "yes" : ""}) {
       cells.push_back(std::move(cell));
     }
     table.rows.push_back(std::move(cells));

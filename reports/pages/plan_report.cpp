@@ -285,9 +285,8 @@ Report plan_report(const std::string& store_path, const Run& run) {
   PlanAnswer answer;
   try {
     answer = plan_answer_from_json(json);
-  } catch (const Error& error) {  // written by another version
-    report.sections.front().lines.push_back(fmt::format(
-        "The stored answer cannot be read: {}. Run the same command again.", error.what()));
+  } catch (const Error& error) {
+    report.sections.front().lines.push_back(unreadable_text(error, run.row));
     return report;
   }
   report.answer = answer.headline;

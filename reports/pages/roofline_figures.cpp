@@ -103,14 +103,16 @@ Table operators_of(const std::vector<RooflineStep>& steps, const Gpu& gpu) {
   return table;
 }
 
-/// Operators of a step that lie together share one name, at the first of them.
+/// Operators of a step that lie together share one name, at the rightmost of them: beside it, none
+/// of their marks is in the way.
 void join_names(std::vector<FigurePoint>& points) {
-  constexpr double kTogether = 1.35;  // as a ratio on either axis
+  constexpr double kTogether = 1.6;  // as a ratio on either axis
   constexpr std::size_t kNamed = 3;
+  std::vector<std::pair<std::size_t, std::string>> done;  // names, and where they are written
   const auto near = [](double a, double b) { return a < b * kTogether && b < a * kTogether; };
   for (std::size_t i = 0; i < points.size(); ++i) {
     if (points[i].name.empty()) continue;
-    std::size_t named = 1, more = 0;
+    std::size_t named = 1, more = 0, rightmost = i;
     for (std::size_t j = i + 1; j < points.size(); ++j) {
       if (points[j].name.empty() || !near(points[i].x, points[j].x) ||
           !near(points[i].y, points[j].y)) {
@@ -123,9 +125,12 @@ void join_names(std::vector<FigurePoint>& points) {
         ++more;
       }
       points[j].name.clear();
+      if (points[j].x > points[rightmost].x) rightmost = j;
     }
     if (more > 0) points[i].name += fmt::format(" +{}", more);
+    if (rightmost != i) done.emplace_back(rightmost, std::exchange(points[i].name, ""));
   }
+  for (auto& [place, name] : done) points[place].name = std::move(name);
 }
 
 }  // namespace

@@ -82,6 +82,13 @@ Json report_machine(const RunRow& row) {
   return json;
 }
 
+std::string unreadable_text(const Error& reason, const RunRow& row) {
+  return fmt::format(
+      "Another build ({}) stored this answer in a form that this one ({}) does not read ({}), so "
+      "only the figures in the store are shown: run the command below again for the whole answer.",
+      row.tool_version, kVersion, reason.what());
+}
+
 ReportSection input_section(const RunRow& row) {
   ReportSection section{.heading = "Run it again"};
   if (is_measured_elsewhere(row)) {

@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "base/error.hpp"
 #include "reports/pages/report.hpp"
 #include "reports/store.hpp"
 
@@ -19,6 +20,9 @@ Json report_machine(const RunRow& row);
 
 /// A report from the store alone, for any kind of run.
 Report stored_report(const Run& stored);
+
+/// Why a stored answer is not shown, and what to do: another build wrote it in another form.
+std::string unreadable_text(const Error& reason, const RunRow& row);
 
 /// Command line, scenario, seed and version.
 ReportSection input_section(const RunRow& row);

@@ -52,7 +52,8 @@ FigurePoint point_of(double x, const VariantAnswer& row, const MetricAnswer& met
   FigurePoint point{.x = x, .y = value, .label = name_of(row) + ": " + metric_text(metric, value)};
   if (row.settings.empty() || !metric.difference || !metric.low) return point;
   const double before = value - *metric.difference;
-  point.low = before + *metric.low;
+  // The difference is taken as normal, a metric is never negative.
+  point.low = std::max(0.0, before + *metric.low);
   point.high = before + metric.high.value_or(*metric.low);
   return point;
 }

@@ -19,6 +19,7 @@
 #include "planner/pool_description.hpp"
 #include "simulator/io/length_table_reader.hpp"
 #include "simulator/io/scenario_reader.hpp"
+#include "simulator/io/trace_reader.hpp"
 #include "simulator/results/figures.hpp"
 #include "simulator/results/request_tally.hpp"
 #include "simulator/results/verdict.hpp"
@@ -150,6 +151,7 @@ Scenario with_absolute_paths(Scenario scenario) {
   };
   const auto is_profile = [](const std::string& gpu) { return gpu.ends_with(".json"); };
   if (auto* trace = std::get_if<TraceWorkload>(&scenario.workload)) {
+    trace->hash = trace_hash(*trace);
     if (!trace->bytes) make_absolute(trace->path);
   } else {
     resolve_length_files(std::get<SyntheticWorkload>(scenario.workload), here);

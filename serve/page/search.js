@@ -63,7 +63,8 @@ const PLAN_COLUMNS = [
   { title: "$/M output", right: true },
   { title: "P(SLO met)", right: true },
   { title: "Breaks at", right: true },
-  { title: "Form" },
+  { title: "Step times" },
+  { title: "Use in the form" },
 ];
 
 /// `ranked.deployment` is one unit's: all of them have its pools' replicas that many times.
@@ -85,6 +86,20 @@ function fitsForm({ parallel }) {
   return parallel.pipeline === 1 && parallel.data === 1;
 }
 
+const KNOWN_BY = ["extended", "fitted", "datasheet"];
+
+/// How step times are known, as the program says it: "measured 71 %, ±8 %".
+function sourceWords({ step_sources: sources, step_relative_uncertainty: deviation }) {
+  const parts = [
+    ["measured", sources.measured + sources.interpolated],
+    ...KNOWN_BY.map((word) => [word, sources[word]]),
+  ];
+  const [word, share] = parts.reduce((most, part) => (part[1] > most[1] ? part : most));
+  if (!share) return "";
+  const whole = share >= 0.995 ? "" : ` ${percent(share, 0)}`;
+  return `${word}${whole}, ±${percent(deviation, 0)}`;
+}
+
 function planRow(ranked, use) {
   const price = ranked.cost_usd_per_h; // unknown costs are left out
   const each = ranked.cost_usd_per_million_output_tokens;
@@ -99,6 +114,7 @@ function planRow(ranked, use) {
     ranked.capacity_factor == null
       ? ""
       : data(ranked.capacity_factor, fixed(ranked.capacity_factor, 2) + "x"),
+    sourceWords(ranked.result),
     fitsForm(ranked.deployment)
       ? element(
           "button",
@@ -150,7 +166,12 @@ function searched(found) {
 }
 
 function planned(found, use) {
-  const parts = [element("p", { class: "said" }, found.answer)];
+  // The deployment in bold; price, probability and breaking point below it.
+  const [deployment, ...rest] = found.answer.split("; ");
+  const parts = [element("p", { class: "said" }, deployment)];
+  for (const line of [rest.join("; "), ...(found.remarks || [])].filter(Boolean)) {
+    parts.push(element("p", {}, line.charAt(0).toUpperCase() + line.slice(1)));
+  }
   if (found.ranked.length) {
     parts.push(
       table(

@@ -244,6 +244,7 @@ void members(auto& visit, TraceWorkload& trace) {
   visit.reading([&](const JsonObject& object) {
     if (trace.path.empty()) object.fail_missing("path", "the path of a trace");
   });
+  visit("hash", trace.hash, Text{}, !trace.hash.empty());
   visit("format", trace.format, format, trace.format != TraceFormat::automatic);
   visit("columns", trace.columns, Object<TraceColumnNames>{}, trace.columns != TraceColumnNames{});
   visit("time_unit", trace.time_unit, unit);

@@ -20,6 +20,17 @@ Workload draw_workload(const SyntheticWorkload& synthetic, std::uint64_t seed) {
   return workload;
 }
 
+/// A stored run names its trace, which may have changed since.
+void note_changed(Workload& workload, const TraceWorkload& trace) {
+  if (trace.hash.empty()) return;
+  const std::string now = trace_hash(trace);
+  if (now.empty() || now == trace.hash) return;
+  workload.notes.push_back(
+      fmt::format("{} is not the trace of the stored run any more (hash {}, then {}): figures "
+                  "computed from it need not be those that are stored",
+                  trace.path, now, trace.hash));
+}
+
 }  // namespace
 
 Workload load_workload(const Scenario& scenario) {
@@ -28,6 +39,7 @@ Workload load_workload(const Scenario& scenario) {
       trace != nullptr
           ? read_trace(*trace)
           : draw_workload(std::get<SyntheticWorkload>(scenario.workload), scenario.seed);
+  if (trace != nullptr) note_changed(workload, *trace);
   declare_max_tokens(workload, scenario.max_tokens);
   assign_slo_classes(workload, scenario.slo, scenario.seed);
   return workload;

@@ -3,11 +3,14 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <cstdint>
+#include <fstream>
 #include <optional>
 #include <sstream>
 #include <string_view>
 
 #include "base/error.hpp"
+#include "base/fnv1a.hpp"
 #include "base/io/byte_source.hpp"
 #include "simulator/io/trace_formats.hpp"
 
@@ -70,6 +73,22 @@ Workload read(ByteSource& bytes, const TraceWorkload& spec) {
 }
 
 }  // namespace
+
+std::string trace_hash(const TraceWorkload& spec) {
+  std::uint64_t hash = kFnv1aBasis;
+  if (spec.bytes) {
+    hash = fnv1a(*spec.bytes);
+  } else {
+    std::ifstream file(spec.path, std::ios::binary);
+    std::string piece(kChunkBytes, '\0');
+    while (file.read(piece.data(), static_cast<std::streamsize>(piece.size())).gcount() > 0) {
+      hash =
+          fnv1a(std::string_view(piece).substr(0, static_cast<std::size_t>(file.gcount())), hash);
+    }
+    if (!file.eof()) return "";
+  }
+  return fmt::format("{:016x}", hash);
+}
 
 Workload read_trace(const TraceWorkload& spec) {
   if (spec.bytes) {

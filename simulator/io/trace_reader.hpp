@@ -2,10 +2,14 @@
 #pragma once
 
 #include <istream>
+#include <string>
 
 #include "simulator/workload/workload.hpp"
 
 namespace roofcast {
+
+/// FNV-1a of the file as it is, in hexadecimal; empty if it cannot be read.
+std::string trace_hash(const TraceWorkload& spec);
 
 /// The format is spec.format, or detected from the first bytes: a JSON object with the keys of a
 /// benchmark result, other JSON, else CSV (trace_formats.hpp describes them). Requests are sorted

@@ -55,6 +55,8 @@ struct TraceWorkload {
   std::string path{};  // plain or gzip-compressed; relative to the scenario file
   /// The file's bytes, if they are not read from `path`, which then only names them.
   std::shared_ptr<const std::string> bytes{};
+  /// trace_hash() of the file when a run with it was stored; empty: not known.
+  std::string hash{};
   TraceFormat format = TraceFormat::automatic;
   TraceColumnNames columns{};
   std::optional<TraceTimeUnit> time_unit{};  // unset: inferred from the column's name

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <chrono>
 #include <csignal>
 #include <fstream>
 #include <sstream>
@@ -48,13 +50,27 @@ TEST(ProgressLine, IsNarrowerThanTheTerminal) {
   }
 }
 
-TEST(ProgressBar, DrawsNothingWhereThereIsNoTerminal) {
+TEST(ProgressBar, SaysNothingOfShortWorkWhereThereIsNoTerminal) {
   std::ostringstream err;
   {
     ProgressBar bar(err, "requests");
     EXPECT_TRUE(bar.show(1, 2));
   }
   EXPECT_EQ(err.str(), "");
+}
+
+TEST(ProgressBar, WritesALineNowAndThenWhereThereIsNoTerminal) {
+  std::ostringstream err;
+  {
+    ProgressBar bar(err, "simulations", std::chrono::milliseconds(20));
+    bar.show(1, 4);
+    std::this_thread::sleep_for(std::chrono::milliseconds(30));
+    bar.show(2, 4);
+    bar.show(3, 4);  // too soon after the last
+  }
+  EXPECT_THAT(err.str(), StartsWith("2 of 4 simulations ("));
+  EXPECT_THAT(err.str(), testing::EndsWith(" left\n"));
+  EXPECT_EQ(std::count(err.str().begin(), err.str().end(), '\n'), 1);
 }
 
 TEST(ProgressBar, CtrlCAsksToStop) {

@@ -60,6 +60,21 @@ TEST(Cost, EnergyIsIdlingPlusWhatTheStepsTookOverTheTokens) {
   EXPECT_DOUBLE_EQ(*cost.board_power_w, 1400);
 }
 
+TEST(Cost, OwnedGpusPayForWhatTheyDraw) {
+  // Two GPUs at 1.21 $/h, of which 0.0003 $ for each of 700 W. They idle at 100 W for 50 s, and
+  // their steps took 30 kJ: 800 of 1,400 W. 2.42 - 600 x 0.0003 = 2.24 $/h.
+  std::vector<PoolRun> pools = {pool_of("a", 1.21, 2, 1)};
+  Gpu& gpu = pools.front().deployment.gpu;
+  gpu.board_power = Watts{700};
+  gpu.power.idle = Watts{100};
+  gpu.price_per_watt = 0.0003;
+  SimulationResult result;
+  result.whole_makespan = Seconds{50};
+  EXPECT_DOUBLE_EQ(*cost_of(pools, result).dollars_per_hour, 2.42);  // what is drawn is not known
+  pools.front().step_energy = Joules{30e3};
+  EXPECT_NEAR(*cost_of(pools, result).dollars_per_hour, 2.24, 1e-12);
+}
+
 TEST(Cost, OfAGenerationIsThatOfItsGpusForItsTokens) {
   // 4 GPUs at 2 $/h idle at 100 W each; the 50 s of a generation take 30 kJ more: 400 + 600 W. At
   // 1,000 output tokens/s, with 3 prompt tokens each, 8 / 3.6 $ and 1 J, or a quarter of both.

@@ -53,6 +53,9 @@ TEST_F(Prices, EachKindCounts) {
   EXPECT_DOUBLE_EQ(price_of("h100", path, PriceKind::spot), 1.5);
   // 43,800 $ over 5 x 8,760 h is 1 $ an hour; 700 W x 1.5 is 1.05 kW, at 0.20 $ 0.21 $.
   EXPECT_NEAR(price_of("h100", path, PriceKind::owned), 1.21, 1e-12);
+  Gpu owned = load_gpu("h100").gpu;
+  take_price(owned, "h100", {.table = path, .kind = PriceKind::owned});
+  EXPECT_NEAR(owned.price_per_watt, 0.0003, 1e-15);
 }
 
 TEST_F(Prices, WhatTheTableLacksIsTheProfilesOnDemandPriceOrRefused) {
@@ -94,6 +97,11 @@ TEST_F(Prices, ThePrintedTableReadsBack) {
   const PriceTable read = read_price_table(table(built_in_price_table()));
   EXPECT_DOUBLE_EQ(read.gpus.at("nvidia-h100-sxm").on_demand->value, 4.5);
   EXPECT_THAT(read.gpus.at("nvidia-h100-sxm").source, HasSubstr("on demand"));
+  EXPECT_EQ(read.gpus.size(), gpu_names().size());  // those without a price, too
+  for (const char* key : {"reserved_dollars_per_hour", "spot_dollars_per_hour", "capital_dollars",
+                          "amortisation_years", "power_dollars_per_kwh", "pue"}) {
+    EXPECT_THAT(built_in_price_table(), HasSubstr(key));
+  }
 }
 
 }  // namespace

@@ -39,6 +39,52 @@ PlanAnswer plan_read_back(const PlanAnswer& answer) {
   return test::read_back(answer, plan_answer_from_json, plan_answer_schema());
 }
 
+TEST(PlanAnswer, SaysHowItsFiguresAreKnown) {
+  PlanQuestion question = chat_to_plan();
+  question.gpus = {"h100", "mi300x"};
+  question.limits.prices = {{"amd-mi300x", 0.5}};
+  const PlanAnswer answer = plan(question);
+  ASSERT_FALSE(answer.ranked.empty());
+  const StepSources& sources = answer.ranked.front().result.step_sources;
+  EXPECT_NEAR(sources.measured + sources.interpolated + sources.extended + sources.fitted +
+                  sources.datasheet,
+              1, 1e-9);
+  EXPECT_GT(answer.ranked.front().result.step_uncertainty, 0);
+  EXPECT_EQ(answer.ranked.front().deployment.gpu, "amd-mi300x");
+  EXPECT_TRUE(rests_on_datasheet(sources));  // no kernel of it is in the profile or in tables
+  EXPECT_THAT(answer.remarks,
+              testing::Contains(StartsWith("The first rests on datasheet figures")));
+}
+
+TEST(PlanAnswer, NamesTheCheaperFormatAndTheSpreadOfLengths) {
+  PlanQuestion question = chat_to_plan();
+  question.gpus = {"h100"};
+  // Half the bytes of each weight: what takes several replicas in bf16 takes fewer.
+  question.scenario.workload = SyntheticWorkload{.num_prompts = 200,
+                                                 .request_rate = 60,
+                                                 .input = fixed_length(1024),
+                                                 .output = fixed_length(128)};
+  question.scenario.slo.targets = {parse_percentile_target("p95:tpot:11ms")};
+  question.max_replicas = 16;
+  const PlanAnswer answer = plan(question);
+  ASSERT_FALSE(answer.ranked.empty());
+  ASSERT_TRUE(answer.cheaper_format);
+  EXPECT_EQ(answer.cheaper_format->deployment.quantization, "fp8");
+  EXPECT_LT(*answer.cheaper_format->cost.dollars_per_hour,
+            *answer.ranked.front().cost.dollars_per_hour);
+  EXPECT_THAT(answer.remarks, testing::Contains(StartsWith("Not searched: fp8 weights")));
+  // The question with that format finds the same.
+  question.scenario.weight_format = "fp8";
+  const PlanAnswer fp8 = plan(question);
+  ASSERT_FALSE(fp8.ranked.empty());
+  EXPECT_EQ(fp8.ranked.front().title, answer.cheaper_format->title);
+  EXPECT_FALSE(fp8.cheaper_format);
+  // Lognormal with mean 1,024 and sigma 0.99: median 1,024 / e^0.490 = 627.3; 128 / e^0.370 = 88.4.
+  ASSERT_TRUE(answer.spread_lengths);
+  EXPECT_EQ(answer.spread_lengths->input, "lognormal:627:0.99");
+  EXPECT_EQ(answer.spread_lengths->output, "lognormal:88:0.86");
+}
+
 TEST(PlanAnswer, ReadsBackAsItWasWritten) {
   PlanQuestion question = chat_to_plan();
   question.explain = true;

@@ -70,12 +70,17 @@ TEST(GpuReader, ReadsWhatAProfileSays) {
 TEST(GpuReader, NamesTheKeyThatIsMissing) {
   const Json whole = valid_profile();
   for (const auto& [key, value] : whole.items()) {
-    const bool optional = key == "peer_link" || key == "floors_s" || key == "efficiency" ||
-                          key == "measured" || key == "compute_capability" ||
-                          key == "board_power_w";
+    const bool required = key == "memory_bytes" || key == "memory_bandwidth_bytes_per_s" ||
+                          key == "dense_peak_flops_per_s";
     const std::string name = key;
-    const std::string error = error_after([&](Json& p) { p.erase(name); });
-    if (optional) continue;
+    const std::string error = error_after([&](Json& p) {
+      p.erase(name);
+      p.erase("sources");
+    });
+    if (!required) {
+      EXPECT_EQ(error, "") << name;
+      continue;
+    }
     EXPECT_THAT(error, AllOf(HasSubstr("card.json"), HasSubstr(name), HasSubstr("missing")));
   }
 }
@@ -85,12 +90,60 @@ TEST(GpuReader, NamesAllMissingKeysAtOnce) {
     p.erase("memory_bytes");
     p.erase("vendor");
     p["peer_link"].erase("latency_s");
-    p["dense_peak_flops_per_s"].erase("fp32");
+    p.erase("memory_bandwidth_bytes_per_s");
   });
-  EXPECT_EQ(error.find("hardware profile card.json: 4 keys are missing: vendor, memory_bytes, "
-                       "dense_peak_flops_per_s.fp32, peer_link.latency_s"),
+  EXPECT_EQ(error.find("hardware profile card.json: 3 keys are missing: memory_bytes, "
+                       "memory_bandwidth_bytes_per_s, peer_link.latency_s"),
             0U)
       << error;
+}
+
+TEST(GpuReader, AssumesWhatFourFactsLeaveOutAndNamesIt) {
+  const Gpu gpu = parse_gpu(R"({"memory_bytes": 96e9, "memory_bandwidth_bytes_per_s": 4e12,
+                                "dense_peak_flops_per_s": {"bf16": 8e14, "fp8": 16e14}})",
+                            "cards/next-card.json");
+  EXPECT_EQ(gpu.name, "next-card");
+  EXPECT_EQ(gpu.display_name, "next-card");
+  EXPECT_EQ(gpu.memory_visible.value, 96e9);
+  EXPECT_EQ(gpu.l2_cache.value, 52428800);  // the H100's
+  EXPECT_EQ(gpu.multiprocessors, 132);
+  EXPECT_EQ(gpu.gpus_per_node, 8);
+  EXPECT_EQ(gpu.dense_peak.at(DType::fp32).value, 5e13);  // a sixteenth of bf16
+  EXPECT_FALSE(is_cpu(gpu));
+  EXPECT_THAT(gpu.assumed,
+              testing::ElementsAre("memory_visible_bytes", "l2_cache_bytes", "multiprocessors",
+                                   "gpus_per_node", "dense_peak_flops_per_s.fp32"));
+  EXPECT_THAT(error_after([](Json& p) {
+                p["dense_peak_flops_per_s"] = {{"fp8", 1e15}};
+                p["sources"] = Json::object();
+              }),
+              HasSubstr("dense_peak_flops_per_s.fp32: is missing, and so are bf16 and fp16"));
+}
+
+/// The profile of a built-in card with a changed fact, as a file of the user's own.
+Gpu own_profile(const std::string& of, const std::function<void(Json&)>& change) {
+  Json profile = Json::parse(write_gpu(load_gpu(of).gpu));
+  profile["name"] = "my-card";
+  change(profile);
+  const std::string path = testing::TempDir() + "gpu_reader_own.json";
+  std::ofstream(path) << profile.dump();
+  Gpu gpu = load_gpu(path).gpu;
+  std::filesystem::remove(path);
+  return gpu;
+}
+
+TEST(GpuReader, AnOwnProfileHasTheChipOfItsCurvesOnlyIfItsFactsAreThoseOfOne) {
+  const auto priced = [](Json& p) { p["price_dollars_per_hour"] = 1.5; };
+  const auto faster = [](Json& p) { p["memory_bandwidth_bytes_per_s"] = 6e12; };
+  // The H100 PCIe takes the SXM's curves; the H200 has its own.
+  EXPECT_TRUE(own_profile("h100-pcie", priced).sister->same_chip);
+  EXPECT_FALSE(own_profile("h200", priced).sister);
+  for (const char* name : {"h100-pcie", "h200"}) {
+    const Gpu gpu = own_profile(name, faster);
+    ASSERT_TRUE(gpu.sister) << name;
+    EXPECT_FALSE(gpu.sister->same_chip) << name;
+  }
+  EXPECT_EQ(own_profile("h200", faster).sister->name, "nvidia-h200-sxm");
 }
 
 TEST(GpuReader, ReadsWhatACardDraws) {

@@ -57,6 +57,15 @@ TEST_P(HardwareProfile, GivesTheSourceOfEveryNumber) {
   }
 }
 
+TEST_P(HardwareProfile, LeavesNothingToAssume) {
+  EXPECT_TRUE(gpu_.assumed.empty());
+  const Json text = profile_text(GetParam());
+  for (const char* key : {"schema_version", "name", "display_name", "aliases", "vendor",
+                          "architecture", "compute_capability", "sources"}) {
+    EXPECT_TRUE(text.contains(key)) << key;
+  }
+}
+
 TEST_P(HardwareProfile, IsNamedAfterItsFile) { EXPECT_EQ(gpu_.name, GetParam()); }
 
 TEST_P(HardwareProfile, IsFoundByEachOfItsNames) {

@@ -47,10 +47,36 @@ TEST(Remedies, TheSequencesNamedAreTheMostWithAStateBlockEach) {
   EXPECT_FALSE(plan_memory(deployment).fits);
 }
 
+/// The degree of the remedy that sets tensor parallelism and nothing else.
+std::string degree_alone(const std::vector<Remedy>& list) {
+  for (const Remedy& remedy : list) {
+    const std::string degree = value_of({remedy}, "--tensor-parallel-size");
+    if (!degree.empty() && degree.find(' ') == std::string::npos) return degree;
+  }
+  return "";
+}
+
+TEST(Remedies, FewerGpusAreNamedWithTheChangeThatMakesThemEnough) {
+  // 141 GB of weights: two H100s hold them, but not the K and V of 131,072 tokens beside them.
+  Deployment deployment = test::deploy(test::llama_3_1_70b(), test::h100(), "vllm");
+  const std::vector<Remedy> all = remedies(deployment);
+  const auto beside = std::find_if(all.begin(), all.end(), [](const Remedy& remedy) {
+    return remedy.flag.starts_with("--tensor-parallel-size 2 --");
+  });
+  ASSERT_NE(beside, all.end());
+  EXPECT_TRUE(all.back().flag.starts_with("--tensor-parallel-size"));  // the largest change
+  EXPECT_EQ(all.back().flag, "--tensor-parallel-size " + degree_alone(all));
+  const std::string context = beside->flag.substr(beside->flag.rfind(' ') + 1);
+  ASSERT_NE(beside->flag.find("--max-model-len"), std::string::npos) << beside->flag;
+  deployment.parallel.tensor = 2;
+  deployment.engine.max_model_len = std::stoll(context);
+  EXPECT_TRUE(plan_memory(deployment).fits);
+}
+
 TEST(Remedies, TensorParallelismNamedIsTheSmallestThatFits) {
   // 141 GB of weights: no H100 holds them alone, and at full context two are still too few.
   Deployment deployment = test::deploy(test::llama_3_1_70b(), test::h100(), "vllm");
-  const std::string degree = value_of(remedies(deployment), "--tensor-parallel-size");
+  const std::string degree = degree_alone(remedies(deployment));
   ASSERT_FALSE(degree.empty());
   deployment.parallel.tensor = std::stoi(degree);
   EXPECT_TRUE(plan_memory(deployment).fits);

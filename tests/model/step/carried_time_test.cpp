@@ -78,6 +78,11 @@ TEST(CarriedTime, APointIsItsFixedTimeAndTheRestEachScaledAndNoLongerMeasured) {
   EXPECT_EQ(theirs->explain(1, 0).provenance, Provenance::measured);
   EXPECT_EQ(own->explain(1, 0).provenance, Provenance::extended);
   EXPECT_DOUBLE_EQ(own->explain(1, 0).relative_uncertainty, kCarriedDeviation);
+  slower.sister->same_chip = false;
+  const auto other = measured_times(slower, shape, {}, "vllm-0.24");
+  ASSERT_TRUE(other);
+  EXPECT_NEAR(other->at(1, 0).value, 7e-6, 1e-15);
+  EXPECT_DOUBLE_EQ(other->explain(1, 0).relative_uncertainty, kOtherChipDeviation);
 }
 
 TEST(CarriedTime, FixedTimesOfABatchOfPromptsFollowTheClock) {

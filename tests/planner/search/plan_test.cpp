@@ -165,6 +165,34 @@ TEST(Plan, TheLoserOfAGpuIsTheCheapestOfItsThatHold) {
   EXPECT_EQ(loser.unit_objective * static_cast<double>(answer.rejected[0].tried->units), 1.5);
 }
 
+TEST(Plan, EveryOtherGpuIsNamedByItsCheapest) {
+  // Of the L40S, which is not ranked beside a free H100, every shape and number of units is
+  // simulated: none that holds is cheaper than the one that is named.
+  PlanTask question = question_of({});
+  question.space.gpus = {"h100", "l40s"};
+  question.limits.prices = {{"nvidia-h100-sxm", 0.01}};
+  const PlanFindings answer = planned(question);
+  ASSERT_EQ(answer.rejected.size(), 1U);
+  ASSERT_TRUE(answer.rejected[0].tried);
+  ASSERT_TRUE(answer.rejected[0].tried->holds);
+  const double named = answer.shapes[answer.rejected[0].shape].unit_objective *
+                       static_cast<double>(answer.rejected[0].tried->units);
+  const PlanCatalogue catalogue = load_catalogue(question.base, question.space);
+  double least = 1e9;
+  for (const PlannedShape& planned : answer.shapes) {
+    if (planned.shape.gpu != "nvidia-l40s" || planned.bound.min_units > planned.limit.units) {
+      continue;
+    }
+    for (std::int32_t units = 1; units <= kMaxUnits; ++units) {
+      const double cost = planned.unit_objective * units;
+      if (cost >= least) break;
+      const auto run = run_of(catalogue, {.shape = planned.shape, .units = units});
+      if (judge(simulate_candidate(run)).holds) least = cost;
+    }
+  }
+  EXPECT_DOUBLE_EQ(named, least);
+}
+
 TEST(Plan, CutShortDecidesOnNoShape) {
   PlanTask question = question_of({});
   const PlanCatalogue catalogue = load_catalogue(question.base, question.space);

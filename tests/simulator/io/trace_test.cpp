@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "base/error.hpp"
+#include "simulator/io/scenario_workload.hpp"
 #include "simulator/io/timestamp.hpp"
 #include "simulator/io/trace_reader.hpp"
 #include "simulator/io/trace_writer.hpp"
@@ -66,6 +67,29 @@ constexpr const char* kAzure =
     "TIMESTAMP,ContextTokens,GeneratedTokens\r\n"
     "2023-11-16 18:15:46.6805900,374,44\r\n"
     "2023-11-16 18:15:50.9951690,396,109";
+
+TEST_F(TraceFile, SaysThatTheTraceOfAStoredRunHasChanged) {
+  constexpr const char* kRows = "arrival_s,input_tokens,output_tokens\n0,5,2\n1,6,2\n";
+  Scenario scenario;
+  TraceWorkload trace = write(kRows);
+  trace.hash = trace_hash(trace);
+  // FNV-1a of no bytes is its basis (Fowler, Noll and Vo).
+  TraceWorkload empty;
+  empty.bytes = std::make_shared<const std::string>();
+  EXPECT_EQ(trace_hash(empty), "cbf29ce484222325");
+  scenario.workload = trace;
+  const auto told = [&] {
+    const std::vector<std::string> notes = load_workload(scenario).notes;
+    return std::ranges::any_of(notes, [](const std::string& note) {
+      return note.find("is not the trace of the stored run any more") != std::string::npos;
+    });
+  };
+  EXPECT_FALSE(told());
+  write(std::string(kRows) + "2,7,2\n");
+  EXPECT_TRUE(told());
+  std::get<TraceWorkload>(scenario.workload).hash.clear();
+  EXPECT_FALSE(told());
+}
 
 TEST_F(TraceFile, ReadsAzuresColumnsAndItsLastLineWithoutAnEnd) {
   const auto workload = read_trace(write(kAzure));

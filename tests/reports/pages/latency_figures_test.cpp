@@ -1,0 +1,43 @@
+#include "reports/pages/latency_figures.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace roofcast {
+namespace {
+
+using testing::DoubleEq;
+using testing::EndsWith;
+using testing::Optional;
+
+/// Latencies of 10, 20 and 40 ms beside limits in milliseconds.
+Figure figure_of(const std::vector<double>& limits_ms) {
+  std::vector<LatencyLimit> limits;
+  for (const double limit : limits_ms) limits.push_back({.name = "SLO", .limit_s = limit / 1e3});
+  return *latency_figure({.key = "ttft", .name = "TTFT", .words = "Time to first token"},
+                         {{.name = "", .values_s = {0.01, 0.02, 0.04}}}, limits);
+}
+
+TEST(LatencyFigure, AFarLimitStandsAtTheEdgeOfTheData) {
+  // 500 ms is 12.5 times the longest: the axis ends a fifth beyond 40 ms.
+  const Figure figure = figure_of({500});
+  EXPECT_THAT(figure.x.high, Optional(DoubleEq(48)));
+  ASSERT_EQ(figure.marked.size(), 1U);
+  EXPECT_DOUBLE_EQ(figure.marked[0].value, 48);
+  EXPECT_THAT(figure.marked[0].name, EndsWith("(beyond the axis)"));
+}
+
+TEST(LatencyFigure, ANearLimitStandsInItsPlace) {
+  const Figure figure = figure_of({60});
+  EXPECT_FALSE(figure.x.high);
+  EXPECT_DOUBLE_EQ(figure.marked.at(0).value, 60);
+  // Beside a far one the axis goes as far as the near one.
+  const Figure both = figure_of({60, 500});
+  EXPECT_THAT(both.x.high, Optional(DoubleEq(60)));
+  EXPECT_DOUBLE_EQ(both.marked.at(0).value, 60);
+  EXPECT_THAT(both.marked.at(0).name, testing::Not(EndsWith("axis)")));
+  EXPECT_THAT(both.marked.at(1).name, EndsWith("(beyond the axis)"));
+}
+
+}  // namespace
+}  // namespace roofcast
