@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "base/error.hpp"
-#include "cli/options/deployment_options.hpp"
+#include "cli/options/option_groups.hpp"
 #include "planner/launch/serve_command.hpp"
 #include "planner/launch/shell_text.hpp"
 

@@ -14,7 +14,7 @@
 #include <set>
 
 #include "base/error.hpp"
-#include "cli/options/deployment_options.hpp"
+#include "cli/options/option_groups.hpp"
 #include "cli/shell/option_values.hpp"
 #include "cli/shell/program_facts.hpp"
 #include "planner/what_if/vary_scenario.hpp"
