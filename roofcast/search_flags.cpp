@@ -92,20 +92,6 @@ PlanObjective parse_objective(const std::string& text, const std::string& flag) 
   throw UsageError(fmt::format("{}: '{}' is not {}", flag, text, kPlanObjectives));
 }
 
-/// --goodput-share under either name.
-std::optional<double> goodput_share_of(const PlanOptions& options) {
-  if (options.goodput_share && options.min_goodput) {
-    throw UsageError("--min-goodput is an alias of --goodput-share: give only one");
-  }
-  return options.goodput_share ? options.goodput_share : options.min_goodput;
-}
-
-void refuse_idle_share(const PlanOptions& options, const Slo& slo) {
-  if (!goodput_share_of(options) || !slo.goodput.empty()) return;
-  throw UsageError(fmt::format("{}: needs --goodput",
-                               options.goodput_share ? "--goodput-share" : "--min-goodput"));
-}
-
 /// Whether a flag sets the knob.
 bool is_given(const DeploymentOptions& given, const std::string& key) {
   if (key == "engine") return !given.engine.empty();
@@ -201,10 +187,11 @@ const Flags<PlanOptions>& plan_flags() {
        .placeholder = "X",
        .help = "highest cost in $ per hour",
        .read = into(&O::budget, parse_positive_number)},
-      {.name = "goodput-share",
+      {.name = "min-goodput",
        .placeholder = "X",
        .help = "minimum share of requests within --goodput, such as 95%",
-       .read = into(&O::goodput_share, parse_share_above_zero)},
+       .read = into(&O::min_goodput, parse_share_above_zero),
+       .aliases = {"--goodput-share"}},
       {.name = "explain",
        .help = "what limits the best one, and the outcome of every shape",
        .read = set_to(&O::explain, true),
@@ -224,10 +211,6 @@ const Flags<PlanOptions>& more_plan_flags() {
        .help = "minimum probability that the SLO is met (default 0.9; with 0.5 the prediction "
                "decides)",
        .read = into(&O::probability, parse_probability)},
-      {.name = "min-goodput",
-       .placeholder = "X",
-       .help = "alias of --goodput-share",
-       .read = into(&O::min_goodput, parse_share_above_zero)},
       {.name = "router",
        .placeholder = "POLICY",
        .help = "how requests are spread over replicas: least_outstanding, prefix_affinity ... "
@@ -265,7 +248,9 @@ const Flags<PlanOptions>& more_plan_flags() {
 PlanQuestion plan_question(Scenario scenario, const ScenarioOptions& given,
                            const PlanOptions& options, bool free_length) {
   PlanQuestion question{.scenario = std::move(scenario)};
-  refuse_idle_share(options, question.scenario.slo);
+  if (options.min_goodput && question.scenario.slo.goodput.empty()) {
+    throw UsageError("--min-goodput: needs --goodput");
+  }
   if (question.scenario.gpu.empty()) {
     throw UsageError("--gpu is missing (one or more, such as h100,h200,l40s, or any)");
   }
@@ -294,7 +279,7 @@ PlanQuestion plan_question(Scenario scenario, const ScenarioOptions& given,
       .power_w = options.power,
       .available = by_gpu<std::int64_t>(options.available, "--available", keys, parse_count),
       .prices = by_gpu<double>(options.prices, "--price", keys, parse_positive_number)};
-  question.min_goodput_share = goodput_share_of(options);
+  question.min_goodput_share = options.min_goodput;
   question.min_probability = options.probability.value_or(kPlanProbability);
   question.max_replicas = options.max_replicas.value_or(question.max_replicas);
   question.top = options.top.value_or(question.top);

@@ -16,13 +16,17 @@
 #include "base/suggest.hpp"
 #include "base/text.hpp"
 #include "planner/flags/scenario_flags.hpp"
+#include "roofcast/search_flags.hpp"
 
 namespace roofcast {
 namespace {
 
 std::string normalise_name(std::string name) {
   if (name.starts_with("--")) std::replace(name.begin(), name.end(), '_', '-');
-  const std::string_view ours = flag_with_alias(name);
+  std::string_view ours = flag_with_alias(name);
+  for (const auto& flag : plan_flags()) {
+    if (std::ranges::find(flag.aliases, name) != flag.aliases.end()) ours = flag.name;
+  }
   return ours.empty() ? name : "--" + std::string(ours);
 }
 
