@@ -10,6 +10,7 @@
 #include "base/wording.hpp"
 #include "cli/default_store.hpp"
 #include "cli/options/flag_options.hpp"
+#include "cli/options/from_command.hpp"
 #include "cli/options/option_groups.hpp"
 #include "cli/progress.hpp"
 #include "cli/spelling.hpp"
@@ -91,6 +92,7 @@ int run_whatif(CommandContext& context) {
   WhatIfCommandOptions options;
   const auto common = parse(context, whatif_usage(options));
   if (!common) return kExitDone;
+  take_from_command(options.asked.load.served, options.from_command, context.err);
   const WhatIfQuestion question = question_of(options.asked);
   const WhatIfTask task = what_if_task(question);
   // Opened before the work: an unwritable file should not cost a simulation.
