@@ -14,12 +14,14 @@
 #include "base/io/shown.hpp"
 #include "model/io/gpu_reader.hpp"
 #include "planner/capacity/confidence.hpp"
+#include "planner/degrees.hpp"
 #include "planner/evaluate_all.hpp"
 #include "planner/flags/cluster_flags.hpp"
 #include "planner/flags/flag_values.hpp"
 #include "planner/flags/idle_flags.hpp"
 #include "planner/what_if/vary.hpp"
 #include "planner/what_if/vary_scenario.hpp"
+#include "roofcast/question_json.hpp"
 #include "simulator/io/engine_options.hpp"
 
 namespace roofcast {
@@ -96,11 +98,11 @@ PlanObjective parse_objective(const std::string& text, const std::string& flag) 
 bool is_given(const DeploymentOptions& given, const std::string& key) {
   if (key == "engine") return !given.engine.empty();
   if (key == "quantization") return given.weight_format.has_value();
-  if (key == "tensor_parallel_size") return given.parallel.tensor.has_value();
-  if (key == "pipeline_parallel_size") return given.parallel.pipeline.has_value();
-  if (key == "data_parallel_size") return given.parallel.data.has_value();
-  if (key == "enable_expert_parallel") return given.parallel.expert_parallel.has_value();
-  return engine_options_json(given.overrides).contains(key);
+  bool sets_degree = false;
+  visit_degrees([&](std::string_view flag, auto, auto degree) {
+    if (key == key_of(flag)) sets_degree = (given.parallel.*degree).has_value();
+  });
+  return sets_degree || engine_options_json(given.overrides).contains(key);
 }
 
 /// Every value of --search would override such a flag.
