@@ -6,12 +6,12 @@
 #include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
-#include <sstream>
 #include <utility>
 #include <variant>
 
 #include "base/error.hpp"
 #include "base/io/shown.hpp"
+#include "base/text.hpp"
 #include "model/io/gpu_reader.hpp"
 #include "planner/capacity/confidence.hpp"
 #include "planner/degrees.hpp"
@@ -32,9 +32,8 @@ constexpr std::int64_t kMaxThreads = 1024;
 
 std::vector<std::string> split_at_commas(const std::string& text) {
   std::vector<std::string> parts;
-  std::istringstream stream(text);
-  for (std::string part; std::getline(stream, part, ',');) {
-    if (!part.empty()) parts.push_back(part);
+  for (const std::string_view part : split(text, ',')) {
+    if (!part.empty()) parts.emplace_back(part);
   }
   return parts;
 }
@@ -42,12 +41,6 @@ std::vector<std::string> split_at_commas(const std::string& text) {
 /// "any" means every profile with a price.
 std::vector<std::string> gpus_of(const std::string& text) {
   return text == "any" ? priced_gpus() : split_at_commas(text);
-}
-
-std::string listed(const std::vector<std::string>& names) {
-  std::string text;
-  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
-  return text;
 }
 
 /// A value per GPU: "h100=16,l40s=32", in one or several texts.
@@ -64,7 +57,7 @@ std::map<std::string, Value> by_gpu(const std::vector<std::string>& texts, const
       const std::string gpu = gpu_key(part.substr(0, equals));
       if (std::find(searched.begin(), searched.end(), gpu) == searched.end()) {
         throw UsageError(fmt::format("{}: {} is not among the GPUs of --gpu ({})", flag, shown(gpu),
-                                     listed(searched)));
+                                     joined(searched)));
       }
       if (!values.emplace(gpu, parse(part.substr(equals + 1), flag)).second) {
         throw UsageError(fmt::format("{}: {} is given twice", flag, gpu));

@@ -123,14 +123,10 @@ std::string ours_for(const std::string& option, const po::options_description& o
 
 [[noreturn]] void refuse_unknown(const std::string& option, const po::options_description& options,
                                  const std::string& command) {
-  std::string message = "unknown option '" + option + "'";
   const std::string ours = ours_for(option, options);
-  const auto near = nearest(option, option_names(options));
-  if (!ours.empty()) {
-    message += ours;
-  } else if (!near.empty())
-    message += "; did you mean '" + near.front() + "'?";
-  throw UsageError(message + " (" + command + " --help lists them)");
+  throw UsageError("unknown option '" + option + "'" +
+                   (ours.empty() ? did_you_mean(option, option_names(options)) : ours) + " (" +
+                   command + " --help lists them)");
 }
 
 /// The library's "the argument ('abc') for option '--id' is invalid" in our words, and by the
