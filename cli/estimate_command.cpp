@@ -4,9 +4,9 @@
 
 #include "base/error.hpp"
 #include "base/io/output_file.hpp"
-#include "cli/options/deployment_options.hpp"
 #include "cli/options/flag_options.hpp"
 #include "cli/options/from_command.hpp"
+#include "cli/options/option_groups.hpp"
 #include "cli/spelling.hpp"
 #include "reports/pages/answer_documents.hpp"
 #include "reports/pages/estimate_report.hpp"

@@ -2,9 +2,9 @@
 // --solve for the largest batch, context or smallest TP.
 #include <string>
 
-#include "cli/options/deployment_options.hpp"
 #include "cli/options/flag_options.hpp"
 #include "cli/options/from_command.hpp"
+#include "cli/options/option_groups.hpp"
 #include "cli/spelling.hpp"
 #include "reports/pages/answer_documents.hpp"
 #include "roofcast/memory.hpp"

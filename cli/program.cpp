@@ -98,10 +98,8 @@ const Command& find_command(const std::string& name) {
     if (name == command.name) return command;
     names.emplace_back(command.name);
   }
-  std::string message = "unknown command '" + name + "'";
-  const auto near = nearest(name, names);
-  if (!near.empty()) message += "; did you mean '" + near.front() + "'?";
-  throw UsageError(message + " (roofcast --help lists them)");
+  throw UsageError("unknown command '" + name + "'" + did_you_mean(name, names) +
+                   " (roofcast --help lists them)");
 }
 
 /// The command line as it could be typed again, with secrets of a server's command line removed.

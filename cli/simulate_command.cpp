@@ -13,12 +13,14 @@
 #include "base/numbers.hpp"
 #include "base/wording.hpp"
 #include "cli/default_store.hpp"
+#include "cli/options/flag_options.hpp"
 #include "cli/options/from_command.hpp"
-#include "cli/options/simulate_command_options.hpp"
+#include "cli/options/option_groups.hpp"
 #include "cli/progress.hpp"
 #include "cli/spelling.hpp"
 #include "reports/pages/answer_documents.hpp"
 #include "reports/rows/simulation_rows.hpp"
+#include "roofcast/arguments.hpp"
 #include "roofcast/capacity.hpp"
 #include "roofcast/simulate.hpp"
 #include "roofcast/stored_runs.hpp"
@@ -26,6 +28,42 @@
 
 namespace roofcast {
 namespace {
+
+struct SimulateOptions {
+  SimulationArguments asked{};
+  std::string from_command{};  // the command that starts the engine; empty: only flags
+  StoreOptions store{};
+  std::string requests_out{};
+  bool no_intervals = false;
+};
+
+Usage simulate_usage(SimulateOptions& target) {
+  Usage usage{.synopsis = "roofcast simulate [SCENARIO.json] [--from-cmd LINE] [options]",
+              .example =
+                  "roofcast simulate --model llama-3.1-8b --gpu h100 --request-rate 10 "
+                  "--slo p95:ttft:500ms",
+              .options = option_group("Result"),
+              .unlisted = {},
+              .positional = {}};
+  add_scenario_file(usage, target.asked.load.scenario);
+  add_store_options(usage.options, target.store);
+  add_keep_requests(usage.options, target.store);
+  usage.options.add_options()("requests-out", po::value(&target.requests_out)->value_name("FILE"),
+                              "one row per request, .csv or .jsonl");
+  usage.unlisted.add_options()("no-intervals", po::bool_switch(&target.no_intervals),
+                               "skip the 30 further simulations behind the intervals");
+  SimulationQuestion& question = target.asked.question;
+  question.intervals = Intervals::of_small_loads;
+  add_flags(usage.options, simulation_flags(), question);
+  add_flags(usage.unlisted, interval_flags(), question);
+  add_scenario_options(target.asked.load.options, target.from_command, usage.options,
+                       usage.unlisted);
+  usage.more =
+      "More: --from-cmd LINE, load shapes (--stages, --turns ...), trace formats, scheduler "
+      "knobs,\n"
+      "speculative decoding, LoRA adapters, KV offloading to host memory";
+  return usage;
+}
 
 /// One line about what was done and what was not.
 std::string interruption(const SimulationRun& run, const SimulateOptions& options) {
@@ -36,7 +74,7 @@ std::string interruption(const SimulationRun& run, const SimulateOptions& option
   std::string line = fmt::format("interrupted: {} of {} had finished", with_separators(finished),
                                  counted(std::ssize(records), "request"));
   if (!options.requests_out.empty()) line += "; " + options.requests_out + " says which";
-  if (options.store) line += "; nothing was stored";
+  if (options.store.on) line += "; nothing was stored";
   return line + "\n";
 }
 
@@ -48,17 +86,17 @@ void keep(const SimulationOutcome& outcome, const SimulateOptions& options,
     context.err << interruption(outcome.run, options);
   } else if (store) {
     const auto id =
-        store_simulation(*store, outcome.run, context.command_line, options.keep_requests);
-    context.err << "run " << id << " stored in " << options.store_path << " (roofcast runs " << id
-                << " --store " << options.store_path << ")\n";
+        store_simulation(*store, outcome.run, context.command_line, options.store.keep_requests);
+    context.err << "run " << id << " stored in " << options.store.path << " (roofcast runs " << id
+                << " --store " << options.store.path << ")\n";
   }
 }
 
 /// Every file that the run reads or stores its result in.
 std::vector<std::string> files_used(const SimulateOptions& options, const Scenario& scenario) {
   std::vector<std::string> files = input_files(scenario);
-  files.push_back(options.scenario_path);
-  if (options.store) files.push_back(options.store_path);
+  files.push_back(options.asked.load.scenario);
+  if (options.store.on) files.push_back(options.store.path);
   return files;
 }
 
@@ -68,37 +106,33 @@ int run_simulate(CommandContext& context) {
   SimulateOptions options;
   const auto common = parse(context, simulate_usage(options));
   if (!common) return kExitDone;
-
-  if (options.keep_requests && !options.store) {
-    throw UsageError("--keep-requests and --no-store are mutually exclusive");
-  }
-  const ScenarioOptions given = scenario_options(options);
-  take_from_command(options.deployment, options.from_command, context.err);
-  SimulationQuestion question = simulation_question(options.question, simulate_scenario(options),
-                                                    given, has_free_length(options));
+  check(options.store);
+  take_from_command(options.asked.load.served, options.from_command, context.err);
+  if (options.no_intervals) options.asked.question.intervals = Intervals::none;
+  const SimulationQuestion question = question_of(options.asked);
   if (!options.requests_out.empty()) {
     check_not_among(options.requests_out, "--requests-out", files_used(options, question.scenario));
   }
-  if (options.no_intervals) question.intervals = Intervals::none;
   std::optional<Store> store;
   std::optional<ProgressBar> bar;
   const auto show = [&](std::int64_t done, std::int64_t total) { return bar->show(done, total); };
-  const SimulationOutcome outcome = simulate_in_steps(
-      question, {.ready =
-                     [&](const SimulationRun&) {
-                       if (!options.requests_out.empty()) check_writable(options.requests_out);
-                       if (options.store && can_be_kept_in(options.store_path, context.err))
-                         store.emplace(options.store_path, Store::Mode::write);
-                       bar.emplace(context.err, "requests");
-                     },
-                 .simulated =
-                     [&](const SimulationOutcome& simulated) {
-                       bar.reset();
-                       keep(simulated, options, store, context);
-                       bar.emplace(context.err, "simulations");
-                     },
-                 .requests = show,
-                 .simulations = show});
+  const SimulationOutcome outcome =
+      simulate_in_steps(question, {.ready =
+                                       [&](const SimulationRun&) {
+                                         if (!options.requests_out.empty())
+                                           check_writable(options.requests_out);
+                                         if (can_store(options.store, context.err))
+                                           store.emplace(options.store.path, Store::Mode::write);
+                                         bar.emplace(context.err, "requests");
+                                       },
+                                   .simulated =
+                                       [&](const SimulationOutcome& simulated) {
+                                         bar.reset();
+                                         keep(simulated, options, store, context);
+                                         bar.emplace(context.err, "simulations");
+                                       },
+                                   .requests = show,
+                                   .simulations = show});
   bar.reset();
   print(simulation_document(outcome.answer), common->output, context);
   if (outcome.answer.stopped) return kExitFailed;

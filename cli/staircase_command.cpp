@@ -1,6 +1,6 @@
 // roofcast staircase: what the KV cache saves, counted; with a model and a GPU also timed.
-#include "cli/options/deployment_options.hpp"
 #include "cli/options/flag_options.hpp"
+#include "cli/options/option_groups.hpp"
 #include "cli/spelling.hpp"
 #include "reports/pages/answer_documents.hpp"
 #include "roofcast/question_flags.hpp"

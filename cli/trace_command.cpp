@@ -7,7 +7,7 @@
 #include "base/error.hpp"
 #include "base/io/output_file.hpp"
 #include "base/numbers.hpp"
-#include "cli/options/workload_options.hpp"
+#include "cli/options/option_groups.hpp"
 #include "cli/spelling.hpp"
 #include "planner/flags/flag_values.hpp"
 #include "planner/flags/idle_flags.hpp"

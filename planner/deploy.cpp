@@ -11,6 +11,7 @@
 #include "model/io/gpu_reader.hpp"
 #include "model/io/model_reader.hpp"
 #include "model/memory/memory_plan.hpp"
+#include "planner/degrees.hpp"
 
 namespace roofcast {
 namespace {
@@ -86,10 +87,9 @@ Deployment deploy_on(const DeploymentOptions& options, Gpu gpu) {
 }  // namespace
 
 Parallelism with_given(Parallelism parallel, const ParallelismOptions& given) {
-  parallel.tensor = given.tensor.value_or(parallel.tensor);
-  parallel.pipeline = given.pipeline.value_or(parallel.pipeline);
-  parallel.data = given.data.value_or(parallel.data);
-  parallel.expert_parallel = given.expert_parallel.value_or(parallel.expert_parallel);
+  visit_degrees([&](std::string_view, auto degree, auto option) {
+    if (given.*option) parallel.*degree = *(given.*option);
+  });
   return parallel;
 }
 

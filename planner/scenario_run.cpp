@@ -10,6 +10,7 @@
 #include "model/architecture/experts.hpp"
 #include "model/step/error_causes.hpp"
 #include "model/step/scaled_step_time.hpp"
+#include "planner/degrees.hpp"
 #include "planner/prices.hpp"
 #include "planner/step_census.hpp"
 #include "simulator/engine/batching_policy.hpp"
@@ -154,14 +155,14 @@ std::vector<PoolScenario> pools_of(const Scenario& scenario) {
 
 DeploymentOptions deployment_options(const Scenario& scenario, const PoolScenario& pool) {
   const Parallelism parallel = pool.parallel.value_or(scenario.parallel);
+  ParallelismOptions degrees;
+  visit_degrees(
+      [&](std::string_view, auto degree, auto option) { degrees.*option = parallel.*degree; });
   return {.model = scenario.model,
           .gpu = pool.gpu.value_or(scenario.gpu),
           .engine = pool.engine.value_or(scenario.engine),
           .weight_format = pool.weight_format ? pool.weight_format : scenario.weight_format,
-          .parallel = {.tensor = parallel.tensor,
-                       .pipeline = parallel.pipeline,
-                       .data = parallel.data,
-                       .expert_parallel = parallel.expert_parallel},
+          .parallel = degrees,
           .overrides = pool.overrides.value_or(scenario.overrides)};
 }
 

@@ -40,6 +40,13 @@ bool has_free_length(const LoadArguments& load) {
   return load.scenario.empty() && !load.options.workload.num_prompts;
 }
 
+/// Rejects `simulate t.csv`: a trace in place of a scenario.
+void refuse_trace(const std::string& path) {
+  const bool trace = path.ends_with(".csv") || path.ends_with(".jsonl") || path.ends_with(".gz");
+  if (!trace) return;
+  throw UsageError(path + ": is not a scenario file (JSON); to replay a trace use `trace` " + path);
+}
+
 }  // namespace
 
 const Flags<ModelArguments>& model_arguments() {
@@ -190,8 +197,10 @@ Scenario scenario_of(const LoadArguments& arguments) {
   if (arguments.scenario.starts_with('{')) {
     scenario = parse_scenario(arguments.scenario, "scenario");
   } else if (!arguments.scenario.empty()) {
+    refuse_trace(arguments.scenario);
     scenario = read_scenario(arguments.scenario);
   }
+  scenario = with_options(std::move(scenario), {.deployment = arguments.served});
   return with_options(std::move(scenario), arguments.options);
 }
 

@@ -41,6 +41,9 @@ struct StaircaseArguments {
 /// A scenario file or its text, and what overrides it.
 struct LoadArguments {
   std::string scenario{};  // a path, or JSON: it starts with '{'; empty: only options
+  /// Of an engine's command line, which `options` override. Flags without effect are its own
+  /// affair.
+  DeploymentOptions served{};
   ScenarioOptions options{};
 };
 
@@ -78,7 +81,7 @@ const Flags<WhatIfArguments>& what_if_arguments();
 const Flags<ValidationQuestion>& validation_arguments();
 
 /// The scenario, read and overridden. Throws Error for a file that cannot be read, UsageError for
-/// contradictions.
+/// contradictions and for a trace in place of a scenario.
 Scenario scenario_of(const LoadArguments& arguments);
 
 /// The questions. Throw UsageError for values that are missing, contradictory or without effect.

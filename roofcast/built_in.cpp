@@ -21,10 +21,8 @@ void check_model(const std::string& model) {
   std::vector<std::string> names;
   for (const CatalogueEntry& entry : catalogue()) names.push_back(entry.name);
   if (std::ranges::find(names, model) == names.end()) {
-    const auto near = nearest(model, names);
     throw UsageError(
-        fmt::format("model: no built-in model '{}'{}", shown(model),
-                    near.empty() ? "" : fmt::format("; did you mean '{}'?", near.front())));
+        fmt::format("model: no built-in model '{}'{}", shown(model), did_you_mean(model, names)));
   }
   std::error_code ignored;
   if (std::filesystem::exists(model, ignored)) {  // it would be read in place of the catalogue's

@@ -13,6 +13,7 @@
 #include "base/io/output_file.hpp"
 #include "base/io/shown.hpp"
 #include "base/numbers.hpp"
+#include "base/quantity.hpp"
 #include "base/text.hpp"
 #include "base/version.hpp"
 #include "calibrate/packing/pack_tables.hpp"
@@ -20,6 +21,7 @@
 #include "calibrate/tables/import_profile.hpp"
 #include "calibrate/tables/llmservingsim.hpp"
 #include "calibrate/tables/other_tables.hpp"
+#include "model/architecture/parallelism.hpp"
 #include "model/io/gpu_reader.hpp"
 #include "model/io/model_reader.hpp"
 #include "reports/importers/metric_rows.hpp"
@@ -260,12 +262,9 @@ bool is_table(const fs::path& path) {
 /// The N of a profiler folder tpN; 0 for any other.
 std::int64_t tensor_parallel_of(const fs::path& folder) {
   const std::string name = folder.filename().string();
-  constexpr std::size_t kMaxDigits = 4;
-  if (!name.starts_with("tp") || name.size() == 2 || name.size() > 2 + kMaxDigits) return 0;
-  const std::string digits = name.substr(2);
-  const bool number = std::all_of(digits.begin(), digits.end(),
-                                  [](unsigned char c) { return c >= '0' && c <= '9'; });
-  return number ? std::stoll(digits) : 0;
+  if (!name.starts_with("tp")) return 0;
+  const std::int64_t degree = to_number<std::int64_t>(name.substr(2)).value_or(0);
+  return degree > 0 && degree <= kMaxDegree ? degree : 0;
 }
 
 bool is_profiler_folder(const fs::path& folder) {

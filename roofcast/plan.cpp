@@ -247,7 +247,7 @@ void require_a_promise(const Slo& slo, const std::optional<double>& goodput_shar
                        std::any_of(slo.classes.begin(), slo.classes.end(), has_targets);
   if (has_slo) return;
   throw UsageError(
-      "plan needs an SLO: `slo` p95:ttft:500ms p95:tpot:50ms, or `goodput` with `goodput_share`");
+      "plan needs an SLO: `slo` p95:ttft:500ms p95:tpot:50ms, or `goodput` with `min_goodput`");
 }
 
 /// Without a rate, a limit of the client or a count of requests there is nothing to plan for.

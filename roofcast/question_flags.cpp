@@ -10,6 +10,7 @@
 #include "base/error.hpp"
 #include "base/quantity.hpp"
 #include "model/engines/engine_features.hpp"
+#include "planner/degrees.hpp"
 #include "planner/flags/flag_values.hpp"
 #include "planner/what_if/vary.hpp"
 #include "simulator/workload/synthetic.hpp"
@@ -52,13 +53,11 @@ int parse_drafts(const std::string& text, const std::string& flag) {
 
 /// Name of the first flag given of those that say what runs where; empty: none.
 std::string first_given(const DeploymentOptions& deployment) {
-  const ParallelismOptions& parallel = deployment.parallel;
   if (!deployment.engine.empty()) return "engine";
   if (deployment.weight_format) return "quantization";
-  if (parallel.tensor) return "tensor-parallel-size";
-  if (parallel.pipeline) return "pipeline-parallel-size";
-  if (parallel.data) return "data-parallel-size";
-  if (parallel.expert_parallel) return "enable-expert-parallel";
+  if (const auto degree = first_given(deployment.parallel); !degree.empty()) {
+    return std::string(degree);
+  }
   for (const EngineKnob& knob : engine_knobs()) {
     if (knob.get(deployment.overrides)) return std::string(knob.flag);
   }

@@ -75,11 +75,6 @@ std::string key_of(std::string_view flag) {
   return key;
 }
 
-std::string nearest_key(const std::string& name, const std::vector<std::string>& names) {
-  const auto near = nearest(name, names);
-  return near.empty() ? "" : fmt::format("; did you mean '{}'?", key_of(near.front()));
-}
-
 namespace question_json_detail {
 
 void check_object(const Json& body) {
@@ -119,9 +114,9 @@ std::vector<std::string> texts_of(const std::string& key, const Json& value, boo
 }
 
 void throw_unknown(const std::string& key, const std::vector<std::string>& names) {
-  std::string name = key;
-  std::ranges::replace(name, '_', '-');
-  throw UsageError(fmt::format("unknown key '{}'{}", shown(key), nearest_key(name, names)));
+  std::vector<std::string> keys;
+  for (const std::string& name : names) keys.push_back(key_of(name));
+  throw UsageError(fmt::format("unknown key '{}'{}", shown(key), did_you_mean(key, keys)));
 }
 
 void throw_twice(std::string_view flag) { throw UsageError(key_of(flag) + ": given twice"); }

@@ -37,9 +37,6 @@ struct ValueRules {
 /// "max_model_len" for "max-model-len".
 std::string key_of(std::string_view flag);
 
-/// "" if `names` has none like it, else "; did you mean 'NAME'?".
-std::string nearest_key(const std::string& name, const std::vector<std::string>& names);
-
 namespace question_json_detail {
 
 void check_object(const Json& body);

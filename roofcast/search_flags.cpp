@@ -6,20 +6,22 @@
 #include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
-#include <sstream>
 #include <utility>
 #include <variant>
 
 #include "base/error.hpp"
 #include "base/io/shown.hpp"
+#include "base/text.hpp"
 #include "model/io/gpu_reader.hpp"
 #include "planner/capacity/confidence.hpp"
+#include "planner/degrees.hpp"
 #include "planner/evaluate_all.hpp"
 #include "planner/flags/cluster_flags.hpp"
 #include "planner/flags/flag_values.hpp"
 #include "planner/flags/idle_flags.hpp"
 #include "planner/what_if/vary.hpp"
 #include "planner/what_if/vary_scenario.hpp"
+#include "roofcast/question_json.hpp"
 #include "simulator/io/engine_options.hpp"
 
 namespace roofcast {
@@ -30,9 +32,8 @@ constexpr std::int64_t kMaxThreads = 1024;
 
 std::vector<std::string> split_at_commas(const std::string& text) {
   std::vector<std::string> parts;
-  std::istringstream stream(text);
-  for (std::string part; std::getline(stream, part, ',');) {
-    if (!part.empty()) parts.push_back(part);
+  for (const std::string_view part : split(text, ',')) {
+    if (!part.empty()) parts.emplace_back(part);
   }
   return parts;
 }
@@ -40,12 +41,6 @@ std::vector<std::string> split_at_commas(const std::string& text) {
 /// "any" means every profile with a price.
 std::vector<std::string> gpus_of(const std::string& text) {
   return text == "any" ? priced_gpus() : split_at_commas(text);
-}
-
-std::string listed(const std::vector<std::string>& names) {
-  std::string text;
-  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
-  return text;
 }
 
 /// A value per GPU: "h100=16,l40s=32", in one or several texts.
@@ -62,7 +57,7 @@ std::map<std::string, Value> by_gpu(const std::vector<std::string>& texts, const
       const std::string gpu = gpu_key(part.substr(0, equals));
       if (std::find(searched.begin(), searched.end(), gpu) == searched.end()) {
         throw UsageError(fmt::format("{}: {} is not among the GPUs of --gpu ({})", flag, shown(gpu),
-                                     listed(searched)));
+                                     joined(searched)));
       }
       if (!values.emplace(gpu, parse(part.substr(equals + 1), flag)).second) {
         throw UsageError(fmt::format("{}: {} is given twice", flag, gpu));
@@ -92,29 +87,15 @@ PlanObjective parse_objective(const std::string& text, const std::string& flag) 
   throw UsageError(fmt::format("{}: '{}' is not {}", flag, text, kPlanObjectives));
 }
 
-/// --goodput-share under either name.
-std::optional<double> goodput_share_of(const PlanOptions& options) {
-  if (options.goodput_share && options.min_goodput) {
-    throw UsageError("--min-goodput is an alias of --goodput-share: give only one");
-  }
-  return options.goodput_share ? options.goodput_share : options.min_goodput;
-}
-
-void refuse_idle_share(const PlanOptions& options, const Slo& slo) {
-  if (!goodput_share_of(options) || !slo.goodput.empty()) return;
-  throw UsageError(fmt::format("{}: needs --goodput",
-                               options.goodput_share ? "--goodput-share" : "--min-goodput"));
-}
-
 /// Whether a flag sets the knob.
 bool is_given(const DeploymentOptions& given, const std::string& key) {
   if (key == "engine") return !given.engine.empty();
   if (key == "quantization") return given.weight_format.has_value();
-  if (key == "tensor_parallel_size") return given.parallel.tensor.has_value();
-  if (key == "pipeline_parallel_size") return given.parallel.pipeline.has_value();
-  if (key == "data_parallel_size") return given.parallel.data.has_value();
-  if (key == "enable_expert_parallel") return given.parallel.expert_parallel.has_value();
-  return engine_options_json(given.overrides).contains(key);
+  bool sets_degree = false;
+  visit_degrees([&](std::string_view flag, auto, auto degree) {
+    if (key == key_of(flag)) sets_degree = (given.parallel.*degree).has_value();
+  });
+  return sets_degree || engine_options_json(given.overrides).contains(key);
 }
 
 /// Every value of --search would override such a flag.
@@ -201,10 +182,11 @@ const Flags<PlanOptions>& plan_flags() {
        .placeholder = "X",
        .help = "highest cost in $ per hour",
        .read = into(&O::budget, parse_positive_number)},
-      {.name = "goodput-share",
+      {.name = "min-goodput",
        .placeholder = "X",
        .help = "minimum share of requests within --goodput, such as 95%",
-       .read = into(&O::goodput_share, parse_share_above_zero)},
+       .read = into(&O::min_goodput, parse_share_above_zero),
+       .aliases = {"--goodput-share"}},
       {.name = "explain",
        .help = "what limits the best one, and the outcome of every shape",
        .read = set_to(&O::explain, true),
@@ -224,10 +206,6 @@ const Flags<PlanOptions>& more_plan_flags() {
        .help = "minimum probability that the SLO is met (default 0.9; with 0.5 the prediction "
                "decides)",
        .read = into(&O::probability, parse_probability)},
-      {.name = "min-goodput",
-       .placeholder = "X",
-       .help = "alias of --goodput-share",
-       .read = into(&O::min_goodput, parse_share_above_zero)},
       {.name = "router",
        .placeholder = "POLICY",
        .help = "how requests are spread over replicas: least_outstanding, prefix_affinity ... "
@@ -265,7 +243,9 @@ const Flags<PlanOptions>& more_plan_flags() {
 PlanQuestion plan_question(Scenario scenario, const ScenarioOptions& given,
                            const PlanOptions& options, bool free_length) {
   PlanQuestion question{.scenario = std::move(scenario)};
-  refuse_idle_share(options, question.scenario.slo);
+  if (options.min_goodput && question.scenario.slo.goodput.empty()) {
+    throw UsageError("--min-goodput: needs --goodput");
+  }
   if (question.scenario.gpu.empty()) {
     throw UsageError("--gpu is missing (one or more, such as h100,h200,l40s, or any)");
   }
@@ -294,7 +274,7 @@ PlanQuestion plan_question(Scenario scenario, const ScenarioOptions& given,
       .power_w = options.power,
       .available = by_gpu<std::int64_t>(options.available, "--available", keys, parse_count),
       .prices = by_gpu<double>(options.prices, "--price", keys, parse_positive_number)};
-  question.min_goodput_share = goodput_share_of(options);
+  question.min_goodput_share = options.min_goodput;
   question.min_probability = options.probability.value_or(kPlanProbability);
   question.max_replicas = options.max_replicas.value_or(question.max_replicas);
   question.top = options.top.value_or(question.top);

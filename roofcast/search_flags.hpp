@@ -23,8 +23,7 @@ struct PlanOptions {
   std::vector<std::string> prices{};     // "h100=2.5"
   std::optional<double> budget{};        // $ per hour
   std::optional<double> power{};         // W
-  std::optional<double> goodput_share{};
-  std::optional<double> min_goodput{};  // the same, under capacity's name
+  std::optional<double> min_goodput{};   // share of requests, above 0
   std::optional<RouterPolicy> router{};
   std::optional<double> probability{};
   std::optional<std::int64_t> max_replicas{};
@@ -36,10 +35,10 @@ struct PlanOptions {
   bool mix = false;
 };
 
-/// search, objective, available, price, budget, goodput-share, explain.
+/// search, objective, available, price, budget, min-goodput, explain.
 const Flags<PlanOptions>& plan_flags();
 
-/// power, probability, min-goodput, router, mix, whole-trace, max-replicas, top, threads.
+/// power, probability, router, mix, whole-trace, max-replicas, top, threads.
 const Flags<PlanOptions>& more_plan_flags();
 
 /// `scenario` is the load with everything that the search does not choose; its `gpu` may list

@@ -7,8 +7,7 @@
 
 #include "base/error.hpp"
 #include "cli/default_store.hpp"
-#include "cli/options/deployment_options.hpp"
-#include "cli/options/workload_options.hpp"
+#include "cli/options/option_groups.hpp"
 #include "cli/progress.hpp"
 #include "cli/spelling.hpp"
 #include "planner/flags/flag_values.hpp"
@@ -29,9 +28,7 @@ struct MeasureOptions {
   std::optional<std::int64_t> repeats;
   std::optional<std::int64_t> warm_ups;
   bool naive = false;
-  bool store = true;
-  std::string store_path = kDefaultStore;
-  bool keep_requests = false;
+  StoreOptions store;
 };
 
 Usage measure_usage(MeasureOptions& target) {
@@ -53,12 +50,9 @@ Usage measure_usage(MeasureOptions& target) {
       "measured runs of the batch (default 5); medians and quartiles are shown")(
       "warm-ups", converted(target.warm_ups, "--warm-ups", parse_count)->value_name("N"),
       "runs before them that do not count (default 1)")(
-      "naive", po::bool_switch(&target.naive), "also run without a KV cache: the staircase")(
-      "store", po::value(&target.store_path)->value_name("FILE"),
-      "the SQLite store (default roofcast.db)")(
-      "no-store", po::bool_switch()->notifier([&target](bool off) { target.store = !off; }),
-      "do not store the run")("keep-requests", po::bool_switch(&target.keep_requests),
-                              "store every request too");
+      "naive", po::bool_switch(&target.naive), "also run without a KV cache: the staircase");
+  add_store_options(usage.options, target.store);
+  add_keep_requests(usage.options, target.store);
   usage.options.add(machine_options(target.deployment))
       .add(synthetic_options(target.workload))
       .add(trace_options(target.workload))
@@ -97,9 +91,7 @@ void apply_textbook(std::int64_t batch, const WorkloadOptions& given, Scenario& 
 }
 
 MeasureQuestion question_of(const MeasureOptions& options) {
-  if (options.keep_requests && !options.store) {
-    throw UsageError("--keep-requests and --no-store are mutually exclusive");
-  }
+  check(options.store);
   if (options.deployment.model.empty()) {
     throw UsageError("--model is missing (a name such as gpt2; roofcast models)");
   }
@@ -146,7 +138,7 @@ int run_measure(CommandContext& context) {
   if (!common) return kExitDone;
   const MeasureQuestion question = question_of(options);
   std::optional<Store> store;
-  if (options.store) store.emplace(options.store_path, Store::Mode::write);
+  if (options.store.on) store.emplace(options.store.path, Store::Mode::write);
   std::optional<MeasureOutcome> outcome;
   {
     ProgressBar bar(context.err, "requests");
@@ -158,10 +150,10 @@ int run_measure(CommandContext& context) {
     }
   }
   if (store) {
-    const auto id =
-        store->add(measure_row(outcome->measurement, context.command_line, options.keep_requests));
-    context.err << "run " << id << " stored in " << options.store_path << " (roofcast runs " << id
-                << " --store " << options.store_path << ")\n";
+    const auto id = store->add(
+        measure_row(outcome->measurement, context.command_line, options.store.keep_requests));
+    context.err << "run " << id << " stored in " << options.store.path << " (roofcast runs " << id
+                << " --store " << options.store.path << ")\n";
   }
   print(measure_document(outcome->answer), common->output, context);
   return kExitDone;

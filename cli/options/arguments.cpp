@@ -16,13 +16,17 @@
 #include "base/suggest.hpp"
 #include "base/text.hpp"
 #include "planner/flags/scenario_flags.hpp"
+#include "roofcast/search_flags.hpp"
 
 namespace roofcast {
 namespace {
 
 std::string normalise_name(std::string name) {
   if (name.starts_with("--")) std::replace(name.begin(), name.end(), '_', '-');
-  const std::string_view ours = flag_with_alias(name);
+  std::string_view ours = flag_with_alias(name);
+  for (const auto& flag : plan_flags()) {
+    if (std::ranges::find(flag.aliases, name) != flag.aliases.end()) ours = flag.name;
+  }
   return ours.empty() ? name : "--" + std::string(ours);
 }
 
@@ -119,14 +123,10 @@ std::string ours_for(const std::string& option, const po::options_description& o
 
 [[noreturn]] void refuse_unknown(const std::string& option, const po::options_description& options,
                                  const std::string& command) {
-  std::string message = "unknown option '" + option + "'";
   const std::string ours = ours_for(option, options);
-  const auto near = nearest(option, option_names(options));
-  if (!ours.empty()) {
-    message += ours;
-  } else if (!near.empty())
-    message += "; did you mean '" + near.front() + "'?";
-  throw UsageError(message + " (" + command + " --help lists them)");
+  throw UsageError("unknown option '" + option + "'" +
+                   (ours.empty() ? did_you_mean(option, option_names(options)) : ours) + " (" +
+                   command + " --help lists them)");
 }
 
 /// The library's "the argument ('abc') for option '--id' is invalid" in our words, and by the

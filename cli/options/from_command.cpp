@@ -13,7 +13,8 @@
 #include <vector>
 
 #include "base/error.hpp"
-#include "cli/options/deployment_options.hpp"
+#include "cli/options/option_groups.hpp"
+#include "planner/degrees.hpp"
 #include "planner/launch/serve_command.hpp"
 #include "planner/launch/shell_text.hpp"
 
@@ -58,10 +59,9 @@ void tell(std::ostream& err, const char* what, const std::vector<std::string>& n
 }
 
 void take_degrees(ParallelismOptions& degrees, const ParallelismOptions& said) {
-  if (!degrees.tensor) degrees.tensor = said.tensor;
-  if (!degrees.pipeline) degrees.pipeline = said.pipeline;
-  if (!degrees.data) degrees.data = said.data;
-  if (!degrees.expert_parallel) degrees.expert_parallel = said.expert_parallel;
+  visit_degrees([&](std::string_view, auto, auto degree) {
+    if (!(degrees.*degree)) degrees.*degree = said.*degree;
+  });
 }
 
 ServeCommand read_line(const std::string& given) {

@@ -12,7 +12,6 @@
 #include "base/error.hpp"
 #include "base/io/output_file.hpp"
 #include "base/version.hpp"
-#include "cli/default_store.hpp"
 #include "cli/plan/plan_options.hpp"
 #include "cli/progress.hpp"
 #include "cli/spelling.hpp"
@@ -77,9 +76,9 @@ void write_file(const PreparedPlan& prepared, const PlanAnswer& answer, const Pl
 std::vector<std::string> files_used(const PlanCommandOptions& options,
                                     const PlanQuestion& question) {
   std::vector<std::string> files = input_files(question.scenario);
-  files.push_back(options.simulate.scenario_path);
+  files.push_back(options.asked.load.scenario);
   files.insert(files.end(), question.gpus.begin(), question.gpus.end());
-  if (options.simulate.store) files.push_back(options.simulate.store_path);
+  if (options.store.on) files.push_back(options.store.path);
   return files;
 }
 
@@ -116,7 +115,7 @@ PlanAnswer plan_with_progress(const PreparedPlan& prepared, PlanExecution execut
 }
 
 int threads_of(const PlanCommandOptions& options, const Ranks& ranks) {
-  const std::int64_t given = options.plan.threads.value_or(ranks.threads_each());
+  const std::int64_t given = options.asked.plan.threads.value_or(ranks.threads_each());
   return static_cast<int>(std::min<std::int64_t>(given, available_threads()));
 }
 
@@ -156,8 +155,8 @@ int lead_plan(CommandContext& context, Ranks& ranks) {
     check_target_possible(file.target, prepared.catalogue, prepared.task.space, file.flag);
   }
   std::optional<PlanStore> kept;
-  if (options.simulate.store && can_be_kept_in(options.simulate.store_path, context.err)) {
-    kept.emplace(PlanStore{.store = Store(options.simulate.store_path, Store::Mode::write)});
+  if (can_store(options.store, context.err)) {
+    kept.emplace(PlanStore{.store = Store(options.store.path, Store::Mode::write)});
   }
   PlanExecution execution{
       .threads = threads_of(options, ranks), .kept = kept_in(kept), .ranks = &ranks};
@@ -180,7 +179,7 @@ int lead_plan(CommandContext& context, Ranks& ranks) {
   }
   if (kept) {
     kept->store.end_plan(kept->id, plan_end(answer, prepared), plan_metrics(answer));
-    context.err << fmt::format("run {} stored in {}\n", kept->id, options.simulate.store_path);
+    context.err << fmt::format("run {} stored in {}\n", kept->id, options.store.path);
   }
   for (const PlanFile& file : files) write_file(prepared, answer, file, context.err);
   return code_of(is_yes(answer));

@@ -3,65 +3,47 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <utility>
 
 #include "base/error.hpp"
 #include "base/io/shown.hpp"
 #include "cli/options/flag_options.hpp"
+#include "cli/options/option_groups.hpp"
 #include "cli/program_build.hpp"
 
 namespace roofcast {
-namespace {
-
-po::options_description common_flags(PlanCommandOptions& target) {
-  po::options_description options = option_group("Plan");
-  options.add_options()("scenario", po::value(&target.simulate.scenario_path)->value_name("FILE"),
-                        "scenario file; flags override it");
-  add_flags(options, plan_flags(), target.plan);
-  options.add_options()("kubernetes", po::value(&target.kubernetes)->value_name("FILE"),
-                        "write a manifest of the best deployment")(
-      "emit", po::value(&target.emitted)->composing()->multitoken()->value_name("TARGET=FILE ..."),
-      "write it for kserve, llm-d, dynamo, compose, vllm-sweep ...");
-  return options;
-}
-
-po::options_description more_flags(PlanCommandOptions& target) {
-  po::options_description options = option_group("More options of plan");
-  add_flags(options, more_plan_flags(), target.plan);
-  options.add_options()("store", po::value(&target.simulate.store_path)->value_name("FILE"),
-                        "the SQLite store (default roofcast.db)")(
-      "no-store",
-      po::bool_switch()->notifier([&target](bool off) { target.simulate.store = !off; }),
-      "do not store anything: an interrupted plan cannot be resumed");
-  return options;
-}
-
-}  // namespace
-
 Usage plan_usage(PlanCommandOptions& target) {
   Usage usage{.synopsis = "roofcast plan [SCENARIO.json] --gpu A,B,... --slo TARGETS [options]",
               .example =
                   "roofcast plan --model llama-3.1-8b --gpu h100,l40s --request-rate 10 "
                   "--slo p95:ttft:500ms",
-              .options = common_flags(target),
+              .options = option_group("Plan"),
               .unlisted = {},
               .positional = {}};
-  SimulateOptions& simulate = target.simulate;
-  usage.options.add(objective_options(simulate.workload)).add(machine_options(simulate.deployment));
-  usage.unlisted.add(more_flags(target))
-      .add(synthetic_options(simulate.workload))
-      .add(trace_options(simulate.workload))
-      .add(load_shape_options(simulate.workload.shape))
-      .add(trace_form_options(simulate.workload))
-      .add(pricing_options(simulate.pricing))
-      .add(engine_options(simulate.deployment))
-      .add(scheduler_options(simulate.deployment))
-      .add(feature_options(simulate.deployment.overrides));
+  add_scenario_file(usage, target.asked.load.scenario);
+  add_flags(usage.options, plan_flags(), target.asked.plan);
+  usage.options.add_options()("kubernetes", po::value(&target.kubernetes)->value_name("FILE"),
+                              "write a manifest of the best deployment")(
+      "emit", po::value(&target.emitted)->composing()->multitoken()->value_name("TARGET=FILE ..."),
+      "write it for kserve, llm-d, dynamo, compose, vllm-sweep ...");
+  po::options_description more = option_group("More options of plan");
+  add_flags(more, more_plan_flags(), target.asked.plan);
+  add_store_options(more, target.store,
+                    {.off = "do not store anything: an interrupted plan cannot be resumed"});
+  auto& [deployment, cluster, workload, pricing] = target.asked.load.options;
+  usage.options.add(objective_options(workload)).add(machine_options(deployment));
+  usage.unlisted.add(more)
+      .add(synthetic_options(workload))
+      .add(trace_options(workload))
+      .add(load_shape_options(workload.shape))
+      .add(trace_form_options(workload))
+      .add(pricing_options(pricing))
+      .add(engine_options(deployment))
+      .add(scheduler_options(deployment))
+      .add(feature_options(deployment.overrides));
   usage.more =
       "--gpu takes several (h100,h200,l40s) or any (all with a price). More: load flags as in "
       "simulate,\n"
       "--power, --top, --max-replicas, --store, engine flags (for all candidates)";
-  usage.positional.add("scenario", 1);
   return usage;
 }
 
@@ -90,10 +72,7 @@ std::vector<PlanFile> plan_files(const PlanCommandOptions& options) {
 }
 
 PlanQuestion plan_question(const PlanCommandOptions& options) {
-  const SimulateOptions& simulate = options.simulate;
-  const bool free_length = has_free_length(simulate);
-  PlanQuestion question = plan_question(simulate_scenario(simulate), scenario_options(simulate),
-                                        options.plan, free_length);
+  PlanQuestion question = question_of(options.asked);
   question.program = program_build();
   return question;
 }

@@ -4,15 +4,15 @@
 #include <string>
 #include <vector>
 
-#include "cli/options/simulate_command_options.hpp"
+#include "cli/default_store.hpp"
 #include "planner/launch/plan_targets.hpp"
-#include "roofcast/search_flags.hpp"
+#include "roofcast/arguments.hpp"
 
 namespace roofcast {
 
 struct PlanCommandOptions {
-  SimulateOptions simulate{};  // scenario file, model, load, SLO; --gpu may list several
-  PlanOptions plan{};
+  PlanArguments asked{};
+  StoreOptions store{};
   std::string kubernetes{};            // file to write; empty: none
   std::vector<std::string> emitted{};  // "kserve=service.yaml"
 };
@@ -31,7 +31,7 @@ std::vector<PlanFile> plan_files(const PlanCommandOptions& options);
 /// Options that fill `target`, which must outlive the parse.
 Usage plan_usage(PlanCommandOptions& target);
 
-/// The question. Throws UsageError for options that are missing, contradictory or without effect.
+/// The question that the options ask of this build of the program. Throws as question_of().
 PlanQuestion plan_question(const PlanCommandOptions& options);
 
 }  // namespace roofcast

@@ -10,14 +10,15 @@
 #include "base/wording.hpp"
 #include "cli/default_store.hpp"
 #include "cli/options/flag_options.hpp"
-#include "cli/options/simulate_command_options.hpp"
+#include "cli/options/from_command.hpp"
+#include "cli/options/option_groups.hpp"
 #include "cli/progress.hpp"
 #include "cli/spelling.hpp"
 #include "reports/figures/chart_renderer.hpp"
 #include "reports/figures/stacked_svg.hpp"
 #include "reports/pages/answer_documents.hpp"
 #include "reports/pages/what_if_figures.hpp"
-#include "roofcast/search_flags.hpp"
+#include "roofcast/arguments.hpp"
 #include "roofcast/store_rows.hpp"
 #include "roofcast/what_if.hpp"
 #include "simulator/io/scenario_workload.hpp"
@@ -26,13 +27,13 @@ namespace roofcast {
 namespace {
 
 struct WhatIfCommandOptions {
-  SimulateOptions scenario{};
-  WhatIfOptions what_if{};
+  WhatIfArguments asked{};
+  std::string from_command{};  // the command that starts the engine; empty: only flags
+  StoreOptions store{};
   std::string plot_path{};
 };
 
 Usage whatif_usage(WhatIfCommandOptions& target) {
-  SimulateOptions& scenario = target.scenario;
   Usage usage{.synopsis = "roofcast whatif [SCENARIO.json] --vary KEY=VALUES ... [options]",
               .example =
                   "roofcast whatif --model llama-3.1-8b --gpu h100 --request-rate 10 "
@@ -40,25 +41,24 @@ Usage whatif_usage(WhatIfCommandOptions& target) {
               .options = option_group("Options"),
               .unlisted = {},
               .positional = {}};
-  usage.options.add_options()("scenario", po::value(&scenario.scenario_path)->value_name("FILE"),
-                              "the baseline: a scenario file; flags of simulate override it");
-  add_flags(usage.options, what_if_flags(), target.what_if);
+  add_scenario_file(usage, target.asked.load.scenario,
+                    "the baseline: a scenario file; flags of simulate override it");
+  add_flags(usage.options, what_if_flags(), target.asked.what_if);
   usage.options.add_options()("plot", po::value(&target.plot_path)->value_name("FILE.svg"),
-                              "write a figure with one panel per metric")(
-      "store", po::value(&scenario.store_path)->value_name("FILE"),
-      "the SQLite store, one run per variant (default roofcast.db)")(
-      "no-store", po::bool_switch()->notifier([&scenario](bool off) { scenario.store = !off; }),
-      "do not store the runs");
-  add_scenario_options(scenario, usage.unlisted, usage.unlisted);
+                              "write a figure with one panel per metric");
+  add_store_options(usage.options, target.store,
+                    {.path = "the SQLite store, one run per variant (default roofcast.db)",
+                     .off = "do not store the runs"});
+  add_scenario_options(target.asked.load.options, target.from_command, usage.unlisted,
+                       usage.unlisted);
   usage.more = "Baseline: flags of roofcast simulate";
-  usage.positional.add("scenario", 1);
   return usage;
 }
 
 void check_plot_path(const WhatIfCommandOptions& options, const Scenario& baseline) {
   std::vector<std::string> used = input_files(baseline);
-  used.push_back(options.scenario.scenario_path);
-  if (options.scenario.store) used.push_back(options.scenario.store_path);
+  used.push_back(options.asked.load.scenario);
+  if (options.store.on) used.push_back(options.store.path);
   check_not_among(options.plot_path, "--plot", used);
   if (!has_charts()) throw Error("--plot: this build cannot draw charts (ROOFCAST_CHARTS=OFF)");
   check_writable(options.plot_path);
@@ -92,22 +92,21 @@ int run_whatif(CommandContext& context) {
   WhatIfCommandOptions options;
   const auto common = parse(context, whatif_usage(options));
   if (!common) return kExitDone;
-  const WhatIfQuestion question =
-      what_if_question(simulate_scenario(options.scenario), scenario_options(options.scenario),
-                       options.what_if, has_free_length(options.scenario));
+  take_from_command(options.asked.load.served, options.from_command, context.err);
+  const WhatIfQuestion question = question_of(options.asked);
   const WhatIfTask task = what_if_task(question);
   // Opened before the work: an unwritable file should not cost a simulation.
   if (!options.plot_path.empty()) check_plot_path(options, question.baseline);
   std::optional<Store> store;
-  if (options.scenario.store && can_be_kept_in(options.scenario.store_path, context.err)) {
-    store.emplace(options.scenario.store_path, Store::Mode::write);
+  if (can_store(options.store, context.err)) {
+    store.emplace(options.store.path, Store::Mode::write);
   }
   const auto answer = run_with_progress(task, context.err);
   if (!answer) {
     context.err << "interrupted; nothing was stored\n";
     return kExitFailed;
   }
-  if (store) keep(*store, options.scenario.store_path, *answer, context);
+  if (store) keep(*store, options.store.path, *answer, context);
   if (!options.plot_path.empty()) {
     draw(options.plot_path, *answer);
   }

@@ -20,9 +20,7 @@ namespace {
 
 struct ImportCommand {
   ImportQuestion question;
-  std::string store_path = kDefaultStore;
-  bool store = true;
-  bool keep_requests = false;
+  StoreOptions store;
 };
 
 Usage import_usage(ImportCommand& target) {
@@ -37,13 +35,10 @@ Usage import_usage(ImportCommand& target) {
   add_flags(usage.options, result_flags(), target.question.options);
   usage.options.add_options()("since",
                               po::value(&target.question.options.since)->value_name("FILE"),
-                              "an earlier Prometheus scrape of the same server, to be subtracted")(
-      "keep-requests", po::bool_switch(&target.keep_requests),
-      "store one row per request, if the result has them")(
-      "store", po::value(&target.store_path)->value_name("FILE"),
-      "the SQLite store (default roofcast.db)")(
-      "no-store", po::bool_switch()->notifier([&target](bool off) { target.store = !off; }),
-      "do not store the runs");
+                              "an earlier Prometheus scrape of the same server, to be subtracted");
+  add_keep_requests(usage.options, target.store,
+                    "store one row per request, if the result has them");
+  add_store_options(usage.options, target.store, {.off = "do not store the runs"});
   usage.positional.add("path", -1);
   return usage;
 }
@@ -57,15 +52,15 @@ void check_format(const std::string& format) {
 }
 
 void keep(ImportAnswer& answer, const ImportCommand& options, CommandContext& context) {
-  Store store(options.store_path, Store::Mode::write);
+  Store store(options.store.path, Store::Mode::write);
   for (ImportedRun& imported : answer.runs) {
     imported.id =
-        store.add(measured_row(imported.run, context.command_line, options.keep_requests));
+        store.add(measured_row(imported.run, context.command_line, options.store.keep_requests));
   }
-  answer.inputs.store = options.store_path;
+  answer.inputs.store = options.store.path;
   context.err << fmt::format("{} stored in {} (roofcast runs --store {})\n",
-                             counted(std::ssize(answer.runs), "run"), options.store_path,
-                             options.store_path);
+                             counted(std::ssize(answer.runs), "run"), options.store.path,
+                             options.store.path);
 }
 
 }  // namespace
@@ -75,16 +70,14 @@ int run_import(CommandContext& context) {
   const auto common = parse(context, import_usage(options));
   if (!common) return kExitDone;
   if (options.question.paths.empty()) throw UsageError("runs import needs a file or a folder");
-  if (options.keep_requests && !options.store) {
-    throw UsageError("--keep-requests and --no-store are mutually exclusive");
-  }
+  check(options.store);
   check_format(options.question.options.format);
   ImportAnswer answer = import_runs(options.question);
   for (const std::string& problem : answer.problems)
     context.err << "roofcast: " << with_flags(problem) << "\n";
   for (const std::string& note : answer.notes) context.err << note << "\n";
   if (answer.runs.empty()) return kExitFailed;
-  if (options.store) keep(answer, options, context);
+  if (options.store.on) keep(answer, options, context);
   print(import_document(answer), common->output, context);
   return answer.problems.empty() ? kExitDone : kExitFailed;
 }

@@ -12,9 +12,8 @@
 #include "base/quantity.hpp"
 #include "base/wording.hpp"
 #include "cli/default_store.hpp"
-#include "cli/options/deployment_options.hpp"
 #include "cli/options/flag_options.hpp"
-#include "cli/options/workload_options.hpp"
+#include "cli/options/option_groups.hpp"
 #include "cli/progress.hpp"
 #include "cli/spelling.hpp"
 #include "cli/validate/follow_command.hpp"
@@ -35,8 +34,7 @@ constexpr Seconds kDefaultWindow{60};
 
 struct ValidateOptions {
   ValidationQuestion question;
-  bool store = true;
-  std::string store_path = kDefaultStore;
+  StoreOptions store;
   bool ledger = false;
   bool decisions = false;
   bool versions = false;
@@ -98,11 +96,10 @@ Usage validate_usage(ValidateOptions& target) {
   usage.options.add_options()("plot", po::value(&target.plot_path)->value_name("FILE.svg"),
                               "draw predicted against measured values, a panel per metric")(
       "follow", po::value(&target.follow)->value_name("FILE"),
-      "a server's metrics as they come in (Prometheus, query_range)")(
-      "store", po::value(&target.store_path)->value_name("FILE"),
-      "the SQLite store for both sides (default roofcast.db)")(
-      "no-store", po::bool_switch()->notifier([&target](bool off) { target.store = !off; }),
-      "do not store the runs");
+      "a server's metrics as they come in (Prometheus, query_range)");
+  add_store_options(usage.options, target.store,
+                    {.path = "the SQLite store for both sides (default roofcast.db)",
+                     .off = "do not store the runs"});
   usage.unlisted.add_options()("versions", po::bool_switch(&target.versions),
                                "how far versions of an engine differ (labels `date`)")(
       "every", converted(target.every, "--every", parse_window)->value_name("TIME"),
@@ -118,7 +115,7 @@ void refuse_beside_follow(const ValidateOptions& options) {
   const WorkloadOptions& load = question.files.given.workload;
   if (!question.files.files.empty() || options.ledger || options.decisions || options.versions ||
       !options.plot_path.empty() || !question.by.empty() || !question.prices.empty() ||
-      is_synthetic(load) || load.trace || options.store_path != kDefaultStore ||
+      is_synthetic(load) || load.trace || options.store.path != kDefaultStore ||
       !question.files.import.format.empty()) {
     throw UsageError(
         "--follow: takes the deployment, --every, --threshold and --seed, and no other file or "
@@ -162,7 +159,7 @@ void take_stored_runs(ValidationFiles& files, const std::string& store_path) {
 
 void check_plot_path(const ValidateOptions& options) {
   std::vector<std::string> used = options.question.files.files;
-  if (options.store) used.push_back(options.store_path);
+  if (options.store.on) used.push_back(options.store.path);
   check_not_among(options.plot_path, "--plot", used);
   if (!has_charts()) throw Error("--plot: this build cannot draw charts (ROOFCAST_CHARTS=OFF)");
   check_writable(options.plot_path);
@@ -201,15 +198,15 @@ int run_validate(CommandContext& context) {
     throw UsageError(
         "validate: expected a manifest, a benchmark result or the number of an imported run");
   }
-  take_stored_runs(question.files, options.store_path);
+  take_stored_runs(question.files, options.store.path);
   ValidationManifest manifest = read_inputs(question.files);
   for (const std::string& line : manifest.remarks) context.err << with_flags(line) << "\n";
   // Opened before the work: an unwritable file should not cost a validation.
   if (!options.plot_path.empty()) check_plot_path(options);
-  const bool keeps = options.store && can_be_kept_in(options.store_path, context.err);
+  const bool keeps = can_store(options.store, context.err);
   std::optional<Store> store;
-  if (keeps && options.store_path != kDefaultStore) {
-    store.emplace(options.store_path, Store::Mode::write);
+  if (keeps && options.store.path != kDefaultStore) {
+    store.emplace(options.store.path, Store::Mode::write);
   }
   const auto outcome = validate_with_progress(question, std::move(manifest), context.err);
   if (!outcome) {
@@ -217,12 +214,12 @@ int run_validate(CommandContext& context) {
     return kExitFailed;
   }
   // A file of the default name is not made for a question that could not be answered.
-  if (keeps && !store) store.emplace(options.store_path, Store::Mode::write);
+  if (keeps && !store) store.emplace(options.store.path, Store::Mode::write);
   if (store) {
     const auto runs = validation_runs(*outcome, context.command_line);
     store->add_validations(runs);
-    context.err << counted(std::ssize(runs), "case") << " stored in " << options.store_path
-                << ", both sides (roofcast runs --store " << options.store_path << ")\n";
+    context.err << counted(std::ssize(runs), "case") << " stored in " << options.store.path
+                << ", both sides (roofcast runs --store " << options.store.path << ")\n";
   }
   const ValidationAnswer& answer = outcome->answer;
   if (!options.plot_path.empty()) draw(options.plot_path, answer);

@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "base/error.hpp"
+#include "base/quantity.hpp"
 #include "model/architecture/weights.hpp"
 #include "model/io/gguf.hpp"
 #include "model/io/quoted_name.hpp"
@@ -279,10 +280,8 @@ SortedTensors sort_tensors(const GgufFile& file, std::int64_t layers) {
     }
     const std::size_t dot = tensor.name.find('.', kBlock.size());
     const std::string number = tensor.name.substr(kBlock.size(), dot - kBlock.size());
-    const bool digits = !number.empty() && number.size() < 6 &&
-                        number.find_first_not_of("0123456789") == std::string::npos;
-    const std::int64_t layer = digits ? std::stoll(number) : layers;
-    if (dot == std::string::npos || layer >= layers) {
+    const std::int64_t layer = to_number<std::int64_t>(number).value_or(layers);
+    if (dot == std::string::npos || layer < 0 || layer >= layers) {
       throw Error(fmt::format("{}: tensor {} does not belong to any layer below {}", file.path,
                               quoted_name(tensor.name), layers));
     }

@@ -81,7 +81,9 @@ std::vector<std::string> nearest_profiles(const std::string& key, const std::vec
 }
 
 std::string quoted_list(const std::vector<std::string>& names) {
-  return fmt::format("'{}'", fmt::join(names, "' or '"));
+  std::vector<std::string> quoted;
+  for (const std::string& name : names) quoted.push_back("'" + name + "'");
+  return alternatives(std::vector<std::string_view>(quoted.begin(), quoted.end()));
 }
 
 }  // namespace
@@ -193,8 +195,8 @@ GpuProfile load_gpu(const std::string& gpu) {
   for (std::size_t i = 0; i < built_in.size(); ++i) gpus.push_back(built_in.at(i).gpu);
   const std::vector<std::string> near = nearest_profiles(key, gpus);
   throw UsageError(
-      fmt::format("unknown GPU '{}'{}; 'roofcast gpus' lists all, or give the path of a hardware "
-                  "profile (.json)",
+      fmt::format("unknown GPU '{}'{} (roofcast gpus lists all; or give the path of a hardware "
+                  "profile, .json)",
                   gpu, near.empty() ? "" : ", did you mean " + quoted_list(near) + "?"));
 }
 

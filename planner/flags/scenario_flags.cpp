@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "planner/degrees.hpp"
 #include "planner/flags/engine_flags.hpp"
 #include "planner/flags/flag_values.hpp"
 
@@ -28,12 +29,7 @@ std::string first_knob(const EngineOverrides& overrides) {
 
 /// Flags apply to the scenario as a whole: a pool that sets the key itself would not follow.
 void refuse_idle_flags(const DeploymentOptions& given, const ClusterScenario& cluster) {
-  const ParallelismOptions& degrees = given.parallel;
-  const char* degree = degrees.tensor            ? "--tensor-parallel-size"
-                       : degrees.pipeline        ? "--pipeline-parallel-size"
-                       : degrees.data            ? "--data-parallel-size"
-                       : degrees.expert_parallel ? "--enable-expert-parallel"
-                                                 : nullptr;
+  const std::string_view degree = first_given(given.parallel);
   const std::string knob = first_knob(given.overrides);
   for (const PoolScenario& pool : cluster.pools) {
     if (pool.gpu && !given.gpu.empty()) refuse_for_pool("--gpu", pool, "gpu");
@@ -41,7 +37,9 @@ void refuse_idle_flags(const DeploymentOptions& given, const ClusterScenario& cl
     if (pool.weight_format && given.weight_format) {
       refuse_for_pool("--quantization or --dtype", pool, "quantization");
     }
-    if (pool.parallel && degree != nullptr) refuse_for_pool(degree, pool, "parallel");
+    if (pool.parallel && !degree.empty()) {
+      refuse_for_pool(fmt::format("--{}", degree), pool, "parallel");
+    }
     if (pool.overrides && !knob.empty()) refuse_for_pool(knob, pool, "engine_options");
   }
 }

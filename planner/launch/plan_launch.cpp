@@ -4,6 +4,7 @@
 
 #include "base/wording.hpp"
 #include "model/architecture/experts.hpp"
+#include "planner/degrees.hpp"
 #include "planner/launch/checkpoint_name.hpp"
 
 namespace roofcast {
@@ -12,10 +13,9 @@ namespace {
 /// Only degrees other than 1 need a flag.
 ParallelismOptions degrees_of(const Parallelism& parallel) {
   ParallelismOptions given;
-  if (parallel.tensor > 1) given.tensor = parallel.tensor;
-  if (parallel.pipeline > 1) given.pipeline = parallel.pipeline;
-  if (parallel.data > 1) given.data = parallel.data;
-  if (parallel.expert_parallel) given.expert_parallel = true;
+  visit_degrees([&](std::string_view, auto degree, auto option) {
+    if (parallel.*degree != Parallelism{}.*degree) given.*option = parallel.*degree;
+  });
   return given;
 }
 

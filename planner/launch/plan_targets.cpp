@@ -545,8 +545,7 @@ std::string compose_text(const PlanCatalogue& catalogue, const Shape& shape, std
     for (int g = 0; g < shape.parallel.gpus(); ++g) {
       ids.push_back(yaml_text(std::to_string(i * shape.parallel.gpus() + g)));
     }
-    std::string list;
-    for (const std::string& id : ids) list += (list.empty() ? "" : ", ") + id;
+    const std::string list = joined(ids);
     if (vendor == Vendor::amd) {
       std::string bare = list;
       std::erase(bare, '"');

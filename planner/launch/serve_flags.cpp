@@ -2,39 +2,33 @@
 
 #include <utility>
 
+#include "base/text.hpp"
 #include "model/engines/engine.hpp"
 
 namespace roofcast {
 namespace {
 
-std::vector<std::string> split(std::string_view text, char separator) {
-  std::vector<std::string> parts;
-  while (!text.empty()) {
-    const std::size_t end = text.find(separator);
-    if (end != 0) parts.emplace_back(text.substr(0, end));
-    if (end == std::string_view::npos) break;
-    text.remove_prefix(end + 1);
-  }
-  return parts;
+/// "--tp|--tensor-parallel-size": the first is written, the others are read, too.
+void spell(ServeFlag& row, std::string_view names) {
+  const std::vector<std::string_view> all = split(names, '|');
+  row.spelling = all.front();
+  row.others.assign(all.begin() + 1, all.end());
 }
 
 }  // namespace
 
 void add_flag(std::vector<ServeFlag>& rows, std::string_view names, const ServeKnob& knob,
               ServeFlag form) {
-  form.others = split(names, '|');
-  form.spelling = form.others.front();
-  form.others.erase(form.others.begin());
+  spell(form, names);
   form.knob = &knob;
   rows.push_back(std::move(form));
 }
 
 void add_flags(std::vector<ServeFlag>& rows, Effect effect, Takes takes, std::string_view names) {
-  for (const std::string& name : split(names, ' ')) {
+  for (const std::string_view name : split(names, ' ')) {
+    if (name.empty()) continue;
     ServeFlag row{.takes = takes, .effect = effect};
-    row.others = split(name, '|');
-    row.spelling = row.others.front();
-    row.others.erase(row.others.begin());
+    spell(row, name);
     rows.push_back(std::move(row));
   }
 }

@@ -42,8 +42,8 @@ std::string flag_named(std::string key) {
   for (std::string& name : names) std::ranges::replace(name, '-', '_');
   names.emplace_back(kSpeculationKey);
   throw UsageError(
-      fmt::format("unknown key{}; a key is a flag of roofcast simulate or a place in a scenario "
-                  "file, such as workload.request_rate",
+      fmt::format("unknown key{} (a key is a flag of roofcast simulate or a place in a scenario "
+                  "file, such as workload.request_rate)",
                   did_you_mean(key, names)));
 }
 

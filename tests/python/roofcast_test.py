@@ -127,7 +127,7 @@ class Mistakes(unittest.TestCase):
 
     def test_in_a_name_are_told_with_the_nearest(self):
         with self.assertRaisesRegex(roofcast.UsageError,
-                                    "^unknown key 'reqest_rate'; did you mean 'request_rate'\\?$"):
+                                    "^unknown key 'reqest_rate', did you mean 'request_rate'\\?$"):
             roofcast.simulate(model="llama-3.1-8b", gpu="h100", reqest_rate=1)
 
     def test_have_the_programs_line_with_keys_for_flags(self):

@@ -179,7 +179,7 @@ TEST(Questions, ModelsAreOfTheCatalogueOnly) {
     EXPECT_NE(refusal("memory", std::string(R"({"model": ")") + model + "\"}"), "") << model;
   }
   EXPECT_THAT(refusal("memory", R"({"model": "llama-3.1-8"})"),
-              HasSubstr("did you mean 'llama-3.1-8b'?"));
+              HasSubstr("did you mean 'llama-3.1-8b'"));
 }
 
 TEST(Questions, GpusAndEnginesAreNotFiles) {

@@ -67,6 +67,15 @@ TEST(FromCommand, SecretsOfTheLineAreNotKept) {
   EXPECT_THAT(run.out, testing::Not(HasSubstr("sk-secret")));
 }
 
+TEST(FromCommand, IsTheBaselineOfAWhatIf) {
+  const TemporaryFolder folder;
+  const std::string load = "whatif --gpu h100 --num-prompts 20 --vary tp=1 --no-store -o csv ";
+  const CommandResult served =
+      run_command(load + "--from-cmd 'vllm serve meta-llama/Llama-3.1-8B -tp 2 -q fp8'");
+  EXPECT_EQ(served.exit_code, 0) << served.err;
+  EXPECT_EQ(served.out, run_command(load + "--model llama-3.1-8b -tp 2 -q fp8").out);
+}
+
 TEST(FromCommand, DraftsNeedTheirAcceptanceToBeSimulated) {
   const TemporaryFolder folder;
   const std::string line =

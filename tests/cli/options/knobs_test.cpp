@@ -12,11 +12,13 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <type_traits>
 
 #include "base/error.hpp"
-#include "cli/options/deployment_options.hpp"
+#include "cli/options/option_groups.hpp"
 #include "cli/shell/option_values.hpp"
 #include "cli/shell/program_facts.hpp"
+#include "planner/degrees.hpp"
 #include "planner/what_if/vary_scenario.hpp"
 #include "serve/questions.hpp"
 #include "simulator/io/engine_options.hpp"
@@ -257,6 +259,25 @@ TEST(EngineKnobs, AChangeGoesFromWhatIsSetOrFromTheEnginesDefault) {
   // A scenario reads back what a flag of nothing set.
   scenario.overrides = parsed("--overhead=0");
   EXPECT_EQ(parse_scenario(to_json(scenario), "s.json").overrides.overhead, Bytes{0});
+}
+
+TEST(Degrees, EachHasAFlagThatIsLaidOverTheScenariosDegrees) {
+  visit_degrees([](std::string_view name, auto degree, auto option) {
+    using Value = std::remove_cvref_t<decltype(Parallelism{}.*degree)>;
+    constexpr bool kIsSwitch = std::is_same_v<Value, bool>;
+    const auto* flag = find_flag(machine_flags(), name);
+    ASSERT_NE(flag, nullptr) << name;
+    DeploymentOptions given;
+    flag->read(given, kIsSwitch ? "on" : "2", "");
+    EXPECT_EQ(given.parallel.*option, static_cast<Value>(kIsSwitch ? 1 : 2)) << name;
+    EXPECT_EQ(first_given(given.parallel), name);
+    Parallelism expected{.tensor = 4, .pipeline = 4, .data = 4};
+    const Parallelism laid_over = with_given(expected, given.parallel);
+    EXPECT_NE(laid_over, expected) << name;
+    expected.*degree = *(given.parallel.*option);
+    EXPECT_EQ(laid_over, expected) << name;  // the other degrees stay
+  });
+  EXPECT_EQ(first_given({}), "");
 }
 
 }  // namespace

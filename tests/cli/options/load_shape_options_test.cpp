@@ -1,5 +1,5 @@
 // The flags that shape a synthetic load: parsing, and overriding a scenario.
-#include "cli/options/workload_options.hpp"
+#include "cli/options/option_groups.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

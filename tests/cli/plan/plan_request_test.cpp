@@ -55,7 +55,7 @@ TEST(PlanRequest, AShareOfGoodRequestsIsGivenInPercentAndUnderEitherName) {
   EXPECT_EQ(requested(load + "--goodput-share 95%").out, share.out);
   EXPECT_EQ(requested(load + "--min-goodput 95%").out, share.out);
   expect_misread(load + "--min-goodput 0", "above 0");
-  expect_misread(load + "--min-goodput 0.9 --goodput-share 0.9", "give only one");
+  expect_misread(load + "--min-goodput 0.9 --goodput-share 0.9", "more than once");
   expect_misread("--gpu h100 --min-goodput 0.9", "--min-goodput: needs --goodput");
 }
 
