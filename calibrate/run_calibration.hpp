@@ -9,7 +9,7 @@
 #include "calibrate/extent.hpp"
 #include "calibrate/profile.hpp"
 #include "kernels/backend.hpp"
-#include "planner/deploy.hpp"
+#include "planner/scenario/resolve_deployment.hpp"
 
 namespace roofcast {
 

@@ -16,9 +16,9 @@
 #include "model/engines/knobs.hpp"
 #include "model/io/gguf.hpp"
 #include "model/step/step_estimate.hpp"
-#include "planner/deploy.hpp"
 #include "planner/flags/idle_flags.hpp"
-#include "planner/scenario_run.hpp"
+#include "planner/scenario/resolve_deployment.hpp"
+#include "planner/scenario/simulation_run.hpp"
 #include "simulator/io/scenario_workload.hpp"
 
 namespace roofcast {

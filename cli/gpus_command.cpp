@@ -5,7 +5,7 @@
 #include "base/error.hpp"
 #include "cli/options/arguments.hpp"
 #include "cli/spelling.hpp"
-#include "planner/prices.hpp"
+#include "planner/scenario/prices.hpp"
 #include "reports/pages/answer_documents.hpp"
 #include "roofcast/gpus.hpp"
 

@@ -4,8 +4,8 @@
 #include <string>
 
 #include "cli/options/arguments.hpp"
-#include "planner/deploy.hpp"
 #include "planner/flags/workload_flags.hpp"
+#include "planner/scenario/resolve_deployment.hpp"
 #include "serve/serve_options.hpp"
 
 namespace roofcast {

@@ -18,8 +18,8 @@
 #include "planner/capacity/confidence.hpp"
 #include "planner/capacity/growth.hpp"
 #include "planner/capacity/load_study.hpp"
-#include "planner/cost.hpp"
-#include "planner/pool_description.hpp"
+#include "planner/scenario/cost.hpp"
+#include "planner/scenario/pool_description.hpp"
 #include "roofcast/envelope.hpp"
 #include "roofcast/limits.hpp"
 

@@ -9,8 +9,8 @@
 #include "model/io/gpu_reader.hpp"
 #include "planner/capacity/capacity_findings.hpp"
 #include "planner/evaluate_all.hpp"
+#include "planner/scenario/step_description.hpp"
 #include "planner/search/candidate.hpp"
-#include "planner/step_description.hpp"
 #include "roofcast/record_parts.hpp"
 
 namespace roofcast {

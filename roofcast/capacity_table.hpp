@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "planner/cost.hpp"
+#include "planner/scenario/cost.hpp"
 #include "roofcast/capacity.hpp"
 
 namespace roofcast {

@@ -10,7 +10,7 @@
 #include "base/numbers.hpp"
 #include "model/memory/memory_plan.hpp"
 #include "model/step/generation_estimate.hpp"
-#include "planner/sizing.hpp"
+#include "planner/scenario/sizing.hpp"
 #include "roofcast/answer_json.hpp"
 
 namespace roofcast {

@@ -16,8 +16,8 @@
 #include <vector>
 
 #include "base/error.hpp"
-#include "planner/deployment_description.hpp"
-#include "planner/scenario_run.hpp"
+#include "planner/scenario/deployment_description.hpp"
+#include "planner/scenario/simulation_run.hpp"
 #include "simulator/engine/replica_engine.hpp"
 
 namespace roofcast {

@@ -20,7 +20,7 @@
 #include "base/progress.hpp"
 #include "base/units.hpp"
 #include "calibrate/run_measurement.hpp"
-#include "planner/deployment_description.hpp"
+#include "planner/scenario/deployment_description.hpp"
 #include "reports/store.hpp"
 #include "roofcast/envelope.hpp"
 

@@ -8,7 +8,7 @@
 #include "base/ceil_divide.hpp"
 #include "base/error.hpp"
 #include "model/architecture/weights.hpp"
-#include "planner/sizing.hpp"
+#include "planner/scenario/sizing.hpp"
 #include "roofcast/answer_json.hpp"
 
 namespace roofcast {

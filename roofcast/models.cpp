@@ -9,7 +9,7 @@
 #include "model/architecture/weights.hpp"
 #include "model/cache/kv_cache.hpp"
 #include "model/io/model_reader.hpp"
-#include "planner/deploy.hpp"
+#include "planner/scenario/resolve_deployment.hpp"
 #include "roofcast/answer_json.hpp"
 
 namespace roofcast {

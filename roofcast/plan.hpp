@@ -18,7 +18,7 @@
 #include "base/json.hpp"
 #include "planner/capacity/confidence.hpp"
 #include "planner/capacity/load_hours.hpp"
-#include "planner/cost.hpp"
+#include "planner/scenario/cost.hpp"
 #include "planner/search/evaluations.hpp"
 #include "planner/search/plan.hpp"
 #include "roofcast/envelope.hpp"

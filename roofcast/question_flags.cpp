@@ -10,9 +10,9 @@
 #include "base/error.hpp"
 #include "base/quantity.hpp"
 #include "model/engines/engine_features.hpp"
-#include "planner/degrees.hpp"
 #include "planner/flags/flag_values.hpp"
-#include "planner/what_if/vary.hpp"
+#include "planner/scenario/degrees.hpp"
+#include "planner/vary/vary.hpp"
 #include "simulator/workload/synthetic.hpp"
 
 namespace roofcast {

@@ -12,7 +12,7 @@
 #include "base/distribution.hpp"
 #include "calibrate/curve_errors.hpp"
 #include "planner/capacity/load_study.hpp"
-#include "planner/scenario_run.hpp"
+#include "planner/scenario/simulation_run.hpp"
 #include "planner/search/figures_record.hpp"
 #include "roofcast/answer_json.hpp"
 #include "roofcast/limits.hpp"

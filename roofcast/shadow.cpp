@@ -8,7 +8,7 @@
 
 #include "base/error.hpp"
 #include "base/record.hpp"
-#include "planner/scenario_run.hpp"
+#include "planner/scenario/simulation_run.hpp"
 #include "reports/importers/growing_export.hpp"
 #include "reports/importers/prometheus_load.hpp"
 #include "reports/rows/simulation_rows.hpp"

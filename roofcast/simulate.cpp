@@ -12,7 +12,7 @@
 #include "planner/capacity/confidence.hpp"
 #include "planner/capacity/intervals.hpp"
 #include "planner/evaluate_all.hpp"
-#include "planner/run_simulation.hpp"
+#include "planner/scenario/run_simulation.hpp"
 #include "planner/what_if/hints.hpp"
 #include "roofcast/record_parts.hpp"
 #include "simulator/results/figures.hpp"

@@ -18,9 +18,9 @@
 #include "base/json.hpp"
 #include "base/units.hpp"
 #include "model/step/staircase.hpp"
-#include "planner/cost.hpp"
-#include "planner/deploy.hpp"
-#include "planner/deployment_description.hpp"
+#include "planner/scenario/cost.hpp"
+#include "planner/scenario/deployment_description.hpp"
+#include "planner/scenario/resolve_deployment.hpp"
 #include "roofcast/envelope.hpp"
 
 namespace roofcast {

@@ -12,7 +12,7 @@
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "base/version.hpp"
-#include "planner/pool_description.hpp"
+#include "planner/scenario/pool_description.hpp"
 #include "reports/rows/simulation_rows.hpp"
 #include "simulator/io/scenario_reader.hpp"
 

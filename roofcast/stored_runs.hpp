@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "base/json.hpp"
-#include "planner/scenario_run.hpp"
+#include "planner/scenario/simulation_run.hpp"
 #include "reports/store.hpp"
 
 namespace roofcast {

@@ -11,7 +11,7 @@
 #include "base/numbers.hpp"
 #include "base/text.hpp"
 #include "planner/evaluate_all.hpp"
-#include "planner/pool_description.hpp"
+#include "planner/scenario/pool_description.hpp"
 #include "reports/rows/simulation_rows.hpp"
 #include "roofcast/record_parts.hpp"
 #include "simulator/results/figures.hpp"

@@ -14,9 +14,9 @@
 #include "base/json.hpp"
 #include "base/numbers.hpp"
 #include "base/progress.hpp"
-#include "planner/cost.hpp"
+#include "planner/scenario/cost.hpp"
+#include "planner/vary/vary_scenario.hpp"  // kSpeculationKey, for those who check knobs
 #include "planner/what_if/run_what_if.hpp"
-#include "planner/what_if/vary_scenario.hpp"  // kSpeculationKey, for those who check knobs
 #include "roofcast/envelope.hpp"
 #include "roofcast/limits.hpp"
 

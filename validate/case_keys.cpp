@@ -8,7 +8,7 @@
 #include <optional>
 #include <variant>
 
-#include "planner/scenario_run.hpp"
+#include "planner/scenario/simulation_run.hpp"
 #include "simulator/io/scenario_reader.hpp"
 #include "simulator/workload/synthetic.hpp"
 

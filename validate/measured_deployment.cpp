@@ -10,7 +10,7 @@
 #include "base/io/json_reader.hpp"
 #include "base/text.hpp"
 #include "base/wording.hpp"
-#include "planner/deploy.hpp"
+#include "planner/scenario/resolve_deployment.hpp"
 #include "validate/measured_options.hpp"
 #include "validate/server_arguments.hpp"
 

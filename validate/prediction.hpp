@@ -9,8 +9,8 @@
 
 #include "base/error_cause.hpp"
 #include "base/progress.hpp"
-#include "planner/deploy.hpp"
-#include "planner/run_simulation.hpp"
+#include "planner/scenario/resolve_deployment.hpp"
+#include "planner/scenario/run_simulation.hpp"
 #include "reports/store.hpp"
 #include "validate/ledger.hpp"
 #include "validate/validate_manifest.hpp"

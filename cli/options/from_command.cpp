@@ -14,9 +14,9 @@
 
 #include "base/error.hpp"
 #include "cli/options/option_groups.hpp"
-#include "planner/degrees.hpp"
 #include "planner/launch/serve_command.hpp"
 #include "planner/launch/shell_text.hpp"
+#include "planner/scenario/degrees.hpp"
 
 namespace roofcast {
 namespace {

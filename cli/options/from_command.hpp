@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "cli/options/arguments.hpp"
-#include "planner/deploy.hpp"
+#include "planner/scenario/resolve_deployment.hpp"
 
 namespace roofcast {
 

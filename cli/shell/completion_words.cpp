@@ -10,7 +10,7 @@
 #include "model/io/gpu_reader.hpp"
 #include "model/io/model_reader.hpp"
 #include "planner/flags/scenario_flags.hpp"
-#include "planner/what_if/vary_scenario.hpp"
+#include "planner/vary/vary_scenario.hpp"
 
 namespace roofcast {
 namespace {

@@ -10,7 +10,7 @@
 #include "planner/capacity/confidence.hpp"
 #include "planner/capacity/limits.hpp"
 #include "planner/capacity/load_study.hpp"
-#include "planner/cost.hpp"
+#include "planner/scenario/cost.hpp"
 
 namespace roofcast {
 

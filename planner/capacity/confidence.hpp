@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/progress.hpp"
-#include "planner/scenario_run.hpp"
+#include "planner/scenario/simulation_run.hpp"
 #include "simulator/results/verdict.hpp"
 
 namespace roofcast {

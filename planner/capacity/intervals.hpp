@@ -7,7 +7,7 @@
 
 #include "base/distribution.hpp"
 #include "base/progress.hpp"
-#include "planner/scenario_run.hpp"
+#include "planner/scenario/simulation_run.hpp"
 #include "simulator/results/figures.hpp"
 
 namespace roofcast {

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "base/progress.hpp"
-#include "planner/scenario_run.hpp"
+#include "planner/scenario/simulation_run.hpp"
 #include "simulator/results/level_timeline.hpp"
 
 namespace roofcast {

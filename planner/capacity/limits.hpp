@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "base/progress.hpp"
-#include "planner/scenario_run.hpp"
-#include "planner/step_census.hpp"
+#include "planner/scenario/simulation_run.hpp"
+#include "planner/scenario/step_census.hpp"
 #include "simulator/results/verdict.hpp"
 
 namespace roofcast {

@@ -12,7 +12,7 @@
 #include "planner/answers_on.hpp"
 #include "planner/capacity/capacity.hpp"
 #include "planner/capacity/steady_run.hpp"
-#include "planner/scenario_run.hpp"
+#include "planner/scenario/simulation_run.hpp"
 
 namespace roofcast {
 

@@ -9,7 +9,7 @@
 #include <mutex>
 #include <optional>
 
-#include "planner/scenario_run.hpp"
+#include "planner/scenario/simulation_run.hpp"
 #include "simulator/results/verdict.hpp"
 
 namespace roofcast {

@@ -9,9 +9,9 @@
 
 #include "base/error.hpp"
 #include "base/text.hpp"
-#include "planner/deploy.hpp"
 #include "planner/flags/flag_values.hpp"
-#include "planner/speculative_config.hpp"
+#include "planner/scenario/resolve_deployment.hpp"
+#include "planner/scenario/speculative_config.hpp"
 
 namespace roofcast {
 namespace {

@@ -4,8 +4,8 @@
 #include <string>
 
 #include "model/engines/knobs.hpp"
-#include "planner/deploy.hpp"
 #include "planner/flags/flag.hpp"
+#include "planner/scenario/resolve_deployment.hpp"
 
 namespace roofcast {
 

@@ -14,7 +14,7 @@
 #include "model/engines/knobs.hpp"
 #include "model/memory/memory_plan.hpp"
 #include "model/step/step_estimate.hpp"
-#include "planner/scenario_run.hpp"
+#include "planner/scenario/simulation_run.hpp"
 #include "simulator/engine/batching_policy.hpp"
 #include "simulator/io/trace_reader.hpp"
 

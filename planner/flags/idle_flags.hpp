@@ -6,8 +6,8 @@
 #include <string>
 
 #include "model/engines/idle_knobs.hpp"
-#include "planner/deploy.hpp"
 #include "planner/flags/scenario_flags.hpp"
+#include "planner/scenario/resolve_deployment.hpp"
 #include "simulator/scenario.hpp"
 
 namespace roofcast {

@@ -6,9 +6,9 @@
 #include <utility>
 
 #include "base/error.hpp"
-#include "planner/degrees.hpp"
 #include "planner/flags/engine_flags.hpp"
 #include "planner/flags/flag_values.hpp"
+#include "planner/scenario/degrees.hpp"
 
 namespace roofcast {
 namespace {

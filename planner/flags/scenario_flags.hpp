@@ -6,9 +6,9 @@
 #include <string_view>
 #include <vector>
 
-#include "planner/deploy.hpp"
 #include "planner/flags/cluster_flags.hpp"
 #include "planner/flags/workload_flags.hpp"
+#include "planner/scenario/resolve_deployment.hpp"
 #include "simulator/scenario.hpp"
 
 namespace roofcast {

@@ -4,8 +4,8 @@
 
 #include "base/wording.hpp"
 #include "model/architecture/experts.hpp"
-#include "planner/degrees.hpp"
 #include "planner/launch/checkpoint_name.hpp"
+#include "planner/scenario/degrees.hpp"
 
 namespace roofcast {
 namespace {

@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include "planner/deploy.hpp"
 #include "planner/launch/serve_flags.hpp"
+#include "planner/scenario/resolve_deployment.hpp"
 
 namespace roofcast {
 

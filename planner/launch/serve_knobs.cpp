@@ -16,7 +16,7 @@
 #include "base/units.hpp"
 #include "model/engines/knobs.hpp"
 #include "planner/launch/serve_formats.hpp"
-#include "planner/speculative_config.hpp"
+#include "planner/scenario/speculative_config.hpp"
 
 namespace roofcast {
 namespace {

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "planner/deploy.hpp"
 #include "planner/launch/serve_flags.hpp"
+#include "planner/scenario/resolve_deployment.hpp"
 
 namespace roofcast {
 

@@ -11,8 +11,8 @@
 
 #include "base/error_cause.hpp"
 #include "planner/capacity/confidence.hpp"
-#include "planner/cost.hpp"
-#include "planner/scenario_run.hpp"
+#include "planner/scenario/cost.hpp"
+#include "planner/scenario/simulation_run.hpp"
 #include "simulator/results/verdict.hpp"
 
 namespace roofcast {

@@ -3,8 +3,8 @@
 #pragma once
 
 #include "planner/capacity/confidence.hpp"
+#include "planner/scenario/step_description.hpp"
 #include "planner/search/candidate_figures.hpp"
-#include "planner/step_description.hpp"
 #include "simulator/results/verdict_record.hpp"
 
 namespace roofcast {

@@ -7,7 +7,7 @@
 #include "base/error.hpp"
 #include "model/architecture/requantise.hpp"
 #include "model/engines/engine.hpp"
-#include "planner/prices.hpp"
+#include "planner/scenario/prices.hpp"
 #include "simulator/io/scenario_workload.hpp"
 #include "simulator/simulate.hpp"
 

@@ -9,7 +9,7 @@
 
 #include "model/io/gpu_reader.hpp"
 #include "planner/capacity/steady_run.hpp"
-#include "planner/scenario_run.hpp"
+#include "planner/scenario/simulation_run.hpp"
 #include "planner/search/candidate.hpp"
 #include "planner/search/search_space.hpp"
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "planner/search/candidate.hpp"
-#include "planner/what_if/vary.hpp"
+#include "planner/vary/vary.hpp"
 
 namespace roofcast {
 

@@ -7,7 +7,7 @@
 
 #include "base/error.hpp"
 #include "planner/answers_on.hpp"
-#include "planner/what_if/vary_scenario.hpp"
+#include "planner/vary/vary_scenario.hpp"
 
 namespace roofcast {
 namespace {

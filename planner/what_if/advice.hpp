@@ -11,8 +11,8 @@
 #include "base/progress.hpp"
 #include "planner/capacity/limits.hpp"
 #include "planner/capacity/steady_run.hpp"
-#include "planner/cost.hpp"
-#include "planner/what_if/vary.hpp"
+#include "planner/scenario/cost.hpp"
+#include "planner/vary/vary.hpp"
 
 namespace roofcast {
 

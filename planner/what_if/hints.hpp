@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "planner/scenario_run.hpp"
+#include "planner/scenario/simulation_run.hpp"
 
 namespace roofcast {
 

@@ -11,8 +11,8 @@
 #include "base/paired_difference.hpp"
 #include "base/progress.hpp"
 #include "planner/capacity/limits.hpp"
-#include "planner/scenario_run.hpp"
-#include "planner/what_if/vary.hpp"
+#include "planner/scenario/simulation_run.hpp"
+#include "planner/vary/vary.hpp"
 
 namespace roofcast {
 

@@ -8,9 +8,9 @@
 #include "base/error.hpp"
 #include "base/io/shown.hpp"
 #include "base/suggest.hpp"
-#include "planner/cost.hpp"
+#include "planner/scenario/cost.hpp"
+#include "planner/vary/vary_scenario.hpp"
 #include "planner/what_if/run_what_if.hpp"
-#include "planner/what_if/vary_scenario.hpp"
 #include "simulator/io/scenario_reader.hpp"
 #include "simulator/results/figures.hpp"
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "planner/cost.hpp"
+#include "planner/scenario/cost.hpp"
 #include "reports/document.hpp"
 
 namespace roofcast {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "planner/scenario_run.hpp"
+#include "planner/scenario/simulation_run.hpp"
 #include "reports/document.hpp"
 #include "roofcast/limits.hpp"
 

@@ -7,7 +7,7 @@
 
 #include "base/numbers.hpp"
 #include "base/units.hpp"
-#include "planner/pool_description.hpp"
+#include "planner/scenario/pool_description.hpp"
 
 namespace roofcast {
 namespace {

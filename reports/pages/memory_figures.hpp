@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "model/memory/memory_plan.hpp"
-#include "planner/scenario_run.hpp"
+#include "planner/scenario/simulation_run.hpp"
 #include "reports/figures/figure.hpp"
 
 namespace roofcast {

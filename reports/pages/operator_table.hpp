@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "planner/step_description.hpp"
+#include "planner/scenario/step_description.hpp"
 #include "reports/document.hpp"
 
 namespace roofcast {

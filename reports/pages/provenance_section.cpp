@@ -9,7 +9,7 @@
 #include "base/wording.hpp"
 #include "planner/capacity/confidence.hpp"
 #include "planner/capacity/load_study.hpp"
-#include "planner/step_description.hpp"
+#include "planner/scenario/step_description.hpp"
 #include "roofcast/simulate.hpp"
 
 namespace roofcast {

@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "planner/scenario_run.hpp"
+#include "planner/scenario/simulation_run.hpp"
 #include "reports/pages/simulation_report.hpp"
 #include "reports/store.hpp"
 

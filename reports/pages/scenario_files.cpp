@@ -14,7 +14,7 @@
 #include "model/io/engine_profile.hpp"
 #include "model/io/gpu_reader.hpp"
 #include "model/io/model_reader.hpp"
-#include "planner/scenario_run.hpp"
+#include "planner/scenario/simulation_run.hpp"
 #include "simulator/io/length_table_reader.hpp"
 
 namespace roofcast {

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "planner/scenario_run.hpp"
+#include "planner/scenario/simulation_run.hpp"
 #include "reports/figures/figure.hpp"
 #include "simulator/results/level_timeline.hpp"
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/progress.hpp"
-#include "planner/scenario_run.hpp"
+#include "planner/scenario/simulation_run.hpp"
 #include "reports/pages/report.hpp"
 #include "reports/store.hpp"
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "model/step/generation_estimate.hpp"
-#include "planner/scenario_run.hpp"
+#include "planner/scenario/simulation_run.hpp"
 #include "reports/figures/figure.hpp"
 
 namespace roofcast {

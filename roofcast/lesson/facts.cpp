@@ -15,7 +15,7 @@
 #include "model/io/gpu_reader.hpp"
 #include "model/step/step_estimate.hpp"
 #include "planner/flags/scenario_flags.hpp"
-#include "planner/sizing.hpp"
+#include "planner/scenario/sizing.hpp"
 #include "roofcast/estimate.hpp"
 #include "roofcast/simulate.hpp"
 #include "simulator/time.hpp"

@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.hpp"
-#include "planner/what_if/vary_scenario.hpp"
+#include "planner/vary/vary_scenario.hpp"
 #include "reports/store.hpp"
 #include "tests/support/run_command.hpp"
 

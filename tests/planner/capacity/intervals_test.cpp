@@ -6,7 +6,7 @@
 #include <cmath>
 #include <string_view>
 
-#include "planner/scenario_run.hpp"
+#include "planner/scenario/simulation_run.hpp"
 
 namespace roofcast::test {
 namespace {

@@ -1,4 +1,4 @@
-#include "planner/step_description.hpp"
+#include "planner/scenario/step_description.hpp"
 
 #include <fmt/format.h>
 

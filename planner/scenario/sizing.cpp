@@ -1,4 +1,4 @@
-#include "planner/sizing.hpp"
+#include "planner/scenario/sizing.hpp"
 
 #include <utility>
 

@@ -1,4 +1,4 @@
-#include "planner/sizing.hpp"
+#include "planner/scenario/sizing.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -6,7 +6,7 @@
 #include <string>
 
 #include "base/error.hpp"
-#include "planner/deploy.hpp"
+#include "planner/scenario/resolve_deployment.hpp"
 
 namespace roofcast {
 namespace {

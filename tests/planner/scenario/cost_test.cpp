@@ -1,4 +1,4 @@
-#include "planner/cost.hpp"
+#include "planner/scenario/cost.hpp"
 
 #include <gtest/gtest.h>
 

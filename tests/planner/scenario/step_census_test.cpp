@@ -1,11 +1,11 @@
-#include "planner/step_census.hpp"
+#include "planner/scenario/step_census.hpp"
 
 #include <gtest/gtest.h>
 
 #include <random>
 
 #include "model/step/step_summary.hpp"
-#include "planner/deploy.hpp"
+#include "planner/scenario/resolve_deployment.hpp"
 
 namespace roofcast::test {
 namespace {

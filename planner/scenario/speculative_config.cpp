@@ -1,4 +1,4 @@
-#include "planner/speculative_config.hpp"
+#include "planner/scenario/speculative_config.hpp"
 
 #include <fmt/format.h>
 

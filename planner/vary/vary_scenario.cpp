@@ -1,4 +1,4 @@
-#include "planner/what_if/vary_scenario.hpp"
+#include "planner/vary/vary_scenario.hpp"
 
 #include <fmt/format.h>
 
@@ -16,8 +16,8 @@
 #include "model/engines/knobs.hpp"
 #include "planner/capacity/scaled_load.hpp"
 #include "planner/flags/scenario_flags.hpp"
-#include "planner/scenario_run.hpp"
-#include "planner/what_if/scenario_path.hpp"
+#include "planner/scenario/simulation_run.hpp"
+#include "planner/vary/scenario_path.hpp"
 
 namespace roofcast {
 namespace {

@@ -6,7 +6,7 @@
 #include <span>
 
 #include "model/step/generation_estimate.hpp"
-#include "planner/scenario_run.hpp"
+#include "planner/scenario/simulation_run.hpp"
 
 namespace roofcast {
 

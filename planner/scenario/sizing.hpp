@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "planner/deploy.hpp"
+#include "planner/scenario/resolve_deployment.hpp"
 
 namespace roofcast {
 

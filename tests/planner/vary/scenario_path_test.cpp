@@ -1,4 +1,4 @@
-#include "planner/what_if/scenario_path.hpp"
+#include "planner/vary/scenario_path.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "planner/run_simulation.hpp"
+#include "planner/scenario/run_simulation.hpp"
 
 #include <fmt/format.h>
 
@@ -7,8 +7,8 @@
 
 #include "base/numbers.hpp"
 #include "model/step/carried_time.hpp"
-#include "planner/deploy.hpp"
-#include "planner/step_description.hpp"
+#include "planner/scenario/resolve_deployment.hpp"
+#include "planner/scenario/step_description.hpp"
 #include "simulator/engine/batching_policy.hpp"
 
 namespace roofcast {
@@ -46,7 +46,8 @@ void note_profile(std::vector<std::string>& notes, const PoolRun& pool) {
   }
 }
 
-/// bf16 checkpoints on cards without it: planner/deploy.cpp says how engines run them.
+/// bf16 checkpoints on cards without it: planner/scenario/resolve_deployment.cpp says how engines
+/// run them.
 void note_formats(std::vector<std::string>& notes, const PoolRun& pool) {
   const Gpu& gpu = pool.deployment.gpu;
   if (is_cpu(gpu) || gpu.dense_peak.contains(DType::bf16)) return;

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "planner/deployment_description.hpp"
-#include "planner/scenario_run.hpp"
+#include "planner/scenario/deployment_description.hpp"
+#include "planner/scenario/simulation_run.hpp"
 
 namespace roofcast {
 

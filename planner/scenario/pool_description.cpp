@@ -1,4 +1,4 @@
-#include "planner/pool_description.hpp"
+#include "planner/scenario/pool_description.hpp"
 
 #include <fmt/format.h>
 

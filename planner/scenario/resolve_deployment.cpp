@@ -1,4 +1,4 @@
-#include "planner/deploy.hpp"
+#include "planner/scenario/resolve_deployment.hpp"
 
 #include <fmt/format.h>
 
@@ -11,7 +11,7 @@
 #include "model/io/gpu_reader.hpp"
 #include "model/io/model_reader.hpp"
 #include "model/memory/memory_plan.hpp"
-#include "planner/degrees.hpp"
+#include "planner/scenario/degrees.hpp"
 
 namespace roofcast {
 namespace {

@@ -1,4 +1,4 @@
-#include "planner/scenario_run.hpp"
+#include "planner/scenario/simulation_run.hpp"
 
 #include <fmt/format.h>
 
@@ -10,9 +10,9 @@
 #include "model/architecture/experts.hpp"
 #include "model/step/error_causes.hpp"
 #include "model/step/scaled_step_time.hpp"
-#include "planner/degrees.hpp"
-#include "planner/prices.hpp"
-#include "planner/step_census.hpp"
+#include "planner/scenario/degrees.hpp"
+#include "planner/scenario/prices.hpp"
+#include "planner/scenario/step_census.hpp"
 #include "simulator/engine/batching_policy.hpp"
 #include "simulator/io/scenario_workload.hpp"
 #include "simulator/simulate.hpp"

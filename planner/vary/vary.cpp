@@ -1,4 +1,4 @@
-#include "planner/what_if/vary.hpp"
+#include "planner/vary/vary.hpp"
 
 #include <fmt/format.h>
 

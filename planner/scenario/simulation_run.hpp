@@ -15,13 +15,13 @@
 #include "model/memory/memory_plan.hpp"
 #include "model/step/step_estimate.hpp"
 #include "model/step/step_sources.hpp"
-#include "planner/deploy.hpp"
+#include "planner/scenario/resolve_deployment.hpp"
 #include "simulator/results/result.hpp"
 #include "simulator/scenario.hpp"
 
 namespace roofcast {
 
-struct StepUse;  // planner/step_census.hpp
+struct StepUse;  // planner/scenario/step_census.hpp
 
 /// Hardware, engine and memory plan of one pool of a cluster.
 struct PoolRun {

@@ -2,7 +2,7 @@
 // tp, gpu) or paths in a scenario file (workload.request_rate, cluster.pools.0.replicas).
 #pragma once
 
-#include "planner/what_if/vary.hpp"
+#include "planner/vary/vary.hpp"
 #include "simulator/scenario.hpp"
 
 namespace roofcast {

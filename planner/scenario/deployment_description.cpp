@@ -1,4 +1,4 @@
-#include "planner/deployment_description.hpp"
+#include "planner/scenario/deployment_description.hpp"
 
 #include <fmt/format.h>
 

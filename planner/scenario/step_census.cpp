@@ -1,4 +1,4 @@
-#include "planner/step_census.hpp"
+#include "planner/scenario/step_census.hpp"
 
 #include <numeric>
 #include <vector>

@@ -1,4 +1,4 @@
-#include "planner/prices.hpp"
+#include "planner/scenario/prices.hpp"
 
 #include <fmt/format.h>
 

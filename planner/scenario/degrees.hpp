@@ -3,7 +3,7 @@
 
 #include <string_view>
 
-#include "planner/deploy.hpp"
+#include "planner/scenario/resolve_deployment.hpp"
 
 namespace roofcast {
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "base/progress.hpp"
-#include "planner/scenario_run.hpp"
+#include "planner/scenario/simulation_run.hpp"
 
 namespace roofcast {
 

@@ -1,4 +1,4 @@
-#include "planner/prices.hpp"
+#include "planner/scenario/prices.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
