@@ -286,6 +286,7 @@ struct EngineSetting {
   const Parallelism& parallel;
   int minor = 0;  // the x of the version 0.x that was asked for, or of the preset's name
   std::optional<int> patch{};  // the y of the version 0.x.y that was asked for
+  std::string version{};       // that was asked for: "0.19", "1.1.0rc2"; empty: none, or nightly
 };
 
 /// One engine in one range of versions.
