@@ -69,6 +69,7 @@ struct EngineOverrides {
   std::optional<DraftMethod> speculative_method{};
   std::optional<double> acceptance_rate{};  // per draft, if those before it were accepted
   std::optional<std::vector<double>> acceptance_by_position{};  // Speculation::acceptance
+  std::optional<double> acceptance_deviation{};                 // Speculation::acceptance_deviation
   std::optional<Seconds> draft_pass_time{};                     // of one draft, whatever the batch
   std::optional<std::int64_t> max_loras{};                      // adapters in one batch
   std::optional<Seconds> lora_step_time{};            // that a step with adapters takes longer
