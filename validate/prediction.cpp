@@ -102,6 +102,7 @@ bool depends_on_capacity(const SimulationRun& run) {
 std::vector<Deviations> causes_of_error(const SimulationRun& run) {
   std::vector<Deviations> causes = {{.step_time = kIntervalDeviations},
                                     {.per_request = kIntervalDeviations}};
+  if (has_uncertain_acceptance(run)) causes.push_back({.acceptance = kIntervalDeviations});
   if (depends_on_capacity(run)) causes.push_back({.kv_capacity = kIntervalDeviations});
   return causes;
 }
@@ -109,7 +110,8 @@ std::vector<Deviations> causes_of_error(const SimulationRun& run) {
 Deviations opposite(const Deviations& deviations) {
   return {.step_time = -deviations.step_time,
           .per_request = -deviations.per_request,
-          .kv_capacity = -deviations.kv_capacity};
+          .kv_capacity = -deviations.kv_capacity,
+          .acceptance = -deviations.acceptance};
 }
 
 /// Capacities depend only on the plan, not on the load.

@@ -26,11 +26,11 @@ struct Prediction {
 };
 
 /// Answers the case's question. The interval of a figure comes from repeating the prediction with
-/// each cause of error (step times, host work per request, KV capacity) shifted by 1.28 standard
-/// deviations up and down; the causes are independent, so their effects are combined in quadrature.
-/// Neglects chance: other arrivals and lengths of the same distributions. Throws Error for a
-/// deployment that cannot be read or simulated. If `progress` returns false the simulation ends and
-/// its figures are meaningless.
+/// each cause of error (step times, host work per request, KV capacity, acceptance of drafts)
+/// shifted by 1.28 standard deviations up and down; the causes are independent, so their effects
+/// are combined in quadrature. Neglects chance: other arrivals and lengths of the same
+/// distributions. Throws Error for a deployment that cannot be read or simulated. If `progress`
+/// returns false the simulation ends and its figures are meaningless.
 Prediction predict(const ValidationCase& question, const Progress& progress);
 
 // ---- its parts, for callers that repeat a prediction with other terms

@@ -181,6 +181,65 @@ const NotRun* why_not_run(const MeasuredCurve& curve, const Gpu& gpu) {
 /// Curves of one source, by shape: of several kernels the one that answers.
 using SourceShapes = std::map<OperatorShape, MeasuredCurve>;
 
+// By how much longer experts must take than more of them, in the geometric mean of the sizes that
+// both were timed at: twice what tables of two versions differ by at half of the sizes
+// (hardware_profiles/README.md, "Versions of an engine", products).
+constexpr double kUntuned = 1.1;
+
+constexpr const char* kCachedTactics =
+    "longer than more experts of the same size with as many tokens, so not tuned: collect_moe.py "
+    "keeps tactics in one file for CUTLASS's and TRTLLM-gen's experts and tunes the first only";
+
+/// Whether they are CUTLASS's nvfp4 experts of a shape in which TRTLLM-gen's were timed, too.
+bool may_be_untuned(const MeasuredCurve& curve, const SourceShapes& shapes) {
+  OperatorShape other = curve.shape;
+  other.name = kTrtllmGenExperts;
+  return curve.shape.family == OperatorFamily::moe && curve.shape.format == "nvfp4" &&
+         curve.shape.name == kCutlassExperts && source_of(curve.kernel).starts_with("TRTLLM ") &&
+         shapes.contains(other);
+}
+
+/// Whether a rank with `more` reads and computes at least as much of each batch as one with `some`:
+/// at least as many experts of one size, on at most as many ranks.
+bool has_no_less_work(const OperatorShape& more, const OperatorShape& some) {
+  OperatorShape like = more;
+  like.experts = some.experts;
+  like.expert_ranks = some.expert_ranks;
+  const int ranks = std::max(1, some.expert_ranks);
+  const int ranks_of_more = std::max(1, more.expert_ranks);
+  return like == some && ranks_of_more <= ranks &&
+         more.experts * ranks >= some.experts * ranks_of_more;
+}
+
+/// Geometric mean of the times of `a` over those of `b` at the sizes that both have; 0 without any.
+double mean_ratio(const MeasuredCurve& a, const MeasuredCurve& b) {
+  double sum = 0;
+  double count = 0;
+  for (const MeasuredPoint& point : a.points) {
+    const auto same = std::ranges::find(b.points, point.x, &MeasuredPoint::x);
+    if (same == b.points.end()) continue;
+    sum += chord_log2(point.time / same->time);
+    ++count;
+  }
+  return count > 0 ? chord_exp2(sum / count) : 0;
+}
+
+/// Removes experts that were timed without being tuned; returns how many curves.
+std::int64_t remove_untuned(SourceShapes& shapes) {
+  std::vector<OperatorShape> untuned;
+  for (const auto& [shape, curve] : shapes) {
+    if (!may_be_untuned(curve, shapes)) continue;
+    for (const auto& [other, more] : shapes) {
+      if (other == shape || !has_no_less_work(other, shape)) continue;
+      if (mean_ratio(curve, more) <= kUntuned) continue;
+      untuned.push_back(shape);
+      break;
+    }
+  }
+  for (const OperatorShape& shape : untuned) shapes.erase(shape);
+  return std::ssize(untuned);
+}
+
 std::map<std::string, SourceShapes> curves_by_source(const Gpu& gpu,
                                                      std::vector<std::string>& left_out) {
   std::map<std::pair<std::string, std::string_view>, std::int64_t> not_run;
@@ -212,6 +271,10 @@ std::map<std::string, SourceShapes> curves_by_source(const Gpu& gpu,
   for (auto& [source, shapes] : all) {
     for (auto& [shape, kernels] : shapes) {
       chosen[source].emplace(shape, *find_curve(kernels, shape));
+    }
+    if (const std::int64_t untuned = remove_untuned(chosen[source]); untuned > 0) {
+      left_out.push_back(
+          fmt::format("{}, nvfp4 moe: {} curves: {}", source, untuned, kCachedTactics));
     }
   }
   return chosen;

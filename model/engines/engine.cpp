@@ -87,6 +87,9 @@ Engine resolve(const EngineSetting& setting) {
   Engine engine = preset.defaults;
   engine.name = preset.name;
   engine.version = preset.name;
+  if (!setting.version.empty()) {
+    engine.version = preset.name.substr(0, preset.name.find('-')) + "-" + setting.version;
+  }
   engine.max_model_len = resolve_max_model_len(preset, given, model);
   engine.kv_cache_dtype = model.kv_cache_dtype.value_or(model.activation);
   engine.eager = given.enforce_eager.value_or(false);
@@ -228,15 +231,15 @@ Engine resolve_engine(std::string_view name, const EngineOverrides& given, const
   const EnginePreset& preset = find_preset(name);
   const std::string version = parse_engine_name(name).version;
   const std::optional<int> minor = minor_version(version);
-  Engine engine = resolve({.preset = preset,
-                           .given = given,
-                           .model = model,
-                           .gpu = gpu,
-                           .parallel = parallel,
-                           .minor = minor.value_or(minor_of(preset)),
-                           .patch = minor ? patch_version(version) : std::nullopt});
-  if (minor) engine.version = preset.name.substr(0, preset.name.find('-')) + "-" + version;
-  return engine;
+  const bool numbered = minor || version.starts_with("1.");
+  return resolve({.preset = preset,
+                  .given = given,
+                  .model = model,
+                  .gpu = gpu,
+                  .parallel = parallel,
+                  .minor = minor.value_or(minor_of(preset)),
+                  .patch = minor ? patch_version(version) : std::nullopt,
+                  .version = numbered ? version : std::string()});
 }
 
 Engine resolve_engine(const EnginePreset& preset, const EngineOverrides& given,
@@ -247,7 +250,8 @@ Engine resolve_engine(const EnginePreset& preset, const EngineOverrides& given,
                   .gpu = gpu,
                   .parallel = parallel,
                   .minor = minor_of(preset),
-                  .patch = {}});
+                  .patch = {},
+                  .version = {}});
 }
 
 CacheRules cache_rules(const Engine& engine) {

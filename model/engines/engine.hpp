@@ -70,6 +70,7 @@ struct EngineOverrides {
   std::optional<DraftMethod> speculative_method{};
   std::optional<double> acceptance_rate{};  // per draft, if those before it were accepted
   std::optional<std::vector<double>> acceptance_by_position{};  // Speculation::acceptance
+  std::optional<double> acceptance_deviation{};                 // Speculation::acceptance_deviation
   std::optional<Seconds> draft_pass_time{};                     // of one draft, whatever the batch
   std::optional<std::int64_t> max_loras{};                      // adapters in one batch
   std::optional<Seconds> lora_step_time{};            // that a step with adapters takes longer
@@ -287,6 +288,7 @@ struct EngineSetting {
   const Parallelism& parallel;
   int minor = 0;  // the x of the version 0.x that was asked for, or of the preset's name
   std::optional<int> patch{};  // the y of the version 0.x.y that was asked for
+  std::string version{};       // that was asked for: "0.19", "1.1.0rc2"; empty: none, or nightly
 };
 
 /// One engine in one range of versions.

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 
 #include "base/error.hpp"
 #include "model/architecture/adapters.hpp"
@@ -50,29 +49,6 @@ std::vector<double> resolve_acceptance(const EngineOverrides& overrides, std::in
   return acceptance;
 }
 
-/// EAGLE and MTP heads are one layer of the target plus its LM head. Neglects attention,
-/// activations and heads whose layers have another shape.
-void set_one_layer_pass(Speculation& speculation, const Transformer& model, const Gpu& gpu,
-                        const Parallelism& parallel) {
-  const auto add = [&](const Weight& whole) {
-    if (!whole.multiplies) return;
-    const Weight weight = shard(whole, parallel);
-    const auto one = static_cast<double>(weight.outputs * weight.inputs);
-    const Seconds read = Bytes{one * weight.format.bits_per_weight / 8.0} / gpu.memory_bandwidth;
-    if (whole.copies == whole.copies_used) {
-      speculation.draft_pass = speculation.draft_pass + read * static_cast<double>(weight.copies);
-      return;
-    }
-    // Tokens of all data-parallel ranks come to the experts of this one.
-    const double share = static_cast<double>(whole.copies_used) / static_cast<double>(whole.copies);
-    speculation.draft_expert = speculation.draft_expert + read;
-    speculation.draft_experts = static_cast<double>(weight.copies);
-    speculation.draft_routed = 1.0 - std::pow(1.0 - share, parallel.data);
-  };
-  for (const Weight& w : layer_weights(model.layers.back(), model.hidden, model.activation)) add(w);
-  add(lm_head_matrix(model));
-}
-
 /// SGLang verifies num_draft_tokens of a tree of depth num_steps (num_speculative_tokens here) and
 /// width topk; with topk 1 it is a chain (0.5.15, arg_groups/speculative_hook.py).
 void resolve_tree(Speculation& speculation, const EngineOverrides& overrides) {
@@ -92,20 +68,21 @@ void resolve_tree(Speculation& speculation, const EngineOverrides& overrides) {
   }
 }
 
-Speculation resolve_speculation(const EngineOverrides& overrides, const Transformer& model,
-                                const Gpu& gpu, const Parallelism& parallel) {
+Speculation resolve_speculation(const EngineOverrides& overrides, const Gpu& gpu,
+                                const Parallelism& parallel) {
   const std::int64_t drafts = overrides.num_speculative_tokens.value_or(0);
   if (drafts == 0) return {};
   Speculation speculation{.method = overrides.speculative_method.value_or(DraftMethod::ngram),
                           .draft_tokens = drafts,
                           .acceptance = resolve_acceptance(overrides, drafts),
+                          .acceptance_deviation = overrides.acceptance_deviation.value_or(0),
                           .draft_weights = overrides.draft_weight_bytes.value_or(Bytes{}),
                           .draft_kv = overrides.draft_kv_bytes.value_or(Bytes{})};
   resolve_tree(speculation, overrides);
   if (overrides.draft_pass_time) {
     speculation.draft_pass = *overrides.draft_pass_time;
   } else if (speculation.reads_hidden_states()) {
-    set_one_layer_pass(speculation, model, gpu, parallel);
+    speculation.timed_head = true;
   } else if (speculation.method == DraftMethod::draft_model) {
     if (!overrides.draft_weight_bytes) {
       throw UsageError(
@@ -210,15 +187,32 @@ BatchOverlap batch_overlap(const Engine& engine, const Gpu& gpu, std::int64_t de
   return overlap;
 }
 
-Seconds draft_pass_time(const Speculation& speculation, std::int64_t tokens) {
-  const double read = speculation.draft_experts *
-                      (1.0 - std::pow(1.0 - speculation.draft_routed, static_cast<double>(tokens)));
-  return speculation.draft_pass + speculation.draft_expert * read;
+std::vector<double> deviating_acceptance(const Speculation& speculation, double deviations) {
+  const double off = deviations * speculation.acceptance_deviation;
+  std::vector<double> result;
+  double before = 1;
+  double before_off = 1;
+  for (const double all_so_far : speculation.acceptance) {
+    const double given = before > 0 ? all_so_far / before : 0;
+    before = all_so_far;
+    before_off *= std::clamp(given + off, 0.0, 1.0);
+    result.push_back(before_off);
+  }
+  return result;
+}
+
+Layer draft_layer(const Transformer& model, DraftMethod method) {
+  Layer layer = model.layers.back();
+  if (method != DraftMethod::mtp) return layer;
+  for (WeightFormat* format : {&layer.mixer_format, &layer.ffn_format, &layer.shared_format}) {
+    if (format->name == "nvfp4") *format = plain_format(model.activation);
+  }
+  return layer;
 }
 
 void resolve_features(Engine& engine, const EngineOverrides& given, const Transformer& model,
                       const Gpu& gpu, const Parallelism& parallel) {
-  engine.speculation = resolve_speculation(given, model, gpu, parallel);
+  engine.speculation = resolve_speculation(given, gpu, parallel);
   engine.lora = resolve_adapters(given, model, gpu, parallel);
   engine.kv_offloading = resolve_kv_offloading(given, gpu, parallel);
   engine.hierarchical_cache = resolve_hierarchical_cache(engine, given, model, gpu, parallel);

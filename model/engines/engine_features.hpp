@@ -31,11 +31,11 @@ struct Speculation {
   /// By position: the share of decodes in which all drafts up to it are accepted (vLLM's
   /// "Per-position acceptance rate"). Never increases.
   std::vector<double> acceptance{};
-  Seconds draft_pass{};      // the draft's time per token, for the whole batch, except its experts:
-  Seconds draft_expert{};    // the time to read one of them,
-  double draft_experts = 0;  // their number on a rank
-  double draft_routed = 0;   // and the share of them that a token reads
-  Bytes draft_weights{};     // of a draft model, whole, and K and V of one of its tokens
+  /// Of the probability that a draft is accepted, given those before it: one standard deviation.
+  double acceptance_deviation = 0;
+  Seconds draft_pass{};     // the draft's time per token, for the whole batch, unless `timed_head`
+  bool timed_head = false;  // the passes of a head are part of the step's time (draft_operators)
+  Bytes draft_weights{};    // of a draft model, whole, and K and V of one of its tokens
   Bytes draft_kv{};
 
   bool on() const { return draft_tokens > 0; }
@@ -51,9 +51,15 @@ struct Speculation {
   }
 };
 
-/// The time of one of the draft's passes over `tokens` tokens: its weights are read once, and of
-/// its experts those that any of them is routed to, evenly.
-Seconds draft_pass_time(const Speculation& speculation, std::int64_t tokens);
+/// Speculation::acceptance with each draft's probability, given those before it, off by that many
+/// standard deviations, within 0 and 1.
+std::vector<double> deviating_acceptance(const Speculation& speculation, double deviations);
+
+/// The layer of an EAGLE or MTP head: as the model's last. A checkpoint in nvfp4 has an MTP layer
+/// in 16 bits (nvidia/DeepSeek-R1-0528-FP4; TensorRT-LLM 1.1, modeling_deepseekv3.py,
+/// _get_decoder_layer_quant_config; SGLang 0.5.9, models/deepseek_nextn.py). Neglects EAGLE heads
+/// of another shape. Precondition: the model has layers.
+Layer draft_layer(const Transformer& model, DraftMethod method);
 
 /// LoRA adapters. A step that uses any takes `step` longer, plus `adapter` for each distinct one:
 /// by default what their kernels and matrices take of rank `max_rank`.

@@ -780,6 +780,18 @@ std::vector<EngineKnob> feature_knobs() {
            .effect = "Alternatively, by position: the share of decodes that accept all draft "
                      "tokens up to it (vLLM's per-position acceptance rate).",
            .examples = {std::vector<double>{0.8, 0.6, 0.4}}}),
+      knob<&O::acceptance_deviation>(
+          {.flag = "acceptance-deviation",
+           .key = "acceptance_deviation",
+           .group = features,
+           .kind = share,
+           .range = {.min = 0, .max = 0.5},
+           .owner = prefix_cache,
+           .partner = "num-speculative-tokens",
+           .help = "how far off it may be: one standard deviation (default 0)",
+           .effect = "How far off the probability that a draft token is accepted may be: one "
+                     "standard deviation, for intervals and the probability that an SLO is met.",
+           .examples = {0.1}}),
       knob<&O::draft_pass_time>(
           {.flag = "draft-pass-time",
            .key = "draft_pass_time_s",

@@ -2,6 +2,8 @@
 // compiled.
 #include <fmt/format.h>
 
+#include <variant>
+
 #include "base/error.hpp"
 #include "base/quantity.hpp"
 #include "base/text.hpp"
@@ -87,8 +89,28 @@ void resolve_pytorch_graphs(Engine& engine, const EngineSetting& setting) {
 constexpr LeastCapability kTensorrtCapabilities[] = {
     {"fp8", 89}, {"fp8_block", 89}, {"nvfp4", 100}};
 
+/// Whether data-parallel ranks gather all tokens and scatter their experts' sums, as versions up to
+/// 1.1 do unless there are more ranks than experts that a token picks, on a Grace host (1.1.0rc2,
+/// fused_moe_cutlass.py, select_alltoall_method_type, and _mnnvl_utils.py, supports_mnnvl, which
+/// asks for aarch64; DeepEP only with TRTLLM_CAN_USE_DEEP_EP=1).
+bool gathers_tokens(const EngineSetting& setting) {
+  const std::string& version = setting.version;
+  const bool early =
+      version.starts_with("0.") || version.starts_with("1.0") || version.starts_with("1.1");
+  if (!early) return false;
+  const bool grace = setting.gpu.host && setting.gpu.host->name == "NVLink-C2C";
+  std::int64_t picked = 0;
+  for (const Layer& layer : setting.model.layers) {
+    if (const auto* moe = std::get_if<MoeFfn>(&layer.ffn)) picked = moe->experts_per_token;
+  }
+  return !grace || setting.parallel.expert_ranks() <= picked;
+}
+
 void resolve_tensorrt_llm(Engine& engine, const EngineSetting& setting) {
   check_weight_formats(setting, kTensorrtCapabilities);
+  if (!setting.given.all2all_backend && gathers_tokens(setting)) {
+    engine.all2all = All2All::allgather_reducescatter;
+  }
   if (engine.attention_dp_enable_balance && setting.parallel.pipeline > 1) {
     throw UsageError(
         "`attention_dp_enable_balance`: is not modelled with pipeline stages, expected one stage");
@@ -115,7 +137,8 @@ Engine tensorrt_llm_defaults() {
           .capacity_scheduler_policy = CapacityPolicy::guaranteed_no_evict,
           .context_chunking_policy = ChunkingPolicy::first_come_first_served,
           // Attention on data-parallel ranks: NVLinkOneSided, NVLinkTwoSided, then DeepEP (1.2,
-          // fused_moe/communication/communication_factory.py, CommunicationFactory).
+          // fused_moe/communication/communication_factory.py, CommunicationFactory); before,
+          // gathers_tokens.
           .all2all = All2All::deepep,
           .memory = memory_of_tensorrt_llm()};
 }

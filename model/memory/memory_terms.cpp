@@ -341,8 +341,10 @@ MemoryDivision divide_for_textbook(const Deployment& deployment) {
 
 Transformer with_draft_layer(const Deployment& deployment) {
   Transformer model = deployment.model;
-  const bool drafts = deployment.engine.speculation.reads_hidden_states();
-  if (drafts && deployment.parallel.pipeline == 1) model.layers.push_back(model.layers.back());
+  const Speculation& drafts = deployment.engine.speculation;
+  if (drafts.reads_hidden_states() && deployment.parallel.pipeline == 1) {
+    model.layers.push_back(draft_layer(model, drafts.method));
+  }
   return model;
 }
 

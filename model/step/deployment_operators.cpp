@@ -608,6 +608,22 @@ StepOperators step_operators(const Deployment& deployment) {
   return out;
 }
 
+StepOperators draft_operators(const Deployment& deployment) {
+  const Transformer& model = deployment.model;
+  const Layer layer = draft_layer(model, deployment.engine.speculation.method);
+  StepOperators out;
+  add_layers(deployment, {&layer, 1}, out);
+  add_ends(deployment, {}, out);
+  const Weight projection{.name = "draft_projection",
+                          .outputs = model.hidden,
+                          .inputs = 2 * model.hidden,
+                          .format = plain_format(model.activation)};
+  add_operator(out.per_token, gemm_operator(deployment, projection, 1));
+  const double row = to_double(model.hidden) * activation_bytes(deployment);
+  add_operator(out.per_token, memory_bound_operator(deployment, "norms", 2, 4.0 * row));
+  return out;
+}
+
 StepOperators stage_operators(const Deployment& deployment, int stage) {
   const std::span<const Layer> layers = deployment.model.layers;
   const int stages = deployment.parallel.pipeline;

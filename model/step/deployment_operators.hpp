@@ -133,6 +133,11 @@ struct StepOperators {
 StepOperators step_operators(const Deployment& deployment);
 /// Operators of one pipeline stage: its layers, the end it has, and what it sends to the next.
 StepOperators stage_operators(const Deployment& deployment, int stage);
+/// Of one pass of an EAGLE or MTP head: its layer, both ends of the model, and the product of a
+/// token's embedding and state, each normalised, that goes into the layer (DeepSeek-V3, arXiv
+/// 2412.19437, equation 21), whole on every rank (SGLang 0.5.9, models/deepseek_nextn.py, eh_proj;
+/// TensorRT-LLM divides it). Precondition: the deployment has such drafts.
+StepOperators draft_operators(const Deployment& deployment);
 
 /// Adds the operators of a layer's token mixer to those of step_operators (mixer_operators.cpp),
 /// for `layers` equal layers; those of an attention block are marked with `block`. Spans are

@@ -342,6 +342,9 @@ struct RooflineStepTime::Impl {
         whole(step_operators(deployment), deployment.gpu, deployment.engine.version,
               deployment.engine.overlap.enabled) {
     if (deployment.parallel.pipeline > 1) stages = stages_of(deployment);
+    if (deployment.engine.speculation.timed_head) {
+      head.emplace(draft_operators(deployment), deployment.gpu, deployment.engine.version, false);
+    }
     asks_for_longest = std::any_of(whole.attention.begin(), whole.attention.end(),
                                    [](const auto& op) { return op.has_tail(); });
     deployment.gpu.measured.reset();  // every operator has its own curves by now
@@ -351,7 +354,8 @@ struct RooflineStepTime::Impl {
   Deployment deployment;
   std::vector<AttentionSpan> spans;
   StageOperators whole;
-  Stages stages;  // unless there is only one
+  Stages stages;                       // unless there is only one
+  std::optional<StageOperators> head;  // one pass of a draft head
   bool asks_for_longest = false;
   mutable StagedTime divided;
   mutable std::map<std::pair<std::int64_t, std::int64_t>, Seconds> pictures;
@@ -394,6 +398,53 @@ struct RooflineStepTime::Impl {
       for (const std::size_t index : stages.of_stage) times.push_back(different[index]);
     }
     if (batch.pictures > 0) times.front() += time_of_pictures(batch);
+    times.back() += draft_time(batch);
+  }
+
+  /// Of the tokens that the target computed the head needs the logits of one of each sequence.
+  StepCounts first_pass_counts(const StepBatch& batch) const {
+    StepCounts counts = step_counts(deployment.engine, batch);
+    counts.rows = batch.decode_sequences;
+    for (const PrefillChunk& chunk : batch.prefills) counts.rows += chunk.emits_token ? 1 : 0;
+    return counts;
+  }
+
+  /// The head's passes: the first over the tokens that the target computed, the others over one of
+  /// each sequence, or over the branches of its tree (vLLM 0.19, v1/spec_decode/eagle.py, propose;
+  /// SGLang 0.5.15, speculative/eagle_worker_v2.py; TensorRT-LLM 1.1, _torch/speculative/mtp.py).
+  /// Neglects the host's work between them.
+  Seconds draft_time(const StepBatch& batch) const {
+    if (!head) return {};
+    const bool captured = is_captured(batch, step_counts(deployment.engine, batch));
+    const auto pass_time = [&](const StepBatch& pass, const StepCounts& counts) {
+      return counts.tokens == 0 ? Seconds{} : head->time(deployment, pass, counts, captured);
+    };
+    const Seconds first = pass_time(batch, first_pass_counts(batch));
+    if (later_passes() == 0) return first;
+    const StepBatch later = later_pass(batch);
+    return first + pass_time(later, step_counts(deployment.engine, later)) *
+                       static_cast<double>(later_passes());
+  }
+
+  std::int64_t later_passes() const { return deployment.engine.speculation.draft_tokens - 1; }
+
+  /// The batch of a head's later passes.
+  StepBatch later_pass(const StepBatch& batch) const {
+    StepBatch pass;
+    pass.decode_sequences = batch.decode_sequences;
+    pass.decode_new_tokens = deployment.engine.speculation.topk;
+    pass.decode_attended = batch.decode_attended;
+    pass.decode_attended.resize(spans.size());
+    pass.decode_longest = batch.decode_longest;
+    for (const PrefillChunk& chunk : batch.prefills) {
+      if (!chunk.emits_token) continue;
+      ++pass.decode_sequences;
+      for (std::size_t i = 0; i < spans.size(); ++i) {
+        pass.decode_attended[i] +=
+            attended_tokens(spans[i], chunk.context_tokens + chunk.new_tokens);
+      }
+    }
+    return pass;
   }
 
   /// Pictures are as many tokens in all of a run's steps, and few numbers of them come together.
@@ -454,38 +505,69 @@ void RooflineStepTime::divide(const StepBatch& batch, StagedTime& time) const {
   time.before = impl_->total_time(device, batch) - device;
 }
 
+namespace {
+
+/// What `stage` takes of a batch, operator by operator.
+std::vector<OperatorEstimate> explain_stage(const StageOperators& stage, const Gpu& gpu,
+                                            const StepBatch& batch, const StepCounts& counts,
+                                            bool in_graph) {
+  std::vector<OperatorEstimate> operators;
+  const auto add_mixers = [&](const auto& mixers) {
+    for (const auto& op : mixers) {
+      if (!batch.prefills.empty()) operators.push_back(op.explain_prefill(batch, gpu));
+      if (batch.decode_sequences == 0) continue;
+      const Seconds saved = in_graph && batch.prefills.empty() ? op.graph_saving() : Seconds{};
+      operators.push_back(captured(op.explain_decode(batch, gpu), saved));
+    }
+  };
+  const auto add_linear = [&](const std::vector<TimedOperator>& list, std::int64_t n) {
+    if (n == 0) return;
+    for (const TimedOperator& op : list) {
+      const Seconds saved = in_graph ? op.graph_saving() : Seconds{};
+      operators.push_back(captured(op.explain(n, gpu, in_graph), saved));
+    }
+  };
+  add_linear(stage.per_token, counts.tokens);
+  add_linear(stage.exchange, counts.tokens);
+  add_linear(stage.per_decode_token, counts.of(Phase::decode));
+  add_linear(stage.per_prefill_token, counts.of(Phase::prefill));
+  for (const TimedBlock& block : stage.blocks) {
+    for (OperatorEstimate& part : block.explain(batch, counts, gpu)) {
+      operators.push_back(std::move(part));
+    }
+  }
+  add_mixers(stage.attention);
+  add_mixers(stage.recurrent);
+  add_linear(stage.per_row, counts.rows);
+  return operators;
+}
+
+}  // namespace
+
 StepEstimate RooflineStepTime::explain(const StepBatch& batch) const {
   const Gpu& gpu = impl_->deployment.gpu;
   const StepCounts counts = step_counts(impl_->deployment.engine, batch);
-  StepEstimate result;
   const bool in_graph = impl_->is_captured(batch, counts);
-  const auto add_mixers = [&](const auto& mixers) {
-    for (const auto& op : mixers) {
-      if (!batch.prefills.empty()) result.operators.push_back(op.explain_prefill(batch, gpu));
-      if (batch.decode_sequences == 0) continue;
-      const Seconds saved = in_graph && batch.prefills.empty() ? op.graph_saving() : Seconds{};
-      result.operators.push_back(captured(op.explain_decode(batch, gpu), saved));
-    }
-  };
-  const auto add_linear = [&](const std::vector<TimedOperator>& operators, std::int64_t n) {
-    if (n == 0) return;
-    for (const TimedOperator& op : operators) {
-      const Seconds saved = in_graph ? op.graph_saving() : Seconds{};
-      result.operators.push_back(captured(op.explain(n, gpu, in_graph), saved));
-    }
-  };
-  add_linear(impl_->whole.per_token, counts.tokens);
-  add_linear(impl_->whole.exchange, counts.tokens);
-  add_linear(impl_->whole.per_decode_token, counts.of(Phase::decode));
-  add_linear(impl_->whole.per_prefill_token, counts.of(Phase::prefill));
-  for (const TimedBlock& block : impl_->whole.blocks) {
-    for (OperatorEstimate& part : block.explain(batch, counts, gpu)) {
+  StepEstimate result{.operators = explain_stage(impl_->whole, gpu, batch, counts, in_graph)};
+  const auto add_pass = [&](const StepBatch& pass, const StepCounts& of_pass, std::int64_t times) {
+    for (OperatorEstimate& part : explain_stage(*impl_->head, gpu, pass, of_pass, in_graph)) {
+      Work& work = part.work;
+      const auto repeats = static_cast<double>(times);
+      work.name = "draft." + work.name;
+      work.calls *= times;
+      work.flops = work.flops * repeats;
+      work.bytes = work.bytes * repeats;
+      work.stored_bytes = work.stored_bytes * repeats;
+      part.time = part.time * repeats;
       result.operators.push_back(std::move(part));
     }
+  };
+  if (impl_->head && counts.tokens > 0) {
+    add_pass(batch, impl_->first_pass_counts(batch), 1);
+    const StepBatch later = impl_->later_pass(batch);
+    const StepCounts later_counts = step_counts(impl_->deployment.engine, later);
+    if (impl_->later_passes() > 0) add_pass(later, later_counts, impl_->later_passes());
   }
-  add_mixers(impl_->whole.attention);
-  add_mixers(impl_->whole.recurrent);
-  add_linear(impl_->whole.per_row, counts.rows);
   for (const Work& work : picture_work(impl_->deployment, batch.pictures, batch.picture_tokens)) {
     result.operators.push_back(estimate(work, gpu));
   }

@@ -27,7 +27,8 @@ struct DeviationCause {
 constexpr std::array kCauses = {
     DeviationCause{"step time", &Deviations::step_time, 1},
     DeviationCause{"host work per request", &Deviations::per_request, 1},
-    DeviationCause{"KV capacity", &Deviations::kv_capacity, -1}};
+    DeviationCause{"KV capacity", &Deviations::kv_capacity, -1},
+    DeviationCause{"acceptance of drafts", &Deviations::acceptance, -1}};
 constexpr std::size_t kStepTime = 0;
 
 /// Standard normal distribution function.

@@ -15,7 +15,7 @@ namespace roofcast {
 
 /// An uncertain input of a simulation.
 struct Cause {
-  std::string name{};                // "step time", "host work per request", "KV capacity"
+  std::string name{};                // "step time", "host work per request", "KV capacity", ...
   std::optional<double> flips_at{};  // its own standard deviations that flip the verdict, the
                                      // others as predicted; unset: none within +-4
 };
@@ -32,7 +32,8 @@ struct Confidence {
 using DeviatingMargin = std::function<double(const Deviations&)>;
 
 /// Probability that the verdict, whose margin is `predicted` as predicted, is yes: step time, host
-/// work per request and KV capacity err independently, each lognormally. First-order reliability
+/// work per request, KV capacity and the acceptance of drafts err independently, the first three
+/// lognormally. First-order reliability
 /// (Hasofer and Lind 1974, "Exact and invariant second-moment code format", J. Eng. Mech. Div. 100;
 /// Ditlevsen and Madsen 1996, "Structural Reliability Methods", 5.1): for each cause alone, the
 /// deviation z_i at which the verdict flips is bracketed, guided by how far the latency is from its

@@ -1,7 +1,6 @@
 #include "planner/capacity/intervals.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstddef>
 #include <vector>
@@ -14,12 +13,18 @@
 namespace roofcast {
 namespace {
 
-constexpr std::array<Deviations, 6> kDeviations = {Deviations{.step_time = kIntervalDeviations},
-                                                   Deviations{.step_time = -kIntervalDeviations},
-                                                   Deviations{.per_request = kIntervalDeviations},
-                                                   Deviations{.per_request = -kIntervalDeviations},
-                                                   Deviations{.kv_capacity = kIntervalDeviations},
-                                                   Deviations{.kv_capacity = -kIntervalDeviations}};
+/// Both ends of each cause, one after the other; acceptance only where drafts' is uncertain.
+std::vector<Deviations> deviations_of(const SimulationRun& run) {
+  std::vector<Deviations> deviations = {
+      {.step_time = kIntervalDeviations},   {.step_time = -kIntervalDeviations},
+      {.per_request = kIntervalDeviations}, {.per_request = -kIntervalDeviations},
+      {.kv_capacity = kIntervalDeviations}, {.kv_capacity = -kIntervalDeviations}};
+  if (has_uncertain_acceptance(run)) {
+    deviations.push_back({.acceptance = kIntervalDeviations});
+    deviations.push_back({.acceptance = -kIntervalDeviations});
+  }
+  return deviations;
+}
 
 SimulationResult simulate_other_draw(const SimulationRun& run, std::uint64_t draw) {
   SimulationRun other{.scenario = run.scenario, .pools = run.pools, .stopped = run.stopped};
@@ -57,7 +62,7 @@ void add_chance(Spread& spread, double predicted, const std::vector<double>& oth
 }
 
 LatencyInterval interval_of(const LatencyFigure& latency, const SimulationResult& predicted,
-                            const std::vector<SimulationResult>& results) {
+                            const std::vector<SimulationResult>& results, std::size_t deviations) {
   const auto distribution = latency.distribution;
   LatencyInterval interval{
       .latency = &latency, .low = predicted.*distribution, .high = predicted.*distribution};
@@ -68,11 +73,11 @@ LatencyInterval interval_of(const LatencyFigure& latency, const SimulationResult
     };
     const double value = of(predicted);
     Spread spread;
-    for (std::size_t i = 0; i < kDeviations.size(); i += 2) {
+    for (std::size_t i = 0; i < deviations; i += 2) {
       add_cause(spread, value, of(results[i]), of(results[i + 1]));
     }
     std::vector<double> draws;
-    for (std::size_t i = kDeviations.size(); i < results.size(); ++i) {
+    for (std::size_t i = deviations; i < results.size(); ++i) {
       draws.push_back(of(results[i]));
     }
     if (!draws.empty()) add_chance(spread, value, draws);
@@ -86,13 +91,13 @@ LatencyInterval interval_of(const LatencyFigure& latency, const SimulationResult
 
 std::optional<LatencyIntervals> intervals_of(const SimulationRun& run, bool other_draws,
                                              int threads, const Progress& progress) {
-  const auto deviations = std::ssize(kDeviations);
+  const std::vector<Deviations> causes = deviations_of(run);
+  const std::int64_t deviations = std::ssize(causes);
   const auto simulate_one = [&](std::int64_t i) {
     if (i >= deviations) {
       return simulate_other_draw(run, static_cast<std::uint64_t>(i - deviations + 1));
     }
-    return simulate_deviating(run, step_times_of(run), kDeviations[static_cast<std::size_t>(i)],
-                              {});
+    return simulate_deviating(run, step_times_of(run), causes[static_cast<std::size_t>(i)], {});
   };
   const auto results =
       answers_on(threads, deviations + (other_draws ? kOtherDraws : 0), simulate_one, progress);
@@ -100,7 +105,7 @@ std::optional<LatencyIntervals> intervals_of(const SimulationRun& run, bool othe
   LatencyIntervals intervals{.with_chance = other_draws};
   for (const LatencyFigure& latency : kLatencyFigures) {
     if ((run.result.*latency.distribution).count == 0) continue;
-    intervals.latencies.push_back(interval_of(latency, run.result, *results));
+    intervals.latencies.push_back(interval_of(latency, run.result, *results, causes.size()));
   }
   intervals.saturates = std::ranges::any_of(
       *results, [](const SimulationResult& result) { return result.saturation.saturated; });

@@ -126,7 +126,7 @@ Deviations allowance(const PlanTask& task) {
   const double least = task.min_probability.value_or(0.5);
   if (least <= 0.5) return {};
   const double off = boost::math::quantile(boost::math::normal(), least);
-  return {.step_time = off, .per_request = off, .kv_capacity = -off};
+  return {.step_time = off, .per_request = off, .kv_capacity = -off, .acceptance = -off};
 }
 
 /// One replica of a shape that may serve a band.

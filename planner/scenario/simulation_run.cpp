@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
@@ -257,6 +258,12 @@ std::vector<PoolUtilisation> utilisation_of(const std::vector<PoolRun>& pools) {
   return all;
 }
 
+bool has_uncertain_acceptance(const SimulationRun& run) {
+  return std::ranges::any_of(run.pools, [](const PoolRun& pool) {
+    return pool.deployment.engine.speculation.acceptance_deviation > 0;
+  });
+}
+
 SimulationResult simulate_deviating(const SimulationRun& run, const PoolStepTimes& step_times,
                                     const Deviations& deviations, const Progress& progress) {
   std::vector<PoolRun> pools = run.pools;
@@ -268,6 +275,10 @@ SimulationResult simulate_deviating(const SimulationRun& run, const PoolStepTime
     seams.push_back(&scaled.emplace_back(step_times[i], slower));
     HostOverhead& host = pool.deployment.engine.host;
     host.per_request = host.per_request * factor_of(deviations.per_request, kHostUncertainty);
+    Speculation& speculation = pool.deployment.engine.speculation;
+    if (deviations.acceptance != 0 && speculation.acceptance_deviation > 0) {
+      speculation.acceptance = deviating_acceptance(speculation, deviations.acceptance);
+    }
     const double more = factor_of(deviations.kv_capacity, pool.plan.relative_uncertainty);
     pool.plan.kv_blocks = std::llround(static_cast<double>(pool.plan.kv_blocks) * more);
   }

@@ -109,9 +109,13 @@ struct Deviations {
   double step_time = 0;    // of every step, by PoolRun::step_uncertainty
   double per_request = 0;  // host work on a request outside its steps, by kHostUncertainty
   double kv_capacity = 0;  // blocks, by MemoryPlan::relative_uncertainty
+  double acceptance = 0;   // of drafts, by Speculation::acceptance_deviation
 
   bool operator==(const Deviations&) const = default;
 };
+
+/// Whether drafts of one of its pools are accepted with an uncertain probability.
+bool has_uncertain_acceptance(const SimulationRun& run);
 
 /// The result of a run that simulate_sampled has filled in, simulated again with these deviations.
 SimulationResult simulate_deviating(const SimulationRun& run, const PoolStepTimes& step_times,

@@ -61,6 +61,7 @@ void take_drafts(Shape& shape, const std::string& key, const std::string& value)
   knobs.speculative_method.reset();
   knobs.acceptance_rate.reset();
   knobs.acceptance_by_position.reset();
+  knobs.acceptance_deviation.reset();
   knobs.draft_pass_time.reset();
 }
 

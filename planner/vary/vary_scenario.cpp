@@ -161,6 +161,7 @@ Scenario with_speculation(const Scenario& scenario, const std::string& text) {
   if (text == "off" || text == "none") {
     knobs.acceptance_rate.reset();
     knobs.acceptance_by_position.reset();
+    knobs.acceptance_deviation.reset();
     knobs.draft_pass_time.reset();
     knobs.speculative_eagle_topk.reset();
     knobs.speculative_num_draft_tokens.reset();

@@ -30,11 +30,7 @@ std::int64_t accepted_drafts(const Speculation& speculation, std::uint64_t seed,
 Seconds draft_time(const Engine& engine, const StepPlan& plan) {
   const Speculation& speculation = engine.speculation;
   if (!speculation.on() || plan.scheduled.empty()) return {};
-  std::int64_t tokens = 0;
-  for (const ScheduledTokens& one : plan.scheduled) tokens += one.tokens;
-  const Seconds first = draft_pass_time(speculation, tokens);
-  const Seconds later = draft_pass_time(speculation, std::ssize(plan.scheduled) * speculation.topk);
-  return first + later * static_cast<double>(speculation.draft_tokens - 1);
+  return speculation.draft_pass * static_cast<double>(speculation.draft_tokens);
 }
 
 }  // namespace roofcast

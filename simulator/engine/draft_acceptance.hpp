@@ -16,9 +16,8 @@ namespace roofcast {
 std::int64_t accepted_drafts(const Speculation& speculation, std::uint64_t seed, RequestId request,
                              std::int64_t generated, std::int64_t drafts);
 
-/// The draft model's time in a step: one pass per proposed token, the first over the tokens that
-/// the target computed, the others over one of each sequence (vLLM 0.19, v1/spec_decode/eagle.py,
-/// propose; SGLang 0.5.15, speculative/eagle_worker_v2.py). 0 without drafts.
+/// The draft model's time in a step, one pass per proposed token. 0 without drafts, and of heads
+/// whose passes are part of the step's time (Speculation::timed_head).
 Seconds draft_time(const Engine& engine, const StepPlan& plan);
 
 }  // namespace roofcast

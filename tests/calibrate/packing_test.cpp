@@ -261,6 +261,46 @@ TEST(Packing, ExpertsAreOfOneKernelAtAllSizes) {
   EXPECT_NEAR(answer(kept, 2048, 0, gpu.multiprocessors).time.value, 18e-5, 1e-6);
 }
 
+// A rank's 32 experts of 256 read less than 48 of 384 of the same size: where they take longer, the
+// collector ran them with the tactics that it had tuned for TRTLLM-gen's.
+TEST(Packing, ExpertsThatTakeLongerThanMoreOfThemAreLeftOut) {
+  const auto experts = [](const char* kernel, std::int64_t count, double ratio) {
+    MeasuredCurve curve{.shape = {.family = OperatorFamily::moe,
+                                  .format = "nvfp4",
+                                  .outputs = 2048,
+                                  .inputs = 7168,
+                                  .experts = count,
+                                  .experts_per_token = 8,
+                                  .gated = true},
+                        .kernel = std::string(kernel) + ", TRTLLM 1.3.0rc20",
+                        .terms = {.floor = Seconds{1e-3}}};
+    curve.shape.expert_ranks = 8;
+    for (double x = 1; x <= 512; x *= 2) add(curve, x, 0, ratio);
+    return curve;
+  };
+  const auto kept = [&](double ratio, bool with_gen) {
+    Gpu gpu = load_gpu("b200").gpu;
+    gpu.measured.emplace();
+    gpu.measured->curves = {experts("moe_torch_flow_cutlass", 256, ratio),
+                            experts("moe_torch_flow_cutlass", 384, 1000)};
+    if (with_gen) {
+      gpu.measured->curves.push_back(experts("moe_torch_flow_min_latency", 256, 800));
+    }
+    std::vector<std::string> names;
+    const PackedTables tables = pack_tables(gpu, {});
+    for (const PackedGroup& packed : tables.groups) {
+      for (const MeasuredCurve& curve : packed.curves) {
+        names.push_back(curve.shape.name + " " + std::to_string(curve.shape.experts));
+      }
+    }
+    return names;
+  };
+  EXPECT_THAT(kept(1200, true), testing::UnorderedElementsAre("cutlass 384", "trtllm_gen 256"));
+  EXPECT_THAT(kept(1050, true),
+              testing::UnorderedElementsAre("cutlass 256", "cutlass 384", "trtllm_gen 256"));
+  EXPECT_THAT(kept(1200, false), testing::UnorderedElementsAre("cutlass 256", "cutlass 384"));
+}
+
 // Its absorbed products, one for each head, are another table's.
 TEST(Packing, ProductsOfWeightsLeftUnsetAreLeftOut) {
   OperatorShape shape = product();

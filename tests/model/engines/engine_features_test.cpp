@@ -6,6 +6,7 @@
 #include <string>
 
 #include "base/error.hpp"
+#include "model/architecture/requantise.hpp"
 #include "model/engines/engine.hpp"
 #include "tests/model/deployments.hpp"
 #include "tests/support/shapes.hpp"
@@ -69,26 +70,51 @@ TEST(Speculation, ARateHoldsForEveryDraftInTurn) {
   EXPECT_EQ(engine.speculation.draft_pass.value, 0.0);
 }
 
-TEST(Speculation, AnEaglePassReadsOneLayerAndTheLmHead) {
-  // Llama-3.1-8B: attention 4096 * (4096 + 2048 + 4096), FFN 3 * 4096 * 14336, LM head
-  // 128256 * 4096: 743,440,384 weights of 2 bytes.
-  const Engine engine = engine_with({.num_speculative_tokens = 2,
-                                     .speculative_method = DraftMethod::eagle,
-                                     .acceptance_rate = 0.7});
-  EXPECT_DOUBLE_EQ(engine.speculation.draft_pass.value,
-                   2.0 * 743'440'384 / test::h100().memory_bandwidth.value);
+TEST(Speculation, AHeadIsTimedWithTheStepUnlessItsTimeIsGiven) {
+  EngineOverrides given{.num_speculative_tokens = 2,
+                        .speculative_method = DraftMethod::eagle,
+                        .acceptance_rate = 0.7};
+  const Engine engine = engine_with(given);
+  EXPECT_TRUE(engine.speculation.timed_head);
+  EXPECT_EQ(engine.speculation.draft_pass.value, 0);
   EXPECT_EQ(engine.speculation.lookahead(), 2);
+  given.draft_pass_time = Seconds{0.001};
+  EXPECT_FALSE(engine_with(given).speculation.timed_head);
+  EXPECT_EQ(engine_with(given).speculation.draft_pass.value, 0.001);
+  given.draft_pass_time.reset();
+  given.speculative_method = DraftMethod::ngram;
+  EXPECT_FALSE(engine_with(given).speculation.timed_head);
 }
 
-TEST(Speculation, APassReadsTheExpertsOfAllItsTokens) {
-  // 8 of 256 experts a token: one token reads 8; of 64, each of the 256 is read with probability
-  // 1 - (1 - 1/32)^64 = 0.8689: 222.4 of them.
-  const Speculation drafting{.draft_pass = Seconds{1},
-                             .draft_expert = Seconds{0.5},
-                             .draft_experts = 256,
-                             .draft_routed = 1.0 / 32};
-  EXPECT_DOUBLE_EQ(draft_pass_time(drafting, 1).value, 1 + 0.5 * 8);
-  EXPECT_NEAR(draft_pass_time(drafting, 64).value, 1 + 0.5 * 222.4, 0.5 * 0.05);
+TEST(Speculation, AnMtpLayerBesideNvfp4IsIn16Bits) {
+  Transformer model = test::deepseek_v3();
+  model.layers.back().ffn_format = weight_format_named("nvfp4");
+  model.layers.back().mixer_format = weight_format_named("fp8_block");
+  const Layer drafts = draft_layer(model, DraftMethod::mtp);
+  EXPECT_EQ(drafts.ffn_format, plain_format(DType::bf16));
+  EXPECT_EQ(drafts.mixer_format.name, "fp8_block");
+  EXPECT_EQ(draft_layer(model, DraftMethod::eagle), model.layers.back());
+}
+
+TEST(Speculation, AcceptanceIsOffDraftByDraft) {
+  // Each draft 0.7 given those before it, off by 0.1: 0.8, 0.8 x 0.8, or 0.6, 0.6 x 0.6.
+  const Speculation drafting =
+      engine_with(
+          {.num_speculative_tokens = 2, .acceptance_rate = 0.7, .acceptance_deviation = 0.1})
+          .speculation;
+  EXPECT_THAT(deviating_acceptance(drafting, 1),
+              ElementsAre(DoubleNear(0.8, 1e-12), DoubleNear(0.64, 1e-12)));
+  EXPECT_THAT(deviating_acceptance(drafting, -1),
+              ElementsAre(DoubleNear(0.6, 1e-12), DoubleNear(0.36, 1e-12)));
+  EXPECT_THAT(deviating_acceptance(drafting, 4), ElementsAre(1, 1));
+  // 0.8 of the first, half of those of the second.
+  const Speculation by_position =
+      engine_with({.num_speculative_tokens = 2,
+                   .acceptance_by_position = std::vector<double>{0.8, 0.4},
+                   .acceptance_deviation = 0.1})
+          .speculation;
+  EXPECT_THAT(deviating_acceptance(by_position, -1),
+              ElementsAre(DoubleNear(0.7, 1e-12), DoubleNear(0.28, 1e-12)));
 }
 
 TEST(Speculation, HeadsAreScheduledAsynchronouslyWhereTheEngineIs) {

@@ -88,6 +88,9 @@ TEST(EnginePresets, TheVersionAskedForIsKept) {
   EXPECT_EQ(engine_on(test::h100(), "vLLM 0.24.1").name, "vllm-0.22");
   EXPECT_EQ(version_of("vLLM 0.24.1"), "vllm-0.24.1");
   EXPECT_EQ(version_of("sglang-0.5.9"), "sglang-0.5.9");
+  EXPECT_EQ(version_of("trtllm-1.1.0rc2"), "trtllm-1.1.0rc2");
+  EXPECT_EQ(version_of("trtllm-1.3"), "trtllm-1.3");
+  EXPECT_EQ(version_of("trtllm"), "trtllm");
   EXPECT_EQ(version_of("vllm"), "vllm-0.19");
   EXPECT_EQ(version_of("vllm-2026"), "vllm-0.29");
   EXPECT_EQ(version_of("vllm-nightly"), "vllm-0.29");
@@ -551,6 +554,28 @@ TEST(TensorrtDefaults, AreThoseOfTrtllmServe) {
   EXPECT_TRUE(engine.async_scheduling);
   EXPECT_EQ(engine.capacity_scheduler_policy, CapacityPolicy::guaranteed_no_evict);
   EXPECT_EQ(engine.context_chunking_policy, ChunkingPolicy::first_come_first_served);
+}
+
+// 1.1.0rc2, fused_moe_cutlass.py, select_alltoall_method_type: an exchange of single tokens takes
+// more ranks than experts that a token picks (8 of DeepSeek-V3) and a Grace host.
+TEST(TensorrtDefaults, TokensOfDataParallelRanksAreGatheredUpTo1_1) {
+  Gpu grace = test::h100();
+  grace.host =
+      Link{.name = "NVLink-C2C", .bandwidth = BytesPerSecond{450e9}, .latency = Seconds{1e-5}};
+  const auto exchange = [](const char* preset, const Gpu& gpu, int ranks,
+                           const EngineOverrides& given = {}) {
+    return resolve_engine(preset, given, test::deepseek_v3(), gpu,
+                          {.data = ranks, .expert_parallel = true})
+        .all2all;
+  };
+  EXPECT_EQ(exchange("trtllm-1.1.0rc2", test::h100(), 8), All2All::allgather_reducescatter);
+  EXPECT_EQ(exchange("trtllm-1.0", grace, 8), All2All::allgather_reducescatter);
+  EXPECT_EQ(exchange("trtllm-1.0", grace, 16), All2All::deepep);
+  EXPECT_EQ(exchange("trtllm-1.1", test::h100(), 16), All2All::allgather_reducescatter);
+  EXPECT_EQ(exchange("trtllm-1.2", test::h100(), 8), All2All::deepep);
+  EXPECT_EQ(exchange("trtllm", test::h100(), 8), All2All::deepep);
+  EXPECT_EQ(exchange("trtllm-1.1", test::h100(), 8, {.all2all_backend = All2All::deepep}),
+            All2All::deepep);
 }
 
 TEST(TensorrtPolicies, AreReadAsTheirEnumIsWrittenInEitherCase) {

@@ -58,6 +58,46 @@ TEST(StepEstimate, OperatorsSumToTheDevice) {
   EXPECT_NEAR((step.device + step.host).value, step.total.value, 1e-15);
 }
 
+/// Llama-3.1-8B whose steps verify `verified` drafts, with a head that proposes `proposed`.
+StepEstimate drafted(std::int64_t verified, std::int64_t proposed) {
+  Deployment deployment = deployment_of(test::llama_3_1_8b(), round_gpu());
+  Speculation& speculation = deployment.engine.speculation;
+  speculation.method = DraftMethod::eagle;
+  speculation.draft_tokens = proposed;
+  speculation.timed_head = proposed > 0;
+  return RooflineStepTime(deployment)
+      .explain(speculative_batch(deployment.model, 4, 1000, verified));
+}
+
+// A head's pass reads a layer, the LM head and the product of twice the width: attention 4096 x
+// (4096 + 2048 + 4096), FFN 3 x 4096 x 14336, LM head 128256 x 4096, 8192 x 4096: 776,994,816
+// weights of 2 bytes at 1 TB/s.
+TEST(StepEstimate, AHeadsPassReadsALayerTheLmHeadAndItsProjection) {
+  const StepEstimate step = drafted(1, 1);
+  double stored = 0;
+  double seconds = 0;
+  for (const OperatorEstimate& op : step.operators) {
+    if (!op.work.name.starts_with("draft.")) continue;
+    seconds += op.time.value;
+    if (op.work.family == OperatorFamily::gemm) stored += op.work.stored_bytes.value;
+  }
+  EXPECT_DOUBLE_EQ(stored, 2.0 * 776'994'816);
+  EXPECT_GE(seconds, 2.0 * 776'994'816 / 1e12);
+  EXPECT_NEAR((step.device - drafted(1, 0).device).value, seconds, 1e-12);
+}
+
+// Of k drafts the first pass computes the tokens that were verified, the others one each.
+TEST(StepEstimate, EachDraftIsAPassOfTheHead) {
+  const auto device = [](std::int64_t verified, std::int64_t proposed) {
+    return drafted(verified, proposed).device.value;
+  };
+  const double later = device(3, 2) - device(3, 1);
+  EXPECT_NEAR(device(3, 3) - device(3, 2), later, 1e-12);
+  // A step that verifies nothing: its first pass is like a later one.
+  EXPECT_NEAR(device(0, 1) - device(0, 0), device(0, 2) - device(0, 1), 1e-12);
+  EXPECT_GT(device(3, 1) - device(3, 0), later);  // of four tokens each
+}
+
 TEST(StepEstimate, LmHeadOfAnEightBillionModelCostsAMillisecondOnAnRtx4090) {
   // 128,256 x 4,096 bf16 = 1,050,673,152 bytes over 1,008 GB/s = 1.0423 ms. vLLM 0.19 measured
   // 1.097 ms at one sequence (LLMServingSim 5daddb2, RTX4090, per_sequence.csv).

@@ -22,10 +22,11 @@ struct Plane {
   double step = 0;
   double host = 0;
   double blocks = 0;
+  double drafts = 0;
 
   double operator()(const Deviations& deviations) const {
     return room - step * deviations.step_time - host * deviations.per_request +
-           blocks * deviations.kv_capacity;
+           blocks * deviations.kv_capacity + drafts * deviations.acceptance;
   }
 };
 
@@ -41,7 +42,7 @@ TEST(Confidence, OfABoundaryThatIsAPlaneIsTheNormalDistributionOfItsDistance) {
       confidence_of_plane(Plane{.room = 2, .step = 1, .host = 0.8, .blocks = 0.6});
   EXPECT_TRUE(confidence.holds);
   EXPECT_NEAR(confidence.probability, normal_cdf(2 / std::sqrt(1 + 0.64 + 0.36)), kBracket);
-  ASSERT_EQ(confidence.causes.size(), 3U);
+  ASSERT_EQ(confidence.causes.size(), 4U);
   EXPECT_NEAR(confidence.causes[0].flips_at.value(), 2, kWide);
   EXPECT_NEAR(confidence.causes[1].flips_at.value(), 2.5, kWide);
   EXPECT_NEAR(confidence.causes[2].flips_at.value(), -2 / 0.6, kWide);  // fewer blocks
@@ -55,6 +56,14 @@ TEST(Confidence, OfALoadThatFailsAsPredictedIsTheOtherSideOfThePlane) {
   EXPECT_NEAR(confidence.causes[0].flips_at.value(), -1.5, 0.1);
   EXPECT_FALSE(confidence.causes[1].flips_at);
   EXPECT_NEAR(confidence.causes[2].flips_at.value(), 1.5, 0.1);
+}
+
+// Phi(1.5 / sqrt(1 + 0.25)), with fewer accepted drafts on the harmful side.
+TEST(Confidence, CountsTheAcceptanceOfDrafts) {
+  const Confidence confidence = confidence_of_plane({.room = 1.5, .step = 1, .drafts = 0.5});
+  EXPECT_NEAR(confidence.probability, normal_cdf(1.5 / std::sqrt(1.25)), kBracket);
+  EXPECT_EQ(confidence.causes[3].name, "acceptance of drafts");
+  EXPECT_NEAR(confidence.causes[3].flips_at.value(), -3, kWide);
 }
 
 TEST(Confidence, IsNearOneWhereNoErrorTurnsTheVerdict) {

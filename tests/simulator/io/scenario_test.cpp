@@ -62,6 +62,7 @@ Scenario full_scenario() {
   features.speculative_method = DraftMethod::eagle;
   features.acceptance_rate = 0.7;
   features.acceptance_by_position = {0.8, 0.5};
+  features.acceptance_deviation = 0.1;
   features.draft_pass_time = Seconds{0.001};
   features.max_loras = 4;
   features.lora_step_time = Seconds{0.0005};
