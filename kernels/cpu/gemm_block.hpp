@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "kernels/ceil_divide.hpp"
 #include "kernels/cpu/gemm_blocks.hpp"
 #include "kernels/cpu/gemm_format.hpp"
 #include "kernels/cpu/isa.hpp"
@@ -23,16 +24,12 @@
 namespace roofcast::kernels::cpu {
 
 inline constexpr std::int64_t kPanelElements = 16 * 4096;  // 256 KiB of floats
-inline constexpr int kTileRows = 4;
 /// 16 or 8 sums plus 4 vectors of input and one of weight, in 32 or 16 registers.
 template <class Format>
 inline constexpr int kTileColumns = Format::kLanes == 16 ? 4 : 2;
-/// Up to this many rows of input, the weight is read in rows as long as the panel allows, one tile
-/// of columns at a time: in memory order, because memory dominates.
-inline constexpr std::int64_t kStreamedRows = 16;
-/// With more rows: how many rows of the weight, and elements of each, stay in L1 while tiles of
-/// input rows are processed. 32 KiB of fp32, to which narrower weights are widened once for all
-/// tiles (Widened).
+/// With more than kStreamedRows: how many rows of the weight, and elements of each, stay in L1
+/// while tiles of input rows are processed. 32 KiB of fp32, to which narrower weights are widened
+/// once for all tiles (Widened).
 inline constexpr std::int64_t kGroupColumns = 16;
 inline constexpr std::int64_t kReusedPart = 512;
 
@@ -141,23 +138,25 @@ ROOFCAST_INLINE void add_rows(const typename Format::Panel* panel,
   }
 }
 
-/// All rows of a block times `columns` rows of the weight, which stay in L1.
+/// All rows of a block times `columns` rows of the weight, which stay in L1: in as few tiles as
+/// rows allow, of equal sizes or one apart, so that five rows take 3 + 2 instead of 4 + 1, whose
+/// single row waits for its additions.
 template <class Format>
 ROOFCAST_INLINE void add_columns(const typename Format::Panel* panel,
                                  const typename Format::Row* weight, std::int64_t columns,
                                  std::int64_t origin, const Part& part,
                                  typename Format::Lanes* lanes, std::int64_t rows) {
+  static_assert(kTileRows == 4);
   std::int64_t r = 0;
-  for (; r + kTileRows <= rows; r += kTileRows) {
-    add_rows<Format, kTileRows>(panel + r * part.padded, weight, columns, origin, part, lanes + r,
-                                rows);
-  }
-  if (r + 2 <= rows) {
-    add_rows<Format, 2>(panel + r * part.padded, weight, columns, origin, part, lanes + r, rows);
-    r += 2;
-  }
-  if (r < rows) {
-    add_rows<Format, 1>(panel + r * part.padded, weight, columns, origin, part, lanes + r, rows);
+  for (std::int64_t tiles = ceil_divide(rows, kTileRows); tiles > 0; --tiles) {
+    const std::int64_t count = ceil_divide(rows - r, tiles);
+    const auto* from = panel + r * part.padded;
+    auto* to = lanes + r;
+    if (count == 4) add_rows<Format, 4>(from, weight, columns, origin, part, to, rows);
+    if (count == 3) add_rows<Format, 3>(from, weight, columns, origin, part, to, rows);
+    if (count == 2) add_rows<Format, 2>(from, weight, columns, origin, part, to, rows);
+    if (count == 1) add_rows<Format, 1>(from, weight, columns, origin, part, to, rows);
+    r += count;
   }
 }
 
