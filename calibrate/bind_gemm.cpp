@@ -1,4 +1,6 @@
 // Binds matrix products: weights are cold, activations stay warm.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <functional>
 #include <utility>
@@ -176,17 +178,19 @@ BoundCase bind_gemm(Operands& operands, const CalibrationCase& c) {
   gemm.weight = weights.at(0);
   gemm.output = outputs.at(0);
   backend.prepare(gemm, c.source);
-  return {.work = {.copies = std::max(weights.count, outputs.count),
-                   .launch =
-                       [&backend, gemm, weights, outputs, source = c.source](int copy) {
-                         kernels::Gemm call = gemm;
-                         call.weight = weights.at(copy % weights.count);
-                         call.output = outputs.at(copy % outputs.count);
-                         backend.launch(call, source);
-                       },
-                   .before = std::move(before)},
-          .owned = {},
-          .cold_bytes = weight_bytes};
+  return {
+      .work = {.copies = std::max(weights.count, outputs.count),
+               .launch =
+                   [&backend, gemm, weights, outputs, source = c.source](int copy) {
+                     kernels::Gemm call = gemm;
+                     call.weight = weights.at(copy % weights.count);
+                     call.output = outputs.at(copy % outputs.count);
+                     backend.launch(call, source);
+                   },
+               .before = std::move(before),
+               .before_name = fmt::format("norm {} {}x{}", name_of(gemm.element), gemm.m, gemm.k)},
+      .owned = {},
+      .cold_bytes = weight_bytes};
 }
 
 }  // namespace roofcast

@@ -30,6 +30,9 @@ class CaseBuilder {
   std::vector<CalibrationCase> take() { return std::move(cases_); }
 
  private:
+  /// Of the first source whose form is known.
+  kernels::RowForm row_form(kernels::KernelFamily family) const;
+
   const kernels::Backend& backend_;
   CaseLimits limits_;
   std::vector<CalibrationCase> cases_{};

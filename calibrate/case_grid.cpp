@@ -1,6 +1,7 @@
 #include "calibrate/case_grid.hpp"
 
 #include <algorithm>
+#include <map>
 
 namespace roofcast {
 
@@ -47,6 +48,32 @@ std::vector<AxisPoint> gemm_axis(std::int64_t largest) {
   }
   std::sort(axis.begin(), axis.end(),
             [](const AxisPoint& a, const AxisPoint& b) { return a.value < b.value; });
+  return axis;
+}
+
+std::vector<AxisPoint> gemm_axis(std::int64_t largest, const kernels::RowForm& form) {
+  if (form.tile == 0) return gemm_axis(largest);
+  std::map<std::int64_t, int> passes;  // by size; a size keeps its first pass
+  const auto add = [&](std::int64_t value, int pass) {
+    if (value <= largest) passes.emplace(value, pass);
+  };
+  add(1, 0);
+  add(largest, 0);
+  const std::int64_t tile = std::max(form.tile, 2);
+  int exponent = 0;
+  for (std::int64_t value = tile; value < form.block; value *= 2, ++exponent) {
+    add(value, exponent % 2 == 1 ? 0 : 1);
+    const std::int64_t middle = value + value / 2;
+    if (exponent > 0 && middle < form.block) add(middle, 2);
+  }
+  for (std::int64_t value = 2; value < tile; value *= 2) add(value, 2);
+  if (form.streamed > tile) add(form.streamed + 1, 2);
+  exponent = 0;
+  for (std::int64_t value = form.block; value <= largest; value *= 2, ++exponent) {
+    add(value, exponent % 3 == 2 ? 0 : 1);
+  }
+  std::vector<AxisPoint> axis;
+  for (const auto& [value, pass] : passes) axis.push_back({value, pass});
   return axis;
 }
 

@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "kernels/gemm.hpp"
+
 namespace roofcast {
 
 /// A size and the pass in which it is timed.
@@ -28,6 +30,13 @@ inline constexpr int kPasses = 4;
 /// and from 24 on the middle of each octave. Pass 0: powers of 8; 1: of two; 2: plus one; 3:
 /// middles.
 std::vector<AxisPoint> gemm_axis(std::int64_t largest);
+
+/// Token counts of a GEMM whose kernels divide their rows like `form`, 1 to `largest`: multiples of
+/// its tile by powers of two and their middles, so that no size leaves a tile half empty and its
+/// neighbours full; the size after the last that is streamed; blocks by powers of two; `largest`.
+/// Pass 0: 1, 2, 8, 32 ... tiles, 4, 32 ... blocks, the ends; 1: other powers of two; 2: the rest.
+/// gemm_axis(largest) if the form is unknown.
+std::vector<AxisPoint> gemm_axis(std::int64_t largest, const kernels::RowForm& form);
 
 /// Powers of two, 1 to `largest`. Pass 0: powers of 8; 1: of two.
 std::vector<AxisPoint> token_axis(std::int64_t largest);

@@ -66,9 +66,20 @@ void CaseBuilder::add(CalibrationCase c) {
   cases_.push_back(std::move(c));  // without kernels runnable() lists it as untimed
 }
 
+/// All sources of a family are timed at the same sizes, so that each size has a fastest one.
+kernels::RowForm CaseBuilder::row_form(kernels::KernelFamily family) const {
+  for (const auto& [source, kernel] : backend_.sources(family)) {
+    const kernels::RowForm form = backend_.row_form(family, source);
+    if (form.tile > 0) return form;
+  }
+  return {};
+}
+
 void CaseBuilder::add_gemm(const OperatorShape& shape, Element activation,
                            std::int64_t max_tokens) {
-  for (const auto& [tokens, pass] : gemm_axis(max_tokens)) {
+  const kernels::RowForm form =
+      row_form(kernel_family({.shape = shape, .element = activation}, backend_));
+  for (const auto& [tokens, pass] : gemm_axis(max_tokens, form)) {
     add({.kind = CaseKind::gemm,
          .shape = shape,
          .x = static_cast<double>(tokens),

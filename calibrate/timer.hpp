@@ -4,6 +4,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -58,6 +59,8 @@ struct TimedWork {
   std::function<void(int copy)> launch{};
   /// Launched before each call and not counted; may be empty.
   std::function<void()> before{};
+  /// Names what `before` does, which is timed once for all work of one name; empty: each time.
+  std::string before_name{};
 };
 
 /// One replay, as time per call.
@@ -103,6 +106,7 @@ class Timer {
   };
 
   Timing time_all(const TimedWork& work);
+  double before_s(const TimedWork& work);
   /// Number of launches per recording that take about recording_s.
   int launches_for(const TimedWork& work);
   std::unique_ptr<kernels::Recording> record(const TimedWork& work, int first, int launches);
@@ -114,6 +118,7 @@ class Timer {
   TimingProtocol protocol_;
   Pause pause_;
   double highest_clock_hz_ = 0;
+  std::map<std::string, double> before_s_{};  // by name
 };
 
 }  // namespace roofcast

@@ -110,6 +110,9 @@ class Backend : public Recorder {
   /// here.
   virtual std::vector<std::pair<KernelSource, std::string>> sources(KernelFamily family) const = 0;
 
+  /// How a source's products divide their rows; unknown by default.
+  virtual RowForm row_form(KernelFamily /*family*/, KernelSource /*source*/) const { return {}; }
+
   /// Whether a source can compute this problem (elements, sizes, head dim).
   virtual bool supports(const Gemm& gemm, KernelSource source) const = 0;
   virtual bool supports(const GroupedGemm& gemm, KernelSource source) const = 0;

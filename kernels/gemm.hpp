@@ -39,6 +39,13 @@ struct Gemm {
   const float* weight_scale = nullptr;
 };
 
+/// Where the time of a source's products changes its course as rows of input are added.
+struct RowForm {
+  int tile = 0;      // rows that share one pass over the weight; 0: unknown, and so are the others
+  int streamed = 0;  // up to this many rows, the weight is read in the order of memory
+  int block = 0;     // more rows are divided into equal blocks of at most this many
+};
+
 /// 2 m n k.
 double flops(const Gemm& gemm);
 

@@ -155,6 +155,17 @@ float value_of(QuantizedFormat format, const Step& step, std::size_t i) {
   }
 }
 
+/// A code of q6_k; `to` is its place in group 0 of the step.
+void put_six_bits(unsigned code, int group, std::uint8_t* to) {
+  constexpr int kWhole = 3;  // groups in the low six bits, whose top bits hold the fourth
+  std::uint8_t* half = to + group / 4 * kWhole * 64;
+  const auto put = [half](int i, unsigned bits) {
+    half[i * 64] = static_cast<std::uint8_t>(half[i * 64] | bits);
+  };
+  if (group % 4 < kWhole) return put(group % 4, code);
+  for (int i = 0; i < kWhole; ++i) put(i, (code >> (2 * i) & 3U) << 6);
+}
+
 void put_codes(const PackedWeight& weight, const Step& step, int row, std::uint8_t* to) {
   for (int k = 0; k < kQuantizedStep; ++k) {
     const unsigned code = step.code[static_cast<std::size_t>(k)];
@@ -168,12 +179,12 @@ void put_codes(const PackedWeight& weight, const Step& step, int row, std::uint8
       case QuantizedFormat::int8:
         to[group * 64 + place] = static_cast<std::uint8_t>(code);
         break;
+      case QuantizedFormat::q6_k:
+        put_six_bits(code, group, to + place);
+        break;
       default: {
         std::uint8_t& low = to[group % 4 * 64 + place];
-        low = static_cast<std::uint8_t>(low | ((code & 0xfU) << (group / 4 * 4)));
-        if (weight.format != QuantizedFormat::q6_k) break;
-        std::uint8_t& high = to[256 + group / 4 * 64 + place];
-        high = static_cast<std::uint8_t>(high | ((code >> 4) << (group % 4 * 2)));
+        low = static_cast<std::uint8_t>(low | (code << (group / 4 * 4)));
       }
     }
   }

@@ -57,8 +57,8 @@ inline constexpr int kQuantizedStep = 32;
 /// of all steps of 32 k, then its scales, each aligned to 64 bytes. A step's codes, unsigned:
 ///   8 bits  [8][16][4]: 4 neighbours in k of 16 outputs, 8 times (int8 plus 128)
 ///   4 bits  [4][16][4]: the low nibbles are k 0 to 15, the high ones 16 to 31
-///   6 bits  4 bits as above, then [2][16][4] of the two high bits: of the groups of four k 0 to 3,
-///           then 4 to 7, from the lowest bits up
+///   6 bits  [2][3][16][4]: for each half of the step, its first three groups of four k in the low
+///           six bits and its fourth in the top two bits of all three, lowest bits first
 ///   fp8     [32][16]
 /// Scales: q8_0, q4_0 fp16 [16] a step; int4 fp16 [16] every four steps; q4_k every eight steps
 /// fp16 d [16] and dmin [16], then scales and minima as bytes [8][2][16]; q6_k every eight steps

@@ -58,6 +58,13 @@ class CpuBackend final : public Backend {
     return {{KernelSource::own, own}};
   }
 
+  RowForm row_form(KernelFamily family, KernelSource source) const override {
+    if (source != KernelSource::own) return {};
+    if (family == KernelFamily::quantized_gemm) return cpu::quantized_row_form(dot_isa_);
+    const bool products = family == KernelFamily::gemm || family == KernelFamily::int4_gemm;
+    return products ? cpu::gemm_row_form() : RowForm{};
+  }
+
   bool supports(const Gemm& gemm, KernelSource source) const override {
     return source == KernelSource::own || library_.supports(gemm);
   }

@@ -63,6 +63,10 @@ BlockFunction block_function(Element element, Isa isa) {
   return wide ? wide_block_function(element, isa) : narrow_block_function(element, isa);
 }
 
+RowForm gemm_row_form() {
+  return {.tile = kTileRows, .streamed = kStreamedRows, .block = kMaxBlockRows};
+}
+
 void gemm(const Gemm& gemm, ThreadPool& pool, Isa isa) {
   check(gemm);
   Product product{.input = gemm.input,

@@ -10,6 +10,8 @@
 
 namespace roofcast::kernels::cpu {
 
+RowForm gemm_row_form();
+
 /// Each returns when the output is written. Throws std::invalid_argument for a bad shape.
 /// Precondition: the machine has the instruction set.
 void gemm(const Gemm& gemm, ThreadPool& pool, Isa isa);

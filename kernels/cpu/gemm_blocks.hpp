@@ -11,6 +11,12 @@
 
 namespace roofcast::kernels::cpu {
 
+inline constexpr int kTileRows = 4;
+/// Up to this many rows of input, the weight is read in rows as long as the panel allows, one tile
+/// of columns at a time: in memory order, because memory dominates, and then because widening is
+/// not paid back (17 rows of bf16 on a Cascade Lake: 0.66 to 0.87 of the time of the other way, 32
+/// rows 0.85 to 0.96, 48 as long).
+inline constexpr std::int64_t kStreamedRows = 32;
 inline constexpr std::int64_t kMaxBlockRows = 48;
 inline constexpr std::int64_t kMaxBlockOutputs = 48 * 48;  // their lanes: 144 KiB in L2
 

@@ -18,12 +18,10 @@ namespace roofcast::kernels::cpu {
 namespace {
 
 constexpr std::int64_t kLine = 64;
-/// Rows and k of a block: their codes, 48 KiB, stay in L2, and the weight's 16 KiB of two strips in
-/// L1 while all rows pass.
-constexpr std::int64_t kBlockRows = 96;
-constexpr std::int64_t kBlockSteps = 512 / kQuantizedStep;
-/// Rows of one tile: memory decides the time.
-constexpr std::int64_t kStreamedRows = 6;
+/// Rows of a block: their codes of a part of k, 48 KiB, stay in L2.
+constexpr int kBlockRows = 96;
+/// Up to one tile of AVX-512, memory decides the time.
+constexpr int kStreamedRows = kAvx512TileRows;
 
 std::int64_t aligned_up(std::int64_t bytes) { return ceil_divide(bytes, kLine) * kLine; }
 
@@ -236,6 +234,19 @@ TileFunction function_for(QuantizedFormat format, DotIsa isa) {
   return portable_tile(format);
 }
 
+int tile_rows(DotIsa isa) {
+  switch (isa) {
+    case DotIsa::portable:
+      break;
+    case DotIsa::avx2:
+    case DotIsa::avx_vnni:
+      return kAvx2TileRows;
+    case DotIsa::avx512_vnni:
+      return kAvx512TileRows;
+  }
+  return 1;
+}
+
 }  // namespace
 
 bool has(DotIsa isa) {
@@ -278,6 +289,10 @@ std::string_view name_of(DotIsa isa) {
       return "avx512_vnni";
   }
   return "";
+}
+
+RowForm quantized_row_form(DotIsa isa) {
+  return {.tile = tile_rows(isa), .streamed = kStreamedRows, .block = kBlockRows};
 }
 
 void quantized_gemm(const QuantizedGemm& gemm, ThreadPool& pool, DotIsa isa) {

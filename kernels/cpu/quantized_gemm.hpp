@@ -4,6 +4,7 @@
 
 #include "kernels/cpu/isa.hpp"
 #include "kernels/cpu/thread_pool.hpp"
+#include "kernels/gemm.hpp"
 #include "kernels/quantized_gemm.hpp"
 
 namespace roofcast::kernels::cpu {
@@ -19,6 +20,8 @@ enum class DotIsa {
 bool has(DotIsa isa);
 DotIsa best_dot_isa();
 std::string_view name_of(DotIsa isa);
+
+RowForm quantized_row_form(DotIsa isa);
 
 /// Returns when the output is written. Throws std::invalid_argument for a bad shape. Precondition:
 /// the machine has the instruction set.

@@ -5,18 +5,30 @@
 // 32 k: sum = start + sum of code * input as integers; total += scale * sum in fp32, in ascending
 // order of steps: the same order, and so the same bits, in a tile of any shape. `start` takes the
 // offset of the unsigned codes off: -128 or -8 or -32 times the sum of the input. fp8 has no
-// integers: a lane adds its k in ascending order, with AVX-512 the even and the odd ones of a step
-// apart.
+// integers: a lane adds its k in ascending order, with AVX-512 the even and the odd ones of each
+// kFp8Steps steps apart.
 #pragma once
 
 #include <cstdint>
 
+#include "kernels/ceil_divide.hpp"
 #include "kernels/quantized_gemm.hpp"
 
 namespace roofcast::kernels::cpu {
 
 inline constexpr int kTileStrips = 2;
 inline constexpr int kTileOutputs = kTileStrips * kStripRows;
+
+/// Rows of the largest tiles. AVX2: 4 sums of integers, 4 totals, 2 codes, temporaries in 16
+/// registers; AVX-512: 12 sums of integers, 12 totals, 2 codes, scales in 32.
+inline constexpr int kAvx2TileRows = 2;
+inline constexpr int kAvx512TileRows = 6;
+
+/// Steps of a part of k while all rows pass, so that the weight's 16 KiB of two strips stay in L1.
+inline constexpr std::int64_t kBlockSteps = 512 / kQuantizedStep;
+/// Steps of fp8 weights whose even and odd k are summed apart before they are added to the total:
+/// where parts begin, so that the order is the same in each tile.
+inline constexpr std::int64_t kFp8Steps = kBlockSteps;
 
 /// The quantised input, rows one after the other: int8 codes, then arrays with an element a step.
 /// Of fp8 weights: the input as floats, in `values` alone.
@@ -91,17 +103,29 @@ TileFunction avx512_vnni_tile(QuantizedFormat format);
 
 // ---- what each instruction set builds from its tiles of a fixed number of rows
 
-/// As many tiles of kMax rows as fit, then smaller ones. Each file gives its Tile another name: a
-/// template argument in an unnamed namespace does not keep GCC 12 from merging instances of one
-/// name, whose instructions differ.
+/// A tile of `rows` rows, at most kMax.
+template <template <QuantizedFormat, int> class Tile, QuantizedFormat kFormat, int kMax>
+void add_tile(const QuantizedTile& tile, std::int64_t rows) {
+  if constexpr (kMax > 1) {
+    if (rows < kMax) return add_tile<Tile, kFormat, kMax - 1>(tile, rows);
+  }
+  Tile<kFormat, kMax>::add(tile);
+}
+
+/// As few tiles as rows allow, of equal sizes or one apart: each unpacks the weight once, and eight
+/// rows as 4 + 4 take less than as 6 + 2. Each file gives its Tile another name: a template
+/// argument in an unnamed namespace does not keep GCC 12 from merging instances of one name, whose
+/// instructions differ.
 template <template <QuantizedFormat, int> class Tile, QuantizedFormat kFormat, int kMax>
 void add_rows(const QuantizedTile& first, std::int64_t rows) {
   QuantizedTile tile = first;
-  for (; rows >= kMax; rows -= kMax) {
-    Tile<kFormat, kMax>::add(tile);
+  for (std::int64_t tiles = ceil_divide(rows, kMax); tiles > 0; --tiles) {
+    const std::int64_t count = ceil_divide(rows, tiles);
+    add_tile<Tile, kFormat, kMax>(tile, count);
+    rows -= count;
     QuantizedInput& in = tile.input;
-    const auto next = [](auto*& array, std::int64_t stride) {
-      if (array != nullptr) array += kMax * stride;
+    const auto next = [count](auto*& array, std::int64_t stride) {
+      if (array != nullptr) array += count * stride;
     };
     next(in.code, in.code_stride);
     next(in.values, in.code_stride);
@@ -109,10 +133,7 @@ void add_rows(const QuantizedTile& first, std::int64_t rows) {
     next(in.weighted, in.step_stride);
     next(in.start, in.step_stride);
     next(in.second, in.step_stride);
-    tile.total += kMax * kTileOutputs;
-  }
-  if constexpr (kMax > 1) {
-    if (rows > 0) add_rows<Tile, kFormat, kMax / 2>(tile, rows);
+    tile.total += count * kTileOutputs;
   }
 }
 

@@ -18,7 +18,6 @@ namespace {
 
 using enum QuantizedFormat;
 
-constexpr int kRows = 2;    // 4 sums of integers, 4 totals, 2 codes, temporaries: 16 registers
 constexpr int kHalves = 2;  // of a strip
 constexpr int kLanes = 8;
 constexpr int kGroups = kQuantizedStep / 4;
@@ -30,30 +29,28 @@ ROOFCAST_TARGET_INLINE __m256i load(const std::uint8_t* from) {
   return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from));
 }
 
+/// Codes of q6_k: three groups of each half of the step take one instruction each.
+ROOFCAST_TARGET_INLINE __m256i six_bits(const std::uint8_t* step, int group, int half) {
+  const std::uint8_t* from = step + group / 4 * 192 + half * 32;
+  if (group % 4 < 3) {
+    return _mm256_and_si256(load(from + group % 4 * 64), _mm256_set1_epi8(0x3f));
+  }
+  const __m256i bits01 = _mm256_srli_epi16(load(from), 6);
+  const __m256i bits23 = _mm256_srli_epi16(load(from + 64), 4);
+  const __m256i bits45 = _mm256_srli_epi16(load(from + 128), 2);
+  const __m256i low = _mm256_or_si256(_mm256_and_si256(bits01, _mm256_set1_epi8(0x03)),
+                                      _mm256_and_si256(bits23, _mm256_set1_epi8(0x0c)));
+  return _mm256_or_si256(low, _mm256_and_si256(bits45, _mm256_set1_epi8(0x30)));
+}
+
 /// Codes of group `group` (four k of 8 outputs) of a step.
 template <QuantizedFormat kFormat>
 ROOFCAST_TARGET_INLINE __m256i codes_of(const std::uint8_t* step, int group, int half) {
   if constexpr (is_eight_bit(kFormat)) return load(step + group * 64 + half * 32);
-  const __m256i nibble = _mm256_set1_epi8(0xf);
+  if constexpr (kFormat == q6_k) return six_bits(step, group, half);
   __m256i low = load(step + group % 4 * 64 + half * 32);
   if (group >= 4) low = _mm256_srli_epi16(low, 4);
-  low = _mm256_and_si256(low, nibble);
-  if constexpr (kFormat != q6_k) return low;
-  const __m256i pair = _mm256_set1_epi8(0x30);
-  __m256i high = load(step + 256 + group / 4 * 64 + half * 32);
-  switch (group % 4) {
-    case 0:
-      high = _mm256_slli_epi16(high, 4);
-      break;
-    case 1:
-      high = _mm256_slli_epi16(high, 2);
-      break;
-    case 2:
-      break;
-    default:
-      high = _mm256_srli_epi16(high, 2);
-  }
-  return _mm256_or_si256(low, _mm256_and_si256(high, pair));
+  return _mm256_and_si256(low, _mm256_set1_epi8(0xf));
 }
 
 ROOFCAST_TARGET_INLINE __m256 halves(const std::uint8_t* from) {
@@ -260,8 +257,10 @@ struct VnniTile {
 
 }  // namespace
 
-TileFunction avx2_tile(QuantizedFormat format) { return tile_of<Avx2Tile, kRows>(format); }
-TileFunction avx_vnni_tile(QuantizedFormat format) { return tile_of<VnniTile, kRows>(format); }
+TileFunction avx2_tile(QuantizedFormat format) { return tile_of<Avx2Tile, kAvx2TileRows>(format); }
+TileFunction avx_vnni_tile(QuantizedFormat format) {
+  return tile_of<VnniTile, kAvx2TileRows>(format);
+}
 
 }  // namespace roofcast::kernels::cpu
 #else

@@ -1,6 +1,8 @@
 // AVX512_VNNI: a strip is one vector.
 #include "kernels/cpu/quantized_tile.hpp"
 
+#include <algorithm>
+
 #if defined(__x86_64__)
 // GCC 12 takes the deliberately undefined operands of its own intrinsics for mistakes.
 #pragma GCC diagnostic push
@@ -19,34 +21,31 @@ namespace {
 
 using enum QuantizedFormat;
 
-constexpr int kRows = 6;  // 12 sums of integers, 12 totals, 2 codes, scales: 32 registers
 constexpr int kGroups = kQuantizedStep / 4;
 constexpr int kSuperSteps = 8;
+
+/// Codes of q6_k: three groups of each half take one instruction each, the fourth six.
+ROOFCAST_TARGET_VNNI_INLINE __m512i six_bits(const std::uint8_t* step, int group) {
+  const std::uint8_t* half = step + group / 4 * 192;
+  const __m512i six = _mm512_set1_epi8(0x3f);
+  if (group % 4 < 3) return _mm512_and_si512(_mm512_loadu_si512(half + group % 4 * 64), six);
+  const __m512i bits01 = _mm512_srli_epi16(_mm512_loadu_si512(half), 6);
+  const __m512i bits23 = _mm512_srli_epi16(_mm512_loadu_si512(half + 64), 4);
+  const __m512i bits45 = _mm512_srli_epi16(_mm512_loadu_si512(half + 128), 2);
+  constexpr int kSelect = 0xd8;  // of the first where the mask has 0, else of the second
+  const __m512i low = _mm512_ternarylogic_epi32(bits01, bits23, _mm512_set1_epi8(0x0c), kSelect);
+  const __m512i all = _mm512_ternarylogic_epi32(low, bits45, _mm512_set1_epi8(0x30), kSelect);
+  return _mm512_and_si512(all, six);
+}
 
 /// Codes of group `group` (four k of 16 outputs) of a step.
 template <QuantizedFormat kFormat>
 ROOFCAST_TARGET_VNNI_INLINE __m512i codes_of(const std::uint8_t* step, int group) {
   if constexpr (kFormat == q8_0 || kFormat == int8) return _mm512_loadu_si512(step + group * 64);
-  const __m512i nibble = _mm512_set1_epi8(0xf);
+  if constexpr (kFormat == q6_k) return six_bits(step, group);
   __m512i low = _mm512_loadu_si512(step + group % 4 * 64);
   if (group >= 4) low = _mm512_srli_epi16(low, 4);
-  if constexpr (kFormat != q6_k) return _mm512_and_si512(low, nibble);
-  __m512i high = _mm512_loadu_si512(step + 256 + group / 4 * 64);
-  switch (group % 4) {
-    case 0:
-      high = _mm512_slli_epi16(high, 4);
-      break;
-    case 1:
-      high = _mm512_slli_epi16(high, 2);
-      break;
-    case 2:
-      break;
-    default:
-      high = _mm512_srli_epi16(high, 2);
-  }
-  constexpr int kSelect = 0xd8;  // bits of `low` where the mask is 0, else of `high`
-  const __m512i both = _mm512_ternarylogic_epi32(low, high, _mm512_set1_epi8(0x30), kSelect);
-  return _mm512_and_si512(both, _mm512_set1_epi8(0x3f));
+  return _mm512_and_si512(low, _mm512_set1_epi8(0xf));
 }
 
 ROOFCAST_TARGET_VNNI_INLINE __m512 halves(const std::uint8_t* from) {
@@ -61,28 +60,45 @@ ROOFCAST_TARGET_VNNI_INLINE __m512 signed_bytes(const std::uint8_t* from) {
       _mm512_cvtepi8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from))));
 }
 
+/// What eight steps of q4_k or q6_k share; of the others nothing.
+struct SuperScales {
+  __m512 d[kTileStrips];
+  __m512 dmin[kTileStrips];  // q4_k
+};
+
+/// Bytes of the scales of eight steps of a strip; 0: none are shared.
+constexpr std::int64_t super_bytes(QuantizedFormat format) {
+  return format == q4_k ? 320 : format == q6_k ? 288 : 0;
+}
+
+template <QuantizedFormat kFormat>
+ROOFCAST_TARGET_VNNI_INLINE void load_super(const QuantizedTile& tile, std::int64_t step,
+                                            SuperScales& super) {
+  const std::int64_t at = step / kSuperSteps * super_bytes(kFormat);
+#pragma GCC unroll 2
+  for (int c = 0; c < kTileStrips; ++c) {
+    super.d[c] = halves(tile.scale[c] + at);
+    if constexpr (kFormat == q4_k) super.dmin[c] = halves(tile.scale[c] + at + 32);
+  }
+}
+
 /// Scale of a step, or of half of it.
 template <QuantizedFormat kFormat>
-ROOFCAST_TARGET_VNNI_INLINE __m512 scale_of(const std::uint8_t* scales, std::int64_t step,
-                                            int half) {
+ROOFCAST_TARGET_VNNI_INLINE __m512 scale_of(const std::uint8_t* scales, std::int64_t step, int half,
+                                            __m512 d) {
   if constexpr (kFormat == q8_0 || kFormat == q4_0) return halves(scales + step * 32);
   if constexpr (kFormat == int4) return halves(scales + step / 4 * 32);
-  if constexpr (kFormat == q4_k) {
-    const std::uint8_t* block = scales + step / kSuperSteps * 320;
-    return _mm512_mul_ps(halves(block), unsigned_bytes(block + 64 + step % kSuperSteps * 32));
-  }
-  if constexpr (kFormat == q6_k) {
-    const std::uint8_t* block = scales + step / kSuperSteps * 288;
-    return _mm512_mul_ps(halves(block),
-                         signed_bytes(block + 32 + step % kSuperSteps * 32 + half * 16));
-  }
+  const std::uint8_t* block = scales + step / kSuperSteps * super_bytes(kFormat);
+  const std::int64_t at = step % kSuperSteps * 32;
+  if constexpr (kFormat == q4_k) return _mm512_mul_ps(d, unsigned_bytes(block + 64 + at));
+  if constexpr (kFormat == q6_k) return _mm512_mul_ps(d, signed_bytes(block + 32 + at + half * 16));
   return _mm512_set1_ps(1);
 }
 
-ROOFCAST_TARGET_VNNI_INLINE __m512 minimum_of(const std::uint8_t* scales, std::int64_t step) {
-  const std::uint8_t* block = scales + step / kSuperSteps * 320;
-  return _mm512_mul_ps(halves(block + 32),
-                       unsigned_bytes(block + 64 + step % kSuperSteps * 32 + 16));
+ROOFCAST_TARGET_VNNI_INLINE __m512 minimum_of(const std::uint8_t* scales, std::int64_t step,
+                                              __m512 dmin) {
+  const std::uint8_t* block = scales + step / kSuperSteps * super_bytes(q4_k);
+  return _mm512_mul_ps(dmin, unsigned_bytes(block + 64 + step % kSuperSteps * 32 + 16));
 }
 
 ROOFCAST_TARGET_VNNI_INLINE __m512i four_codes(const std::int8_t* from) {
@@ -94,7 +110,7 @@ ROOFCAST_TARGET_VNNI_INLINE __m512i four_codes(const std::int8_t* from) {
 /// Groups [kFirst, kLast) of a step, whose sums share a scale.
 template <QuantizedFormat kFormat, int kTileRows, int kFirst, int kLast>
 ROOFCAST_TARGET_VNNI_INLINE void add_groups(const QuantizedTile& tile, std::int64_t step,
-                                            const std::int32_t* start,
+                                            const std::int32_t* start, const SuperScales& super,
                                             __m512 (&total)[kTileRows][kTileStrips]) {
   constexpr auto kStepBytes = kFormat == q8_0 || kFormat == int8 ? 512
                               : kFormat == q6_k                  ? 384
@@ -125,7 +141,7 @@ ROOFCAST_TARGET_VNNI_INLINE void add_groups(const QuantizedTile& tile, std::int6
   }
 #pragma GCC unroll 2
   for (int c = 0; c < kTileStrips; ++c) {
-    const __m512 scale = scale_of<kFormat>(tile.scale[c], step, kHalf);
+    const __m512 scale = scale_of<kFormat>(tile.scale[c], step, kHalf, super.d[c]);
 #pragma GCC unroll 8
     for (int r = 0; r < kTileRows; ++r) {
       const __m512 a = _mm512_set1_ps(in.scale[r * in.step_stride + step]);
@@ -133,7 +149,7 @@ ROOFCAST_TARGET_VNNI_INLINE void add_groups(const QuantizedTile& tile, std::int6
       total[r][c] = _mm512_fmadd_ps(both, _mm512_cvtepi32_ps(sum[r][c]), total[r][c]);
     }
     if constexpr (kFormat == q4_k) {
-      const __m512 minimum = minimum_of(tile.scale[c], step);
+      const __m512 minimum = minimum_of(tile.scale[c], step, super.dmin[c]);
 #pragma GCC unroll 8
       for (int r = 0; r < kTileRows; ++r) {
         const __m512 a = _mm512_set1_ps(in.weighted[r * in.step_stride + step]);
@@ -154,19 +170,13 @@ ROOFCAST_TARGET_VNNI_INLINE void fp8_values(const std::uint8_t* from, __m512& ev
   odd = _mm512_cvtph_ps(_mm512_extracti64x4_epi64(bits, 1));
 }
 
-/// The even and the odd k of a step are summed apart, then all added to the total: chains of 16
-/// additions, many of them at once, instead of one along all of k, whose latency would decide.
+/// Sums of the even and of the odd k: twice as many chains of additions at once, since with few
+/// rows their latency would decide.
 template <int kTileRows>
 ROOFCAST_TARGET_VNNI_INLINE void add_fp8(const QuantizedTile& tile, std::int64_t step,
-                                         __m512 (&total)[kTileRows][kTileStrips]) {
+                                         __m512 (&even)[kTileRows][kTileStrips],
+                                         __m512 (&odd)[kTileRows][kTileStrips]) {
   const QuantizedInput& in = tile.input;
-  __m512 even[kTileRows][kTileStrips];
-  __m512 odd[kTileRows][kTileStrips];
-#pragma GCC unroll 8
-  for (int r = 0; r < kTileRows; ++r) {
-#pragma GCC unroll 2
-    for (int c = 0; c < kTileStrips; ++c) even[r][c] = odd[r][c] = _mm512_setzero_ps();
-  }
 #pragma GCC unroll 4
   for (int k = 0; k < kQuantizedStep; k += 2) {
     const std::int64_t at = step * kQuantizedStep + k;
@@ -185,17 +195,39 @@ ROOFCAST_TARGET_VNNI_INLINE void add_fp8(const QuantizedTile& tile, std::int64_t
       }
     }
   }
+}
+
+/// Adds kFp8Steps steps at a time to the totals, which stay in memory meanwhile: with them beside
+/// the sums of six rows there were more vectors than registers.
+template <int kTileRows>
+ROOFCAST_TARGET_VNNI void add_fp8_tile(const QuantizedTile& tile) {
+  for (std::int64_t first = tile.first_step; first < tile.last_step; first += kFp8Steps) {
+    const std::int64_t last = std::min(first + kFp8Steps, tile.last_step);
+    __m512 even[kTileRows][kTileStrips];
+    __m512 odd[kTileRows][kTileStrips];
 #pragma GCC unroll 8
-  for (int r = 0; r < kTileRows; ++r) {
+    for (int r = 0; r < kTileRows; ++r) {
 #pragma GCC unroll 2
-    for (int c = 0; c < kTileStrips; ++c) {
-      total[r][c] = _mm512_add_ps(total[r][c], _mm512_add_ps(even[r][c], odd[r][c]));
+      for (int c = 0; c < kTileStrips; ++c) even[r][c] = odd[r][c] = _mm512_setzero_ps();
+    }
+    for (std::int64_t step = first; step < last; ++step) {
+      fetch_next<fp8>(tile, step);
+      add_fp8<kTileRows>(tile, step, even, odd);
+    }
+#pragma GCC unroll 8
+    for (int r = 0; r < kTileRows; ++r) {
+#pragma GCC unroll 2
+      for (int c = 0; c < kTileStrips; ++c) {
+        float* total = tile.total + r * kTileOutputs + c * kStripRows;
+        const __m512 before = first == 0 ? _mm512_setzero_ps() : _mm512_loadu_ps(total);
+        _mm512_storeu_ps(total, _mm512_add_ps(before, _mm512_add_ps(even[r][c], odd[r][c])));
+      }
     }
   }
 }
 
 template <QuantizedFormat kFormat, int kTileRows>
-ROOFCAST_TARGET_VNNI void add_tile(const QuantizedTile& tile) {
+ROOFCAST_TARGET_VNNI void add_integer_tile(const QuantizedTile& tile) {
   __m512 total[kTileRows][kTileStrips];
 #pragma GCC unroll 8
   for (int r = 0; r < kTileRows; ++r) {
@@ -206,15 +238,18 @@ ROOFCAST_TARGET_VNNI void add_tile(const QuantizedTile& tile) {
                         : _mm512_loadu_ps(tile.total + r * kTileOutputs + c * kStripRows);
     }
   }
+  SuperScales super{};
   for (std::int64_t step = tile.first_step; step < tile.last_step; ++step) {
     fetch_next<kFormat>(tile, step);
-    if constexpr (kFormat == fp8) {
-      add_fp8<kTileRows>(tile, step, total);
-    } else if constexpr (kFormat == q6_k) {
-      add_groups<kFormat, kTileRows, 0, kGroups / 2>(tile, step, tile.input.start, total);
-      add_groups<kFormat, kTileRows, kGroups / 2, kGroups>(tile, step, tile.input.second, total);
+    if constexpr (super_bytes(kFormat) > 0) {  // parts begin at multiples of eight steps
+      if (step % kSuperSteps == 0) load_super<kFormat>(tile, step, super);
+    }
+    if constexpr (kFormat == q6_k) {
+      add_groups<kFormat, kTileRows, 0, kGroups / 2>(tile, step, tile.input.start, super, total);
+      add_groups<kFormat, kTileRows, kGroups / 2, kGroups>(tile, step, tile.input.second, super,
+                                                           total);
     } else {
-      add_groups<kFormat, kTileRows, 0, kGroups>(tile, step, tile.input.start, total);
+      add_groups<kFormat, kTileRows, 0, kGroups>(tile, step, tile.input.start, super, total);
     }
   }
 #pragma GCC unroll 8
@@ -228,12 +263,20 @@ ROOFCAST_TARGET_VNNI void add_tile(const QuantizedTile& tile) {
 
 template <QuantizedFormat kFormat, int kTileRows>
 struct Avx512Tile {
-  static void add(const QuantizedTile& tile) { add_tile<kFormat, kTileRows>(tile); }
+  static void add(const QuantizedTile& tile) {
+    if constexpr (kFormat == fp8) {
+      add_fp8_tile<kTileRows>(tile);
+    } else {
+      add_integer_tile<kFormat, kTileRows>(tile);
+    }
+  }
 };
 
 }  // namespace
 
-TileFunction avx512_vnni_tile(QuantizedFormat format) { return tile_of<Avx512Tile, kRows>(format); }
+TileFunction avx512_vnni_tile(QuantizedFormat format) {
+  return tile_of<Avx512Tile, kAvx512TileRows>(format);
+}
 
 }  // namespace roofcast::kernels::cpu
 #else

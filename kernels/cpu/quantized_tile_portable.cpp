@@ -18,10 +18,12 @@ using Sums = std::array<std::int32_t, kStripRows>;
 template <QuantizedFormat kFormat>
 int code_at(const std::uint8_t* step, int group, int place) {
   if constexpr (kFormat == q8_0 || kFormat == int8) return step[group * 64 + place];
-  const int low = (step[group % 4 * 64 + place] >> (group / 4 * 4)) & 0xf;
-  if constexpr (kFormat != q6_k) return low;
-  const int high = (step[256 + group / 4 * 64 + place] >> (group % 4 * 2)) & 3;
-  return low | (high << 4);
+  if constexpr (kFormat == q6_k) {
+    const std::uint8_t* half = step + group / 4 * 192 + place;
+    if (group % 4 < 3) return half[group % 4 * 64] & 0x3f;
+    return (half[0] >> 6) | (half[64] >> 6 << 2) | (half[128] >> 6 << 4);
+  }
+  return (step[group % 4 * 64 + place] >> (group / 4 * 4)) & 0xf;
 }
 
 float half_at(const std::uint8_t* from, int output) {

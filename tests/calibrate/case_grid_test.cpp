@@ -28,6 +28,23 @@ TEST(CaseGrid, GemmsHaveBothSidesOfEachPowerOfTwo) {
   EXPECT_EQ(passes(gemm_axis(64)), expected);
 }
 
+TEST(CaseGrid, GemmsOfAKnownFormFollowItsTilesAndBlocks) {
+  // Tiles of 4, 8, 16, 32 rows below a block and their middles 12 and 24; what follows the last
+  // streamed size, 32; blocks of 48 times 1, 2, 4, 8, 16; both ends.
+  const std::map<std::int64_t, int> four{{1, 0},  {2, 2},   {4, 1},   {8, 0},   {12, 2},
+                                         {16, 1}, {24, 2},  {32, 0},  {33, 2},  {48, 1},
+                                         {96, 1}, {192, 0}, {384, 1}, {768, 1}, {1024, 0}};
+  EXPECT_EQ(passes(gemm_axis(1024, {.tile = 4, .streamed = 32, .block = 48})), four);
+  // 2 and 4 are below a tile of 6; one tile is streamed, so that nothing changes at 7.
+  const std::map<std::int64_t, int> six{{1, 0},  {2, 2},  {4, 2},  {6, 1},  {12, 0}, {18, 2},
+                                        {24, 1}, {36, 2}, {48, 0}, {72, 2}, {96, 1}, {128, 0}};
+  EXPECT_EQ(passes(gemm_axis(128, {.tile = 6, .streamed = 6, .block = 96})), six);
+}
+
+TEST(CaseGrid, GemmsOfAnUnknownFormHaveTheUsualSizes) {
+  EXPECT_EQ(passes(gemm_axis(512, {})), passes(gemm_axis(512)));
+}
+
 TEST(CaseGrid, AGemmAxisEndsAtItsLargest) {
   for (const std::int64_t largest : {1, 16, 17, 20, 24, 100}) {
     const auto axis = passes(gemm_axis(largest));

@@ -134,6 +134,22 @@ TEST(ModelCases, EverySourceOfAFamilyIsTimedWhenAsked) {
   EXPECT_EQ(kernels_of(false), (std::set<std::string>{"cuBLASLt 13.1"}));
 }
 
+TEST(ModelCases, ProductsOfEverySourceAreTimedWhereOurKernelsChange) {
+  FakeBackend backend;
+  backend.sources_[kernels::KernelFamily::gemm] = {{kernels::KernelSource::library, "oneDNN 2.6"},
+                                                   {kernels::KernelSource::own, "own 1.0"}};
+  backend.own_form_ = {.tile = 4, .streamed = 32, .block = 48};
+  std::map<std::string, std::set<double>> sizes;  // by kernel, of one shape
+  for (const CalibrationCase& c : model_cases(deployment_of("gpt2"), backend, {})) {
+    if (c.kind == CaseKind::gemm && c.shape.outputs == 3072) sizes[c.kernel].insert(c.x);
+  }
+  ASSERT_EQ(sizes.size(), 2u);
+  EXPECT_EQ(sizes["oneDNN 2.6"], sizes["own 1.0"]);
+  EXPECT_TRUE(sizes["own 1.0"].contains(12));  // three tiles
+  EXPECT_TRUE(sizes["own 1.0"].contains(33));
+  EXPECT_FALSE(sizes["own 1.0"].contains(64));
+}
+
 TEST(Runnable, IsCoarseBeforeFineAndHasEachNameOnce) {
   const FakeBackend backend;
   std::vector<std::string> untimed;

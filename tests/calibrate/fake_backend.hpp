@@ -71,6 +71,7 @@ class FakeBackend final : public kernels::Backend {
 
   kernels::DeviceFacts facts_{};
   kernels::Peers peers_{};
+  kernels::RowForm own_form_{};  // of all families
   std::map<kernels::KernelFamily, std::vector<std::pair<kernels::KernelSource, std::string>>>
       sources_{};
 
@@ -88,6 +89,10 @@ class FakeBackend final : public kernels::Backend {
     const auto found = sources_.find(family);
     if (found == sources_.end()) return {};
     return found->second;
+  }
+
+  kernels::RowForm row_form(kernels::KernelFamily, kernels::KernelSource source) const override {
+    return source == kernels::KernelSource::own ? own_form_ : kernels::RowForm{};
   }
 
   bool supports(const kernels::Gemm&, kernels::KernelSource) const override { return true; }

@@ -118,6 +118,28 @@ TEST(Timer, WhatComesBeforeALaunchIsNotCounted) {
   EXPECT_NEAR(timing.samples.front().seconds, 7e-6, 1e-12);
 }
 
+TEST(Timer, WhatComesBeforeLaunchesIsTimedOnceForEachName) {
+  FakeBackend backend({.floor_s = 7e-6});
+  std::int64_t launched = 0;
+  TimedWork work = nothing(backend);
+  work.before = [&] {
+    ++launched;
+    backend.launch_nothing();
+  };
+  work.before_name = "one";
+  Timer timer(backend, quick());
+  const auto launched_by = [&] {
+    launched = 0;
+    EXPECT_NEAR(timer.time(work).statistics.median, 7e-6, 1e-12);
+    return launched;
+  };
+  const std::int64_t first = launched_by();
+  const std::int64_t again = launched_by();
+  EXPECT_LT(again, first);  // recorded with the work only
+  work.before_name = "another";
+  EXPECT_EQ(launched_by(), first);
+}
+
 TEST(Timer, WhatIsLostBesideWhatComesBeforeItHasNoTime) {
   // 25 launches before each of one: a twenty-fifth of their time is below a twentieth.
   FakeBackend backend({.floor_s = 7e-6});

@@ -132,8 +132,8 @@ void PrintTo(const Shape& shape, std::ostream* out) {
        << "x" << shape.k;
 }
 
-/// One row; rows that leave every smaller tile; several blocks of rows and parts of k; outputs that
-/// fill no strip, one strip, no pair of strips.
+/// One row; rows that make tiles of every size (11 = 6 + 5, 7 = 4 + 3); several blocks of rows and
+/// parts of k; outputs that fill no strip, one strip, no pair of strips.
 std::vector<Shape> shapes() {
   std::vector<Shape> list;
   for (const QuantizedFormat format : kQuantizedFormats) {
@@ -146,6 +146,7 @@ std::vector<Shape> shapes() {
     add(Element::bf16, 2, 33, 2);
     add(Element::fp16, 5, 16, 5);
     add(Element::fp32, 11, 15, 1);
+    add(Element::bf16, 9, 31, 2);
     add(Element::fp32, 7, 100, 1280 / block);
     add(Element::bf16, 100, 50, 768 / block);
     add(Element::fp32, 193, 17, 256 / block);
@@ -230,7 +231,7 @@ TEST(QuantizedGemm, ARowHasTheSameBitsInAnyBatchAndOnAnyNumberOfThreads) {
       SCOPED_TRACE(std::string(name_of(format)) + " " + std::string(name_of(isa)));
       const auto all = product_of(weight, input, kM, Element::fp32, 1, isa).values();
       EXPECT_EQ(all, product_of(weight, input, kM, Element::fp32, 3, isa).values());
-      for (const std::int64_t rows : {1, 4, 9, 97}) {
+      for (const std::int64_t rows : {1, 2, 3, 4, 5, 6, 7, 8, 9, 13, 97}) {
         const auto some = product_of(weight, input, rows, Element::fp32, 2, isa).values();
         EXPECT_EQ(some, std::vector<double>(all.begin(), all.begin() + rows * kN)) << rows;
       }
