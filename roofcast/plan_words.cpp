@@ -172,6 +172,15 @@ std::vector<std::string> mix_text(const PlanAnswer& answer) {
   return {text + "."};
 }
 
+/// The GPUs that nothing is said of, since their price or power is not known.
+std::vector<std::string> left_out_text(const PlanAnswer& answer) {
+  std::vector<std::string> lines;
+  for (const RejectedPlan& one : answer.rejected) {
+    if (one.outcome == ShapeOutcome::unpriced) lines.push_back("Left out: " + one.why + ".");
+  }
+  return lines;
+}
+
 std::vector<std::string> refusal(const PlanAnswer& answer) {
   std::vector<std::string> lines = mix_text(answer);
   if (answer.stopped) {
@@ -192,6 +201,7 @@ std::vector<std::string> refusal(const PlanAnswer& answer) {
   }
   if (answer.point_estimate) lines.push_back(as_predicted(*answer.point_estimate));
   if (answer.shorter_context) lines.push_back(shorter_context_text(answer));
+  std::ranges::move(left_out_text(answer), std::back_inserter(lines));
   if (scatters_prefixes(answer)) lines.emplace_back(kScattered);
   return lines;
 }
@@ -264,6 +274,7 @@ std::vector<std::string> plan_sentences(const PlanAnswer& answer) {
   if (answer.stopped) lines.emplace_back("The search for a mix of pools was interrupted.");
   if (answer.point_estimate) lines.push_back(as_predicted(*answer.point_estimate));
   if (answer.shorter_context) lines.push_back(shorter_context_text(answer));
+  std::ranges::move(left_out_text(answer), std::back_inserter(lines));
   if (scatters_prefixes(answer)) lines.emplace_back(kScattered);
   if (answer.by_hour) std::ranges::move(hours_text(answer), std::back_inserter(lines));
   if (const auto& least = answer.inputs.min_probability) {
@@ -310,6 +321,8 @@ Table margin_table(const CandidateFigures& result) {
 
 const char* reason_text(ShapeOutcome outcome) {
   switch (outcome) {
+    case ShapeOutcome::unpriced:
+      return "left out: its price or power is not known";
     case ShapeOutcome::cannot_run:
       return "cannot run: the model or the engine does not support the combination";
     case ShapeOutcome::does_not_fit:

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <optional>
 #include <utility>
@@ -89,18 +90,44 @@ void look_at(const PlanCatalogue& catalogue, const PlanLoad& load, PlannedShape&
   }
 }
 
+/// A GPU without a price is left out, so that the others are planned.
+void take_objective(PlannedShape& planned, const PlanTask& question) {
+  try {
+    planned.unit_objective =
+        objective_of(planned.needs, planned.shape, question.objective, question.limits);
+  } catch (const UsageError& error) {
+    planned.unit_objective = std::numeric_limits<double>::infinity();
+    planned.outcome = ShapeOutcome::unpriced;
+    planned.why = error.what();
+  }
+}
+
+void require_a_price(const std::vector<PlannedShape>& shapes) {
+  if (shapes.empty() || std::ranges::any_of(shapes, [](const PlannedShape& one) {
+        return one.outcome != ShapeOutcome::unpriced;
+      })) {
+    return;
+  }
+  throw UsageError(shapes.front().why);
+}
+
 /// If nothing can run the input is bad: there is no answer.
 void require_one_that_runs(const std::vector<PlannedShape>& shapes) {
-  const auto runs = [](const PlannedShape& one) { return one.outcome != ShapeOutcome::cannot_run; };
+  const auto runs = [](const PlannedShape& one) {
+    return one.outcome != ShapeOutcome::cannot_run && one.outcome != ShapeOutcome::unpriced;
+  };
   if (shapes.empty() || std::any_of(shapes.begin(), shapes.end(), runs)) return;
+  const auto refused = std::ranges::find(shapes, ShapeOutcome::cannot_run, &PlannedShape::outcome);
   throw Error(fmt::format("none of {} can run; {}: {}", counted(std::ssize(shapes), "shape"),
-                          short_name(shapes.front().shape), shapes.front().why));
+                          short_name(refused->shape), refused->why));
 }
 
 }  // namespace
 
 std::string_view name_of(ShapeOutcome outcome) {
   switch (outcome) {
+    case ShapeOutcome::unpriced:
+      return "unpriced";
     case ShapeOutcome::cannot_run:
       return "cannot_run";
     case ShapeOutcome::does_not_fit:
@@ -128,12 +155,14 @@ std::vector<PlannedShape> unseen_shapes(const PlanCatalogue& catalogue, const Pl
     shape.gpu_title = gpu.display_name;
     PlannedShape planned{.shape = std::move(shape)};
     planned.needs = needs_of(planned.shape, gpu, question.limits);
-    planned.unit_objective =
-        objective_of(planned.needs, planned.shape, question.objective, question.limits);
-    planned.limit = max_units(planned.needs, planned.shape.gpu, question.limits,
-                              question.space.max_units / planned.shape.split.replicas());
+    take_objective(planned, question);
+    if (planned.outcome != ShapeOutcome::unpriced) {
+      planned.limit = max_units(planned.needs, planned.shape.gpu, question.limits,
+                                question.space.max_units / planned.shape.split.replicas());
+    }
     shapes.push_back(std::move(planned));
   }
+  require_a_price(shapes);
   return shapes;
 }
 
@@ -147,7 +176,7 @@ std::optional<std::vector<PlannedShape>> plan_shapes(const PlanCatalogue& catalo
   const auto one_group = [&](std::int64_t group) {
     std::optional<StepFloor> floor;
     for (const std::size_t i : groups[static_cast<std::size_t>(group)]) {
-      look_at(catalogue, load, shapes[i], floor);
+      if (shapes[i].outcome != ShapeOutcome::unpriced) look_at(catalogue, load, shapes[i], floor);
     }
   };
   if (!for_each_index(std::ssize(groups), threads, one_group, progress)) return std::nullopt;

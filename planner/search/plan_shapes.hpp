@@ -28,6 +28,7 @@ struct PlanTask {
 
 /// The outcome of a shape, in the order in which it is determined.
 enum class ShapeOutcome {
+  unpriced,        // its price or power is needed and unknown
   cannot_run,      // the engine or the model refuses the combination
   does_not_fit,    // in memory
   too_slow,        // a target is missed even unloaded
@@ -43,9 +44,9 @@ std::string_view name_of(ShapeOutcome outcome);
 struct PlannedShape {
   Shape shape{};
   ShapeOutcome outcome = ShapeOutcome::searched;
-  std::string why{};  // reason for the first four outcomes
+  std::string why{};  // reason for the first five outcomes
   UnitNeeds needs{};
-  double unit_objective = 0;
+  double unit_objective = 0;  // infinity if unpriced
   UnitLimit limit{};
   ShapeBound bound{};
 };
@@ -55,7 +56,7 @@ std::vector<PlannedShape> unseen_shapes(const PlanCatalogue& catalogue, const Pl
 
 /// Shapes in the order of shapes_of. `catalogue` was loaded for this space and has its order of
 /// GPUs. Uses several threads; returns nullopt if `progress` cancelled. Throws UsageError if an
-/// objective or a limit needs an unknown price or power, Error if no shape can run.
+/// objective or a limit needs a price or power that is known of no shape, Error if none can run.
 std::optional<std::vector<PlannedShape>> plan_shapes(const PlanCatalogue& catalogue,
                                                      const PlanTask& question, int threads,
                                                      const Progress& progress);

@@ -6,7 +6,6 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.hpp"
-#include "planner/mix/fleet_program.hpp"
 #include "roofcast/plan_words.hpp"
 #include "roofcast/simulate.hpp"
 #include "roofcast/store_rows.hpp"
@@ -237,7 +236,6 @@ PlanQuestion chat_and_documents() {
 }
 
 TEST(PlanAnswer, FindsAMixThatSimulateFindsToHold) {
-  if (!has_fleet_solver()) GTEST_SKIP() << "built without GLPK";
   PlanQuestion question = chat_and_documents();
   question.scenario.slo.targets.push_back(parse_percentile_target("p99:e2e:1m"));
   const PreparedPlan prepared = prepare_plan(question);
@@ -296,7 +294,6 @@ TEST(PlanAnswer, SaysWhichTargetsAPoolMisses) {
 }
 
 TEST(PlanAnswer, FindsNoMixOfEqualPrompts) {
-  if (!has_fleet_solver()) GTEST_SKIP() << "built without GLPK";
   PlanQuestion question = chat_to_plan();
   question.mix = true;
   const PlanAnswer answer = plan_read_back(plan(question));
@@ -307,7 +304,6 @@ TEST(PlanAnswer, FindsNoMixOfEqualPrompts) {
 
 // Two classes of equally long requests; only chat has a limit that the cheap card cannot meet.
 TEST(PlanAnswer, MixesPoolsByRequestClass) {
-  if (!has_fleet_solver()) GTEST_SKIP() << "built without GLPK";
   PlanQuestion question = chat_and_documents();
   auto& load = std::get<SyntheticWorkload>(question.scenario.workload);
   load.input = fixed_length(500);
@@ -327,9 +323,9 @@ TEST(PlanAnswer, MixesPoolsByRequestClass) {
 }
 
 TEST(PlanAnswer, RefusesToMixWhatNoRouterCanDivide) {
-  if (!has_fleet_solver()) GTEST_SKIP() << "built without GLPK";
   PlanQuestion question = chat_and_documents();
-  std::get<SyntheticWorkload>(question.scenario.workload).sessions = Sessions{};
+  std::get<SyntheticWorkload>(question.scenario.workload).pattern =
+      StagedLoad{{{.rate = 10, .duration = Seconds{9}}, {.rate = 20, .duration = Seconds{9}}}};
   EXPECT_THROW(plan(question), UsageError);
   question = chat_and_documents();
   question.scenario.max_concurrency = 8;
@@ -337,6 +333,21 @@ TEST(PlanAnswer, RefusesToMixWhatNoRouterCanDivide) {
   question = chat_and_documents();
   question.search.push_back(parse_dimension("pools=1:1"));
   EXPECT_THROW(plan(question), UsageError);
+}
+
+TEST(PlanAnswer, PlansWhatHasAPriceAndNamesWhatHasNone) {
+  PlanQuestion question = chat_to_plan();
+  question.gpus = {"mi355x", "h100"};
+  const PlanAnswer answer = plan_read_back(plan(question));
+  ASSERT_FALSE(answer.ranked.empty());
+  EXPECT_EQ(answer.ranked.front().deployment.gpu, "nvidia-h100-sxm");
+  EXPECT_GT(answer.shapes.at(ShapeOutcome::unpriced), 0);
+  EXPECT_THAT(plan_sentences(answer),
+              testing::Contains(testing::AllOf(HasSubstr("Left out: AMD"), HasSubstr("`price`"))));
+  question.gpus = {"mi355x"};
+  EXPECT_THROW(plan(question), UsageError);
+  question.objective = PlanObjective::gpus;
+  EXPECT_FALSE(plan(question).ranked.empty());
 }
 
 TEST(PlanAnswer, CountsPrefillAndDecodeReplicasAgainstTheMaximum) {
