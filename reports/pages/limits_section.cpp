@@ -76,13 +76,20 @@ std::string binding_line(const LimitsAnswer& limits) {
   return {};
 }
 
-/// What a change costs beside what there is: "for $4.50 per hour more", "at no cost".
-std::string price_of(const AdviceAnswer& advice, const AdvisedChange& change) {
-  if (!advice.dollars_per_hour || !change.dollars_per_hour) return "at an unknown price";
+/// Dollars per hour beyond what there is, 0 below half a cent; nullopt if a price is not known.
+std::optional<double> extra_cost(const AdviceAnswer& advice, const AdvisedChange& change) {
+  if (!advice.dollars_per_hour || !change.dollars_per_hour) return std::nullopt;
   const double more = *change.dollars_per_hour - *advice.dollars_per_hour;
   constexpr double kCent = 0.005;
-  if (std::abs(more) < kCent) return "at no cost";
-  return fmt::format("for ${} per hour {}", fixed(std::abs(more), 2), more > 0 ? "more" : "less");
+  return std::abs(more) < kCent ? 0 : more;
+}
+
+/// "for $4.50 per hour more", "at no cost".
+std::string price_of(const AdviceAnswer& advice, const AdvisedChange& change) {
+  const std::optional<double> more = extra_cost(advice, change);
+  if (!more) return "at an unknown price";
+  if (*more == 0) return "at no cost";
+  return fmt::format("for ${} per hour {}", fixed(std::abs(*more), 2), *more > 0 ? "more" : "less");
 }
 
 std::string in_words(const LimitsAnswer& limits, const AdvisedChange& change) {
@@ -112,7 +119,7 @@ std::vector<std::string> best_lines(const LimitsAnswer& limits, const Allowed& a
   std::vector<std::string> lines{
       fmt::format("Helps most: {}, {}.", in_words(limits, *first), price_of(advice, *first))};
   const auto free = std::ranges::find_if(advice.changes, [&](const AdvisedChange& one) {
-    return helps(one) && price_of(advice, one) == "at no cost";
+    return helps(one) && extra_cost(advice, one) == 0.0;
   });
   if (free != advice.changes.end() && free != first) {
     lines.push_back("Helps most at no cost: " + in_words(limits, *free) + ".");
