@@ -1,9 +1,11 @@
 #include "roofcast/capacity_table.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <tuple>
 #include <utility>
+#include <variant>
 
 #include "base/error.hpp"
 #include "model/io/gpu_reader.hpp"
@@ -12,6 +14,7 @@
 #include "planner/scenario/step_description.hpp"
 #include "planner/search/candidate.hpp"
 #include "roofcast/record_parts.hpp"
+#include "simulator/io/scenario_workload.hpp"
 
 namespace roofcast {
 
@@ -108,9 +111,22 @@ void take_capacity(CapacityTableRow& row, const LoadStudy& study, Execution& exe
   take_points(row, capacity, study.run.pools);
 }
 
+/// The load in one line, whatever the rows find: each has a rate of its own, so that one that was
+/// given is not said of all.
+std::string load_of(const CapacityQuestion& question) {
+  Scenario studied = with_load(question.scenario);
+  if (auto* load = std::get_if<SyntheticWorkload>(&studied.workload)) {
+    load->any_rate = load->any_rate || std::isfinite(load->request_rate);
+    if (question.free_length && may_grow(studied)) {
+      set_arrivals(studied, arrival_limits(studied).first);
+    }
+  }
+  return load_workload(studied).description;
+}
+
 /// A row's own error (degrees that do not divide the model) is its reason.
 CapacityTableRow row_of(const CapacityTableQuestion& question, const std::string& gpu, int size,
-                        Execution& execution, std::string& workload) {
+                        Execution& execution) {
   CapacityTableRow row{.gpu = gpu, .tensor_parallel_size = size};
   Scenario scenario = question.each.scenario;
   scenario.gpu = gpu;
@@ -130,7 +146,6 @@ CapacityTableRow row_of(const CapacityTableQuestion& question, const std::string
     row.reason = study.run.refusal;
     return row;
   }
-  workload = study.run.workload.description;
   take_capacity(row, study, execution);
   return row;
 }
@@ -153,6 +168,7 @@ CapacityTableAnswer capacity_table(const CapacityTableQuestion& question,
       .inputs = {
           .scenario = question.each.scenario, .gpus = question.gpus, .sizes = question.sizes}};
   answer.inputs.scenario.gpu = question.gpus.front();
+  answer.workload = load_of(question.each);
   const bool any_size = question.sizes.empty();
   if (any_size) answer.inputs.sizes = {1, 2, 4, 8};
   Execution execution{.threads =
@@ -165,7 +181,7 @@ CapacityTableAnswer capacity_table(const CapacityTableQuestion& question,
     for (const int size : answer.inputs.sizes) {
       if (progress && !progress(done++, all)) throw_interrupted();
       try {
-        answer.rows.push_back(row_of(question, gpu, size, execution, answer.workload));
+        answer.rows.push_back(row_of(question, gpu, size, execution));
       } catch (const Error& error) {
         failure = error.what();
         if (any_size) continue;  // a degree that was not asked for need not divide the model

@@ -14,7 +14,6 @@
 #include "model/architecture/weights.hpp"
 #include "planner/evaluate_all.hpp"
 #include "planner/launch/plan_launch.hpp"
-#include "planner/mix/fleet_program.hpp"
 #include "planner/mix/mix_search.hpp"
 #include "planner/search/plan_digest.hpp"
 #include "planner/search/plan_evaluator.hpp"
@@ -766,7 +765,6 @@ PreparedPlan prepare_plan(const PlanQuestion& question) {
   if (!question.whole_trace) take_busiest_hour(prepared);
   prepared.mix = question.mix;
   if (question.mix) {
-    require_fleet_solver();
     const std::string why = why_no_mix(prepared.catalogue, prepared.task.space);
     if (!why.empty()) throw UsageError(why);
   }

@@ -12,6 +12,7 @@
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "base/version.hpp"
+#include "base/wording.hpp"
 #include "planner/scenario/pool_description.hpp"
 #include "reports/rows/simulation_rows.hpp"
 #include "simulator/io/scenario_reader.hpp"
@@ -99,6 +100,8 @@ Run capacity_row(const CapacityAnswer& answer, const std::string& command_line) 
   add(name, "p90", answer.high);
   add("headroom", "value", answer.headroom);
   if (answer.asked) add("holds_probability", "value", answer.asked->probability);
+  for (const CostFigure& figure : kCostFigures)
+    add(figure.name, "value", answer.cost.*figure.value);
   return run;
 }
 

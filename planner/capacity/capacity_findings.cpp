@@ -142,13 +142,15 @@ void add_curve(CapacityFindings& answer, Execution& execution) {
   }
   std::stable_sort(points.begin(), points.end(),
                    [](const LoadPoint& a, const LoadPoint& b) { return a.load < b.load; });
-  const auto matters = [&](double load) {
-    return load == answer.capacity.load || load == answer.limit_load ||
-           (answer.asked && load == answer.asked->load);
+  // One that holds above the capacity is why the capacity is said not to be the last.
+  const auto matters = [&](const LoadPoint& point) {
+    return point.load == answer.capacity.load || point.load == answer.limit_load ||
+           (answer.asked && point.load == answer.asked->load) ||
+           (point.verdict.holds && point.load > answer.capacity.load.value_or(point.load));
   };
   double last = 0;
   for (const LoadPoint& point : points) {
-    if (point.load == last || (!matters(point.load) && point.load < kMinSpacing * last)) continue;
+    if (point.load == last || (!matters(point) && point.load < kMinSpacing * last)) continue;
     last = point.load;
     answer.curve.push_back(point);
   }

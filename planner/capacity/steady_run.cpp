@@ -42,6 +42,11 @@ void settle(SimulationRun& run, KnownThroughput* known) {
   settle_by_throughput(run.result.saturation, run.result.offered_rate_per_s, *throughput);
 }
 
+/// Requests, or sessions.
+std::int64_t arrivals_of(const Workload& workload) {
+  return std::ranges::count(workload.requests, kNoRequest, &Request::follows);
+}
+
 void take_load(SimulationRun& run, const SteadyQuestion& question, std::int64_t arrivals) {
   if (question.load == nullptr) return;
   const auto drawn = question.load->of(arrivals);
@@ -106,21 +111,28 @@ SloVerdict settled_verdict(SimulationRun& run, const SloRequirement& requirement
                            KnownThroughput* throughput) {
   run.result.requirement = requirement;
   SloVerdict verdict = judge(run.result);
-  if (run.result.stopped || !verdict.undecided) return verdict;
+  if (run.result.stopped || (!verdict.undecided && !verdict.saturated)) return verdict;
   settle(run, throughput);
   return judge(run.result);
 }
 
 SloVerdict simulate_until_decided(SimulationRun& run, const SteadyQuestion& question,
                                   const SimulateRun& simulate) {
+  take_load(run, question, question.load == nullptr ? 0 : question.load->first());
+  simulate(run);
+  return lengthen_until_decided(run, question, simulate);
+}
+
+SloVerdict lengthen_until_decided(SimulationRun& run, const SteadyQuestion& question,
+                                  const SimulateRun& simulate) {
   const bool grows = question.load != nullptr && question.load->grows();
-  std::int64_t arrivals = question.load == nullptr ? 0 : question.load->first();
-  for (;; arrivals *= 2) {
-    take_load(run, question, arrivals);
-    simulate(run);
+  for (std::int64_t arrivals = grows ? arrivals_of(run.workload) : 0;;) {
     SloVerdict verdict = settled_verdict(run, question.requirement, question.throughput);
     const bool stands = !verdict.undecided;
     if (run.result.stopped || stands || !grows || 2 * arrivals > question.most) return verdict;
+    arrivals *= 2;
+    take_load(run, question, arrivals);
+    simulate(run);
   }
 }
 

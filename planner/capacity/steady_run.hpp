@@ -84,8 +84,9 @@ struct SteadyQuestion {
 /// Fills in run.result.
 using SimulateRun = std::function<void(SimulationRun&)>;
 
-/// The verdict on a run that has been simulated. Where only the backlog leaves it undecided, one
-/// simulation with all requests at once decides by their throughput (settle_by_throughput).
+/// The verdict on a run that has been simulated. Where the backlog leaves it undecided, or grows
+/// although requests hardly wait, one simulation with all requests at once decides by their
+/// throughput (settle_by_throughput).
 SloVerdict settled_verdict(SimulationRun& run, const SloRequirement& requirement,
                            KnownThroughput* throughput = nullptr);
 
@@ -93,6 +94,10 @@ SloVerdict settled_verdict(SimulationRun& run, const SloRequirement& requirement
 /// or `most` is reached (settled_verdict). Leaves the last workload and result in `run`. A run that
 /// was stopped is not judged further.
 SloVerdict simulate_until_decided(SimulationRun& run, const SteadyQuestion& question,
+                                  const SimulateRun& simulate);
+
+/// The same of a run that has been simulated with some of ArrivalLimits' series: from there on.
+SloVerdict lengthen_until_decided(SimulationRun& run, const SteadyQuestion& question,
                                   const SimulateRun& simulate);
 
 }  // namespace roofcast

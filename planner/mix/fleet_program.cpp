@@ -1,233 +1,145 @@
 #include "planner/mix/fleet_program.hpp"
 
-#include <glpk.h>
-
+#include <algorithm>
 #include <cassert>
 #include <cmath>
-#include <memory>
-#include <string>
-
-#include "base/error.hpp"
-#include "base/io/shared_library.hpp"
 
 namespace roofcast {
 namespace {
 
-/// The functions of GLPK that are used; opened once, when they are first needed.
-struct Solver {
-  SharedLibrary glpk{"libglpk.so.40"};
+constexpr double kRounding = 1e-9;  // of sums of shares of a replica, and of prices
 
-#define ROOFCAST_FROM_GLPK(name) decltype(::name)* name = glpk.function<decltype(::name)>(#name)
-  ROOFCAST_FROM_GLPK(glp_term_out);
-  ROOFCAST_FROM_GLPK(glp_create_prob);
-  ROOFCAST_FROM_GLPK(glp_delete_prob);
-  ROOFCAST_FROM_GLPK(glp_set_obj_dir);
-  ROOFCAST_FROM_GLPK(glp_set_obj_coef);
-  ROOFCAST_FROM_GLPK(glp_add_rows);
-  ROOFCAST_FROM_GLPK(glp_set_row_bnds);
-  ROOFCAST_FROM_GLPK(glp_set_mat_row);
-  ROOFCAST_FROM_GLPK(glp_add_cols);
-  ROOFCAST_FROM_GLPK(glp_set_col_bnds);
-  ROOFCAST_FROM_GLPK(glp_set_col_kind);
-  ROOFCAST_FROM_GLPK(glp_init_iocp);
-  ROOFCAST_FROM_GLPK(glp_intopt);
-  ROOFCAST_FROM_GLPK(glp_mip_status);
-  ROOFCAST_FROM_GLPK(glp_mip_obj_val);
-  ROOFCAST_FROM_GLPK(glp_mip_col_val);
-#undef ROOFCAST_FROM_GLPK
-};
-
-const Solver& solver() {
-  static const Solver opened;
-  return opened;
-}
-
-/// A row of the program: coefficients of some columns.
-class Row {
+/// Bands are assigned one after the other; an assignment is left as soon as it, and at least what
+/// the other bands keep busy of whatever serves each for least, reach the best found so far.
+class Branching {
  public:
-  Row& add(int column, double coefficient) {
-    columns_.push_back(column);
-    coefficients_.push_back(coefficient);
-    return *this;
-  }
-  int count() const { return static_cast<int>(columns_.size()) - 1; }
-  const int* columns() const { return columns_.data(); }
-  const double* coefficients() const { return coefficients_.data(); }
-
- private:
-  std::vector<int> columns_{0};  // GLPK's arrays begin at 1
-  std::vector<double> coefficients_{0};
-};
-
-/// The program's columns (GLPK's numbers): for every option its replicas, whether it is used, and
-/// whether it serves each band.
-class Problem {
- public:
-  explicit Problem(const FleetProgram& program)
+  explicit Branching(const FleetProgram& program)
       : program_(program),
-        problem_(solver().glp_create_prob(), [](glp_prob* one) { solver().glp_delete_prob(one); }) {
-    solver().glp_set_obj_dir(problem_.get(), GLP_MIN);
-    add_columns();
-    for (std::size_t band = 0; band < program.bands; ++band) give_to_one_option(band);
-    for (std::size_t option = 0; option < program.options.size(); ++option) {
-      have_enough_units(option);
-      if (program.contiguous) keep_together(option);
+        least_(program.below),
+        busy_(program.options.size(), 0.0),
+        bands_of_(program.options.size(), 0),
+        option_of_(program.bands, 0),
+        used_(program.limits.size(), 0.0),
+        rest_(program.bands + 1, 0.0) {
+    for (std::size_t band = 0; band < program.bands; ++band) {
+      cheapest_first_.push_back(options_for(band));
     }
-    limit_sums();
+    for (std::size_t band = program.bands; band > 0; --band) {
+      const auto& options = cheapest_first_[band - 1];
+      rest_[band - 1] = rest_[band] + (options.empty() ? std::numeric_limits<double>::infinity()
+                                                       : busy_cost(options.front(), band - 1));
+    }
   }
 
   std::optional<FleetChoice> solved() {
-    glp_iocp parameters;
-    solver().glp_init_iocp(&parameters);
-    parameters.msg_lev = GLP_MSG_OFF;
-    parameters.presolve = GLP_ON;
-    parameters.gmi_cuts = GLP_ON;
-    parameters.mir_cuts = GLP_ON;
-    const int failure = solver().glp_intopt(problem_.get(), &parameters);
-    if (failure == GLP_ENOPFS || failure == GLP_ENODFS) return std::nullopt;
-    if (failure != 0) throw Error("GLPK could not solve the program of a mixed fleet");
-    if (solver().glp_mip_status(problem_.get()) != GLP_OPT) return std::nullopt;
-    return choice();
+    branch(0);
+    return std::move(best_);
   }
 
  private:
-  int units_of(std::size_t option) const { return first(option); }
-  int used(std::size_t option) const { return first(option) + 1; }
-  int serves(std::size_t option, std::size_t band) const {
-    return first(option) + 2 + static_cast<int>(band);
+  double busy_in(std::size_t option, std::size_t band) const {
+    return program_.load * *program_.options[option].busy[band];
   }
-  int first(std::size_t option) const {
-    return 1 + static_cast<int>(option * (2 + program_.bands));
+  double busy_cost(std::size_t option, std::size_t band) const {
+    return program_.options[option].unit_objective * busy_in(option, band);
   }
 
-  void add_columns() {
-    glp_prob* problem = problem_.get();
-    const std::size_t options = program_.options.size();
-    solver().glp_add_cols(problem, static_cast<int>(options * (2 + program_.bands)));
-    for (std::size_t i = 0; i < options; ++i) {
-      const FleetOption& option = program_.options[i];
-      assert(option.busy.size() == program_.bands);
-      solver().glp_set_col_kind(problem, units_of(i), GLP_IV);
-      if (option.max_units > 0) {
-        solver().glp_set_col_bnds(problem, units_of(i), GLP_DB, 0,
-                                  static_cast<double>(option.max_units));
-      } else {
-        solver().glp_set_col_bnds(problem, units_of(i), GLP_FX, 0, 0);
-      }
-      solver().glp_set_obj_coef(problem, units_of(i), option.unit_objective);
-      solver().glp_set_col_kind(problem, used(i), GLP_BV);
-      for (std::size_t band = 0; band < program_.bands; ++band) {
-        solver().glp_set_col_kind(problem, serves(i, band), GLP_BV);
-        if (!option.busy[band]) {
-          solver().glp_set_col_bnds(problem, serves(i, band), GLP_FX, 0, 0);
-        }
-      }
-    }
-  }
-
-  void add_row(const Row& row, int kind, double low, double high) {
-    const int index = solver().glp_add_rows(problem_.get(), 1);
-    solver().glp_set_row_bnds(problem_.get(), index, kind, low, high);
-    solver().glp_set_mat_row(problem_.get(), index, row.count(), row.columns(), row.coefficients());
-  }
-
-  void give_to_one_option(std::size_t band) {
-    Row row;
-    for (std::size_t i = 0; i < program_.options.size(); ++i) row.add(serves(i, band), 1);
-    add_row(row, GLP_FX, 1, 1);
-  }
-
-  /// As many units as its bands keep busy; none unless it is used, and some band if it is.
-  void have_enough_units(std::size_t option) {
-    const FleetOption& one = program_.options[option];
-    Row busy, some;
-    busy.add(units_of(option), 1);
-    for (std::size_t band = 0; band < program_.bands; ++band) {
-      if (!one.busy[band]) continue;
-      busy.add(serves(option, band), -program_.load * *one.busy[band]);
-      some.add(serves(option, band), 1);
-      add_row(Row().add(used(option), 1).add(serves(option, band), -1), GLP_LO, 0, 0);
-    }
-    add_row(busy, GLP_LO, 0, 0);
-    add_row(some.add(used(option), -1), GLP_LO, 0, 0);
-    add_row(Row().add(units_of(option), 1).add(used(option), -1), GLP_LO, 0, 0);
-  }
-
-  /// What serves the first and the last of three bands also serves the one between.
-  void keep_together(std::size_t option) {
-    for (std::size_t low = 0; low + 2 < program_.bands; ++low) {
-      for (std::size_t high = low + 2; high < program_.bands; ++high) {
-        for (std::size_t between = low + 1; between < high; ++between) {
-          add_row(Row()
-                      .add(serves(option, low), 1)
-                      .add(serves(option, high), 1)
-                      .add(serves(option, between), -1),
-                  GLP_UP, 0, 1);
-        }
-      }
-    }
-  }
-
-  void limit_sums() {
-    Row pools;
-    for (std::size_t i = 0; i < program_.options.size(); ++i) pools.add(used(i), 1);
-    const auto least = static_cast<double>(program_.min_pools);
-    const auto most = static_cast<double>(program_.max_pools);
-    add_row(pools, least == most ? GLP_FX : GLP_DB, least, most);
-    for (std::size_t limit = 0; limit < program_.limits.size(); ++limit) {
-      Row sum;
-      for (std::size_t i = 0; i < program_.options.size(); ++i) {
-        const double use = program_.options[i].uses[limit];
-        if (use != 0) sum.add(units_of(i), use);
-      }
-      if (sum.count() > 0) add_row(sum, GLP_UP, 0, program_.limits[limit]);
-    }
-  }
-
-  FleetChoice choice() const {
-    const auto value = [&](int column) {
-      return std::llround(solver().glp_mip_col_val(problem_.get(), column));
-    };
-    FleetChoice choice{.option_of = std::vector<std::size_t>(program_.bands)};
+  /// Those that serve the band, that which does for least first.
+  std::vector<std::size_t> options_for(std::size_t band) const {
+    std::vector<std::size_t> options;
     for (std::size_t i = 0; i < program_.options.size(); ++i) {
-      choice.units.push_back(value(units_of(i)));
+      assert(program_.options[i].busy.size() == program_.bands);
+      if (program_.options[i].busy[band]) options.push_back(i);
+    }
+    std::ranges::stable_sort(options, {}, [&](std::size_t i) { return busy_cost(i, band); });
+    return options;
+  }
+
+  double units_of(std::size_t option) const {
+    return bands_of_[option] == 0 ? 0 : std::max(1.0, std::ceil(busy_[option] - kRounding));
+  }
+
+  bool may_serve(std::size_t option, std::size_t band) const {
+    if (bands_of_[option] == 0) return pools_ < program_.max_pools;
+    return !program_.contiguous || option_of_[band - 1] == option;
+  }
+
+  /// Gives the option so many bands, which keep so many of its replicas busy.
+  void set(std::size_t option, int bands, double busy) {
+    const double before = units_of(option);
+    pools_ += (bands > 0 ? 1 : 0) - (bands_of_[option] > 0 ? 1 : 0);
+    bands_of_[option] = bands;
+    busy_[option] = busy;
+    const double more = units_of(option) - before;
+    whole_cost_ += program_.options[option].unit_objective * more;
+    for (std::size_t i = 0; i < used_.size(); ++i) {
+      used_[i] += program_.options[option].uses[i] * more;
+    }
+  }
+
+  bool is_within_limits(std::size_t option) const {
+    if (units_of(option) > static_cast<double>(program_.options[option].max_units)) return false;
+    for (std::size_t i = 0; i < used_.size(); ++i) {
+      if (used_[i] > program_.limits[i] + kRounding) return false;
+    }
+    return true;
+  }
+
+  bool may_improve(double cost) const { return cost < least_ * (1 - kRounding); }
+
+  void branch(std::size_t band) {
+    if (band == program_.bands) {
+      if (pools_ >= program_.min_pools) keep();
+      return;
+    }
+    const auto left = static_cast<std::int64_t>(program_.bands - band);
+    if (pools_ + left < program_.min_pools) return;
+    for (const std::size_t option : cheapest_first_[band]) {
+      if (!may_serve(option, band)) continue;
+      const double busy = busy_[option];
+      const double cost = busy_cost(option, band);
+      set(option, bands_of_[option] + 1, busy + busy_in(option, band));
+      busy_cost_ += cost;
+      option_of_[band] = option;
+      if (is_within_limits(option) && may_improve(whole_cost_) &&
+          may_improve(busy_cost_ + rest_[band + 1])) {
+        branch(band + 1);
+      }
+      busy_cost_ -= cost;
+      set(option, bands_of_[option] - 1, busy);
+    }
+  }
+
+  void keep() {
+    FleetChoice choice{.option_of = option_of_};
+    for (std::size_t i = 0; i < program_.options.size(); ++i) {
+      choice.units.push_back(std::llround(units_of(i)));
       choice.objective +=
           program_.options[i].unit_objective * static_cast<double>(choice.units.back());
-      for (std::size_t band = 0; band < program_.bands; ++band) {
-        if (value(serves(i, band)) == 1) choice.option_of[band] = i;
-      }
     }
-    return choice;
+    least_ = choice.objective;
+    best_ = std::move(choice);
   }
 
   const FleetProgram& program_;
-  std::unique_ptr<glp_prob, void (*)(glp_prob*)> problem_;
+  std::optional<FleetChoice> best_{};
+  double least_ = 0;                                        // objective of it, or `below`
+  std::vector<std::vector<std::size_t>> cheapest_first_{};  // options by band
+  std::vector<double> busy_{};                              // replicas, by option
+  std::vector<int> bands_of_{};                             // bands so far, by option
+  std::vector<std::size_t> option_of_{};                    // by band
+  std::vector<double> used_{};                              // of each limit
+  std::vector<double> rest_{};  // least cost of what this band and those after it keep busy
+  double whole_cost_ = 0;       // of whole replicas
+  double busy_cost_ = 0;        // of what is kept busy of them
+  std::int64_t pools_ = 0;
 };
 
 }  // namespace
 
-bool has_fleet_solver() {
-  try {
-    solver();
-    return true;
-  } catch (const Error&) {
-    return false;
-  }
-}
-
-void require_fleet_solver() {
-  try {
-    solver();
-  } catch (const Error& error) {
-    throw Error(std::string("`mix` needs GLPK (Debian: libglpk40): ") + error.what());
-  }
-}
-
 std::optional<FleetChoice> solve(const FleetProgram& program) {
   if (program.options.empty() || program.bands == 0) return std::nullopt;
-  require_fleet_solver();
-  solver().glp_term_out(GLP_OFF);
-  return Problem(program).solved();
+  return Branching(program).solved();
 }
 
 }  // namespace roofcast

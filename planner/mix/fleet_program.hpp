@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <vector>
 
@@ -17,7 +18,7 @@ struct FleetOption {
   /// By band: the replicas that it keeps busy, a band of 3 requests/s at 2 requests/s a replica
   /// 1.5. Unset: no number of replicas serves the band.
   std::vector<std::optional<double>> busy{};
-  std::vector<double> uses{};  // of each limit, by one replica
+  std::vector<double> uses{};  // of each limit, by one replica; at least 0
 };
 
 struct FleetProgram {
@@ -29,6 +30,8 @@ struct FleetProgram {
   std::int64_t min_pools = 1;
   std::int64_t max_pools = 4;
   double load = 1;  // factor on all bands
+  /// Only choices with a lower objective count.
+  double below = std::numeric_limits<double>::infinity();
 };
 
 /// A solution: bands and replicas by option.
@@ -40,15 +43,12 @@ struct FleetChoice {
   bool operator==(const FleetChoice&) const = default;
 };
 
-/// Whether programs can be solved: this build knows GLPK and its library can be opened.
-bool has_fleet_solver();
-
-/// Throws Error, which says what to install, unless has_fleet_solver().
-void require_fleet_solver();
-
 /// The choice with the least objective: sum of unit_objective x units, where every band goes to one
 /// option and each option has at least as many replicas as its bands keep busy. Nullopt if none
-/// satisfies everything. By GLPK's branch and cut. Throws as require_fleet_solver() does.
+/// satisfies everything. Exact, by branch and bound over the bands (Land and Doig 1960, "An
+/// Automatic Method of Solving Discrete Programming Problems", Econometrica 28:3): once bands are
+/// assigned the least replicas follow, and with few pools few assignments are left to bound. Time
+/// grows exponentially with max_pools, and for bands that are not contiguous with their number.
 std::optional<FleetChoice> solve(const FleetProgram& program);
 
 }  // namespace roofcast

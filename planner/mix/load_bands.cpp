@@ -10,6 +10,7 @@
 
 #include "base/wording.hpp"
 #include "planner/capacity/offered_load.hpp"
+#include "simulator/io/trace_order.hpp"
 
 namespace roofcast {
 namespace {
@@ -21,11 +22,24 @@ std::string_view class_of(const Workload& workload, const Request& request) {
 
 LoadBand band_of(const Workload& workload, PoolRoute route) {
   LoadBand band{.workload = workload};
-  std::erase_if(band.workload.requests, [&](const Request& request) {
-    return !takes(route, request.input_tokens, class_of(workload, request));
-  });
-  band.share = static_cast<double>(band.workload.requests.size()) /
-               static_cast<double>(workload.requests.size());
+  std::vector<Request>& taken = band.workload.requests;
+  taken.clear();
+  std::vector<RequestId> place(workload.requests.size(), kNoRequest);
+  std::vector<Nanoseconds> sent(workload.requests.size());  // were answers given at once
+  for (std::size_t i = 0; i < workload.requests.size(); ++i) {
+    const Request& request = workload.requests[i];
+    const bool first = request.follows == kNoRequest;
+    const auto before = static_cast<std::size_t>(request.follows);
+    sent[i] = request.arrival + (first ? 0 : sent[before]);
+    if (!takes(route, request.input_tokens, class_of(workload, request))) continue;
+    place[i] = static_cast<RequestId>(taken.size());
+    taken.push_back(request);
+    if (first) continue;
+    taken.back().follows = place[before];
+    if (place[before] == kNoRequest) taken.back().arrival = sent[i];
+  }
+  sort_by_arrival(taken);
+  band.share = static_cast<double>(taken.size()) / static_cast<double>(workload.requests.size());
   band.route = std::move(route);
   return band;
 }
@@ -70,13 +84,20 @@ std::vector<std::int64_t> cuts_of(const Workload& workload, std::size_t count) {
 }  // namespace
 
 std::vector<LoadBand> bands_by_length(const Workload& workload, std::size_t count) {
+  return bands_within(workload, {}, count);
+}
+
+std::vector<LoadBand> bands_within(const Workload& workload, const PoolRoute& route,
+                                   std::size_t count) {
   std::vector<LoadBand> bands;
-  std::int64_t from = 0;
-  for (const std::int64_t cut : cuts_of(workload, count)) {
-    bands.push_back(band_of(workload, {.min_input_tokens = from, .max_input_tokens = cut}));
-    from = cut + 1;
+  PoolRoute next = route;
+  for (const std::int64_t cut : cuts_of(band_of(workload, route).workload, count)) {
+    next.max_input_tokens = cut;
+    bands.push_back(band_of(workload, next));
+    next.min_input_tokens = cut + 1;
   }
-  bands.push_back(band_of(workload, {.min_input_tokens = from}));
+  next.max_input_tokens = route.max_input_tokens;
+  bands.push_back(band_of(workload, next));
   return bands;
 }
 

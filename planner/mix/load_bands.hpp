@@ -10,7 +10,9 @@
 
 namespace roofcast {
 
-/// The requests that a route takes, at the times at which they arrive.
+/// The requests that a route takes, at the times at which they arrive. Of sessions, whose prompts
+/// grow, the turns that the route takes: one that follows a turn of another band is a start, at the
+/// session's start and the pauses since (the time that answers take is left out).
 struct LoadBand {
   PoolRoute route{};
   Workload workload{};
@@ -21,6 +23,10 @@ struct LoadBand {
 /// output; every band has at least kMinBandRequests. Fewer if lengths repeat; one if all prompts
 /// are equally long. The first band is open below and the last above, so that any prompt has one.
 std::vector<LoadBand> bands_by_length(const Workload& workload, std::size_t count);
+
+/// The requests that `route` takes in up to `count` bands, as above.
+std::vector<LoadBand> bands_within(const Workload& workload, const PoolRoute& route,
+                                   std::size_t count);
 
 /// One per request class that has requests.
 std::vector<LoadBand> bands_by_class(const Workload& workload);

@@ -14,7 +14,6 @@
 #include "base/statistics.hpp"
 #include "planner/answers_on.hpp"
 #include "planner/capacity/capacity.hpp"
-#include "planner/capacity/load_hours.hpp"
 #include "planner/capacity/offered_load.hpp"
 #include "planner/mix/fleet_program.hpp"
 #include "planner/mix/load_bands.hpp"
@@ -24,7 +23,6 @@ namespace roofcast {
 namespace {
 
 constexpr std::size_t kLengthBands = 8;
-constexpr double kRounding = 1e-9;  // sums of prices
 
 // Per band: the kinds of replica with the most throughput for their objective, and the least ones,
 // which a small band may need only one of.
@@ -129,6 +127,11 @@ Deviations allowance(const PlanTask& task) {
   return {.step_time = off, .per_request = off, .kv_capacity = -off, .acceptance = -off};
 }
 
+bool has_sessions(const Workload& workload) {
+  return std::ranges::any_of(workload.requests,
+                             [](const Request& one) { return one.follows != kNoRequest; });
+}
+
 /// One replica of a shape that may serve a band.
 struct Pair {
   std::size_t band = 0;
@@ -142,9 +145,16 @@ SimulationRun run_of(const Band& band, const Pair& pair) {
   return run_of(*band.catalogue, Candidate{.shape = band.shapes[pair.shape].shape, .units = 1});
 }
 
+/// All that there is to do at once: without the users' pauses, which would hide the engine.
+Workload burst_of(const Workload& workload) {
+  Workload burst = all_at_once(workload);
+  for (Request& request : burst.requests) request.arrival = 0;
+  return burst;
+}
+
 Pair with_throughput(const Band& band, Pair pair) {
   SimulationRun run = run_of(band, pair);
-  run.workload = all_at_once(run.workload);
+  run.workload = burst_of(run.workload);
   pair.throughput_per_s = simulate_candidate(run).request_rate_per_s;
   pair.simulations = 1;
   return pair;
@@ -155,7 +165,7 @@ Pair with_capacity(const Band& band, Pair pair, const PlanTask& task) {
   const double rate = offered_rate_per_s(run.workload);
   const PoolStepTimes step_times = step_times_of(run);
   const Workload as_asked = run.workload;
-  run.workload = all_at_once(as_asked);
+  run.workload = burst_of(as_asked);
   simulate_sampled(run, step_times, {});  // for the uncertainty of its steps
   SloRequirement requirement = task.requirement;
   requirement.must_stand = false;
@@ -176,15 +186,20 @@ Pair with_capacity(const Band& band, Pair pair, const PlanTask& task) {
   // A burst also has a slow end, in which few requests are left, so that a steady load may be a
   // little above it.
   constexpr double kBeyondBurst = 1.2;
+  // In a burst sessions evict each other's prefixes. Arriving one by one they find at most what a
+  // turn repeats, so that a conversation of several turns costs a fraction of its prompts.
+  constexpr double kBeyondSessions = 4;
+  const bool sessions = has_sessions(as_asked);
   // A guess only costs simulations: a stride up from it is just below `all`, one down half of it.
   constexpr double kGuess = 0.7, kStride = 1.4;
   // Less than the steps of the loads for which programs are solved (kStep in mix_of).
   constexpr double kTolerance = 0.03;
-  const Capacity capacity = find_capacity(trial, {.min = all / kAlone,
-                                                  .guess = kGuess * all,
-                                                  .greatest = kBeyondBurst * all,
-                                                  .tolerance = kTolerance,
-                                                  .stride = kStride});
+  const Capacity capacity =
+      find_capacity(trial, {.min = all / kAlone,
+                            .guess = kGuess * all,
+                            .greatest = (sessions ? kBeyondSessions : kBeyondBurst) * all,
+                            .tolerance = kTolerance,
+                            .stride = kStride});
   if (capacity.load) pair.busy = 1 / *capacity.load;
   pair.simulations = 1 + std::ssize(capacity.points);
   return pair;
@@ -203,6 +218,28 @@ std::vector<Pair> most_promising(const Band& band, std::vector<Pair> pairs) {
   return pairs;
 }
 
+/// The throughput of each.
+std::vector<Pair> measured(Search& search, const std::vector<Band>& bands,
+                           const std::vector<Pair>& pairs) {
+  auto fast = search.all(std::ssize(pairs), [&](std::int64_t i) {
+    const Pair& pair = pairs[static_cast<std::size_t>(i)];
+    return with_throughput(bands[pair.band], pair);
+  });
+  for (const Pair& pair : fast) search.simulations += pair.simulations;
+  return fast;
+}
+
+/// The capacity of each whose throughput is known.
+std::vector<Pair> searched(Search& search, const std::vector<Band>& bands,
+                           const std::vector<Pair>& pairs) {
+  auto found = search.all(std::ssize(pairs), [&](std::int64_t i) {
+    const Pair& pair = pairs[static_cast<std::size_t>(i)];
+    return with_capacity(bands[pair.band], pair, search.task);
+  });
+  for (const Pair& pair : found) search.simulations += pair.simulations;
+  return found;
+}
+
 std::vector<Pair> pairs_of(Search& search, const std::vector<Band>& bands) {
   std::vector<Pair> possible;
   for (std::size_t band = 0; band < bands.size(); ++band) {
@@ -213,10 +250,7 @@ std::vector<Pair> pairs_of(Search& search, const std::vector<Band>& bands) {
       }
     }
   }
-  const auto fast = search.all(std::ssize(possible), [&](std::int64_t i) {
-    const Pair& pair = possible[static_cast<std::size_t>(i)];
-    return with_throughput(bands[pair.band], pair);
-  });
+  const std::vector<Pair> fast = measured(search, bands, possible);
   std::vector<Pair> promising;
   for (std::size_t band = 0; band < bands.size(); ++band) {
     std::vector<Pair> of_band;
@@ -225,13 +259,7 @@ std::vector<Pair> pairs_of(Search& search, const std::vector<Band>& bands) {
     });
     std::ranges::copy(most_promising(bands[band], of_band), std::back_inserter(promising));
   }
-  auto searched = search.all(std::ssize(promising), [&](std::int64_t i) {
-    const Pair& pair = promising[static_cast<std::size_t>(i)];
-    return with_capacity(bands[pair.band], pair, search.task);
-  });
-  for (const Pair& pair : fast) search.simulations += pair.simulations;
-  for (const Pair& pair : searched) search.simulations += pair.simulations;
-  return searched;
+  return searched(search, bands, promising);
 }
 
 // ---- the program
@@ -256,19 +284,28 @@ std::vector<double> uses_of(const PlannedShape& planned, const PlanLimits& limit
   return rows;
 }
 
+/// Bands, what serves them, and the last program's solution.
+struct Round {
+  std::vector<Band> bands{};
+  bool contiguous = false;
+  std::vector<Pair> pairs{};
+  std::vector<std::size_t> shape_of{};  // by band; empty: no solution
+};
+
 /// A program with the shape behind each option.
 struct Posed {
   FleetProgram program{};
   std::vector<std::size_t> shapes{};
 };
 
-Posed posed(const Search& search, const std::vector<Band>& bands, const std::vector<Pair>& pairs,
-            bool contiguous) {
+Posed posed(const Search& search, const Round& round) {
+  const std::vector<Band>& bands = round.bands;
   Posed posed{.program = {.bands = bands.size(),
-                          .contiguous = contiguous,
+                          .contiguous = round.contiguous,
                           .limits = limits_of(search.task.limits),
-                          .min_pools = 2}};
-  for (const Pair& pair : pairs) {
+                          .min_pools = 2,
+                          .below = search.best}};
+  for (const Pair& pair : round.pairs) {
     if (!pair.busy) continue;
     auto at = std::ranges::find(posed.shapes, pair.shape);
     if (at == posed.shapes.end()) {
@@ -427,23 +464,84 @@ void spare_units(Search& search, MixFindings& mix) {
 }
 
 /// The cheapest mix of these bands below search.best; no pools if none is found.
-MixFindings mix_of(Search& search, const std::vector<Band>& bands, bool contiguous) {
+MixFindings mix_of(Search& search, Round& round) {
   constexpr double kLeast = 0.6, kMost = 1.5, kStep = 0.05;
-  const Posed program = posed(search, bands, pairs_of(search, bands), contiguous);
+  const Posed program = posed(search, round);
   FleetProgram at_load = program.program;
   std::vector<FleetChoice> tried;
   for (double load = kLeast; load < kMost + kStep / 2; load += kStep) {
     at_load.load = load;
     const auto choice = solve(at_load);
-    if (!choice || choice->objective >= search.best * (1 - kRounding)) break;
+    if (!choice) break;
     if (std::ranges::find(tried, *choice) != tried.end()) continue;
     tried.push_back(*choice);
-    MixFindings mix{.pools = pools_of(bands, program, *choice)};
+    round.shape_of.clear();
+    for (const std::size_t option : choice->option_of) {
+      round.shape_of.push_back(program.shapes[option]);
+    }
+    MixFindings mix{.pools = pools_of(round.bands, program, *choice)};
     if (!holds(search, mix)) continue;
     spare_units(search, mix);
     return mix;
   }
   return {};
+}
+
+/// Replaces `found` by a mix of these bands if there is one that is better.
+void improve(Search& search, Round& round, MixFindings& found) {
+  MixFindings mix = mix_of(search, round);
+  if (mix.pools.empty()) return;
+  search.best = objective_of(mix.pools);
+  complete(search, mix);
+  found = std::move(mix);
+}
+
+// ---- finer steps of length
+
+/// Shapes that may serve a part of band `i`: its own, and that of a neighbour of another pool.
+std::set<std::size_t> shapes_near_cut(const Round& round, std::size_t i) {
+  std::set<std::size_t> shapes = {round.shape_of[i]};
+  if (i > 0) shapes.insert(round.shape_of[i - 1]);
+  if (i + 1 < round.shape_of.size()) shapes.insert(round.shape_of[i + 1]);
+  return shapes;
+}
+
+/// The round with bands beside the borders of its pools cut into finer ones, served by either
+/// pool's kind of replica: with whole bands a pool may be left with half a replica more than it
+/// needs. Nullopt if nothing can be cut.
+std::optional<Round> with_finer_cuts(Search& search, const Round& round, const Workload& sample) {
+  constexpr std::size_t kParts = 4;
+  if (round.shape_of.empty()) return std::nullopt;
+  Round finer{.contiguous = round.contiguous};
+  std::vector<Pair> added;
+  for (std::size_t i = 0; i < round.bands.size(); ++i) {
+    const std::set<std::size_t> shapes = shapes_near_cut(round, i);
+    std::vector<LoadBand> parts;
+    if (shapes.size() > 1) {
+      parts = joined_bands(sample, bands_within(sample, round.bands[i].load.route, kParts));
+    }
+    if (parts.size() < 2) {
+      for (Pair pair : round.pairs) {
+        if (pair.band != i) continue;
+        pair.band = finer.bands.size();
+        finer.pairs.push_back(pair);
+      }
+      finer.bands.push_back(round.bands[i]);
+      continue;
+    }
+    for (Band& band : with_shapes(search, std::move(parts))) {
+      for (const std::size_t shape : shapes) {
+        if (!may_serve(band.shapes[shape])) continue;
+        added.push_back({.band = finer.bands.size(), .shape = shape});
+      }
+      finer.bands.push_back(std::move(band));
+    }
+  }
+  if (added.empty()) return std::nullopt;
+  added = measured(search, finer.bands, added);
+  std::erase_if(added, [](const Pair& pair) { return pair.throughput_per_s <= 0; });
+  std::ranges::move(searched(search, finer.bands, added), std::back_inserter(finer.pairs));
+  return finer;
 }
 
 }  // namespace
@@ -455,9 +553,8 @@ std::string why_no_mix(const PlanCatalogue& catalogue, const SearchSpace& space)
   if (catalogue.base.max_concurrency) {
     return "`mix`: not under a client's limit on requests in flight, which ties the pools together";
   }
-  if (!has_hours(catalogue.workload)) {
-    return "`mix`: not for sessions or staged loads: expected requests that arrive one by one at a "
-           "rate";
+  if (!catalogue.workload.stages.empty()) {
+    return "`mix`: not for staged loads: expected requests or sessions that arrive at one rate";
   }
   if (offered_rate_per_s(catalogue.workload) <= 0) {
     return "`mix`: all requests arrive at once, expected a rate (`request_rate`) or a trace";
@@ -515,12 +612,13 @@ MixFindings find_mix(const PlanCatalogue& catalogue, const PlanTask& task, doubl
   try {
     for (auto* loads : {&by_class, &by_length}) {
       if (loads->size() < 2) continue;
-      const std::vector<Band> bands = with_shapes(search, std::move(*loads));
-      MixFindings mix = mix_of(search, bands, loads == &by_length);
-      if (mix.pools.empty()) continue;
-      search.best = objective_of(mix.pools);
-      complete(search, mix);
-      found = std::move(mix);
+      const bool by_prompts = loads == &by_length;
+      Round round{.bands = with_shapes(search, std::move(*loads)), .contiguous = by_prompts};
+      round.pairs = pairs_of(search, round.bands);
+      improve(search, round, found);
+      if (!by_prompts) continue;
+      auto finer = with_finer_cuts(search, round, sample);
+      if (finer) improve(search, *finer, found);
     }
   } catch (const Stopped&) {
     found.stopped = true;

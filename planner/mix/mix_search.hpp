@@ -51,8 +51,9 @@ SimulationRun run_of(const PlanCatalogue& catalogue, const std::vector<MixPool>&
 /// of a band alone, with every input of the simulation off by the quantile of that probability; as
 /// several replicas carry more than several times one, and as percentiles over all bands may hold
 /// where that of one does not, programs from 0.6 to 1.5 times the load are solved, and the first
-/// whose solution holds is the answer, without the replicas that it can spare. Neglects fleets that
-/// give a band to two pools. Throws Error if the solver is not there.
+/// whose solution holds is the answer, without the replicas that it can spare. Then the bands of
+/// prompt lengths beside the pools' borders are cut finer, and the same is done again. Turns of a
+/// session may change pools as its prompts grow, where they find nothing cached.
 MixFindings find_mix(const PlanCatalogue& catalogue, const PlanTask& task, double best, int threads,
                      const Progress& progress);
 

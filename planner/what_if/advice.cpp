@@ -103,7 +103,7 @@ SloOutcome settled_outcome(SimulationRun& run, const SteadyQuestion& question) {
   if (!verdict.undecided || question.load == nullptr || !question.load->grows()) {
     return outcome_of(verdict);
   }
-  return outcome_of(simulate_until_decided(run, question, [](SimulationRun& one) {
+  return outcome_of(lengthen_until_decided(run, question, [](SimulationRun& one) {
     one.result = simulate_deviating(one, step_times_of(one), {}, {});
   }));
 }
@@ -136,16 +136,24 @@ SloOutcome outcome_as_is(const SimulationRun& run, const SteadyQuestion& questio
   return settled_outcome(same, question);
 }
 
-/// The fewest replicas that meet the SLO, by doubling and then halving the bracket; nullopt if
-/// 16 times as many do not, or `progress` cancelled.
-std::optional<TriedChange> enough_replicas(const SimulationRun& run, const SteadyQuestion& question,
-                                           Advice& advice, const Progress& progress) {
+/// The fewest replicas that meet the SLO, by doubling and then halving the bracket.
+struct EnoughReplicas {
+  std::optional<TriedChange> change{};  // unset: kMaxTimes as many do not
+  bool cancelled = false;               // then `change` need not be the fewest
+};
+
+EnoughReplicas enough_replicas(const SimulationRun& run, const SteadyQuestion& question,
+                               Advice& advice, const Progress& progress) {
+  // As far as plan looks for the load at which a deployment breaks (kMaxFactor in
+  // plan_evaluator.cpp): four doublings. Beyond, a fleet is planned afresh rather than enlarged.
   constexpr std::int32_t kMaxTimes = 16;
+  bool cancelled = false;
   std::int32_t too_few = run.pools.front().replicas + 1;  // it has been tried
   std::optional<TriedChange> found;
   std::int32_t enough = 0;
   const auto meets = [&](std::int32_t replicas) {
-    if (progress && !progress(0, 1)) return false;
+    cancelled = progress && !progress(0, 1);
+    if (cancelled) return false;
     ++advice.simulations;
     auto one =
         tried(run, {"as many replicas as it takes", {number("replicas", replicas)}}, question);
@@ -154,15 +162,15 @@ std::optional<TriedChange> enough_replicas(const SimulationRun& run, const Stead
     enough = replicas;
     return true;
   };
-  for (std::int32_t times = 2; times <= kMaxTimes && !found; times *= 2) {
+  for (std::int32_t times = 2; times <= kMaxTimes && !found && !cancelled; times *= 2) {
     const std::int32_t replicas = times * run.pools.front().replicas;
     if (replicas > too_few && !meets(replicas)) too_few = replicas;
   }
-  while (found && enough - too_few > 1) {
+  while (found && !cancelled && enough - too_few > 1) {
     const std::int32_t middle = too_few + (enough - too_few) / 2;
     if (!meets(middle)) too_few = middle;
   }
-  return found;
+  return {.change = std::move(found), .cancelled = cancelled};
 }
 
 }  // namespace
@@ -204,9 +212,9 @@ std::optional<Advice> advice_on(const SimulationRun& run, const SteadyQuestion& 
   }
   if (advice.slo != SloOutcome::met && is_together(run) &&
       std::ranges::none_of(advice.changes, is_met)) {
-    if (auto enough = enough_replicas(run, question, advice, progress)) {
-      advice.changes.push_back(*std::move(enough));
-    }
+    EnoughReplicas enough = enough_replicas(run, question, advice, progress);
+    if (enough.cancelled) return std::nullopt;
+    if (enough.change) advice.changes.push_back(*std::move(enough.change));
   }
   std::ranges::stable_sort(advice.changes, [](const TriedChange& a, const TriedChange& b) {
     const bool a_grows = a.slo == SloOutcome::saturated;

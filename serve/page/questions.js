@@ -154,7 +154,7 @@ export function lessonFlags(values) {
 
 export function commandLine(command, flags) {
   const words = Object.entries(flags).map(
-    ([flag, value]) => `--${flag} ${[].concat(value).join(" ")}`,
+    ([flag, value]) => `--${flag}${value === true ? "" : ` ${[].concat(value).join(" ")}`}`,
   );
   return `roofcast ${command} ${words.join(" ")}`;
 }

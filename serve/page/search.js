@@ -165,6 +165,34 @@ function searched(found) {
   return element("details", {}, element("summary", {}, "How it was searched"), ...parts);
 }
 
+/// What is routed to a pool of a mix.
+function routed({ classes, min_input_len: least, max_input_len: most }) {
+  if (classes) return classes.join(", ");
+  if (most == null) return `prompts from ${count(least)} tokens on`;
+  if (!least) return `prompts of up to ${count(most)} tokens`;
+  return `prompts of ${count(least)} to ${count(most)} tokens`;
+}
+
+function mixed(mix) {
+  const columns = [
+    { title: "Pool" },
+    { title: "GPUs", right: true },
+    { title: "Requests" },
+    { title: "Share", right: true },
+    { title: "TTFT p95", right: true },
+    { title: "TPOT p95", right: true },
+  ];
+  const rows = mix.pools.map((pool) => [
+    pool.title,
+    data(pool.gpus, count(pool.gpus)),
+    routed(pool),
+    data(pool.share, percent(pool.share)),
+    data(pool.ttft_p95_s, time(pool.ttft_p95_s)),
+    data(pool.tpot_p95_s, time(pool.tpot_p95_s)),
+  ]);
+  return [table("The mix of pools behind a router", columns, rows)];
+}
+
 function planned(found, use) {
   // The deployment in bold; price, probability and breaking point below it.
   const [deployment, ...rest] = found.answer.split("; ");
@@ -172,10 +200,17 @@ function planned(found, use) {
   for (const line of [rest.join("; "), ...(found.remarks || [])].filter(Boolean)) {
     parts.push(element("p", {}, line.charAt(0).toUpperCase() + line.slice(1)));
   }
+  if (found.no_mix) {
+    const why = `No mix of pools behind a router is better: ${found.no_mix}.`;
+    parts.push(element("p", {}, why));
+  }
+  if (found.mixed) parts.push(...mixed(found.mixed));
   if (found.ranked.length) {
     parts.push(
       table(
-        "Deployments that meet the SLO, the best first",
+        found.mixed
+          ? "Of one kind: deployments that meet the SLO, the best first"
+          : "Deployments that meet the SLO, the best first",
         PLAN_COLUMNS,
         found.ranked.map((ranked) => planRow(ranked, use)),
       ),
@@ -305,6 +340,7 @@ export function startSearch(values, lists, use) {
     for (const name of ["decode-replicas", "router"]) delete flags[name];
     if (!flags.slo) return told("Set a limit under SLO first: what is cheapest depends on it.");
     flags.gpu = byId("field-candidates").value.trim() || values.gpu;
+    if (byId("field-mix").checked) flags.mix = true;
     run("plan", flags, (found) => planned(found, use));
   });
   byId("try").addEventListener("click", () => {

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cmath>
 #include <filesystem>
@@ -25,7 +26,8 @@ class Folder {
  public:
   Folder()
       : path_(fs::path(testing::TempDir()) /
-              testing::UnitTest::GetInstance()->current_test_info()->name()) {
+              (testing::UnitTest::GetInstance()->current_test_info()->name() +
+               std::to_string(getpid()))) {
     fs::remove_all(path_);
     fs::create_directories(path_);
   }

@@ -9,6 +9,7 @@
 #include <fstream>
 
 #include "tests/roofcast/read_back.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 namespace roofcast::test {
 namespace {
@@ -35,13 +36,11 @@ TEST(BuiltIn, FilesDoNot) {
 TEST(BuiltIn, AFileInTheCurrentFolderMayNotHideAModel) {
   namespace fs = std::filesystem;
   const fs::path before = fs::current_path();
-  const fs::path folder = fs::temp_directory_path() / "roofcast_built_in_test";
-  fs::create_directories(folder);
-  fs::current_path(folder);
+  const TemporaryFolder folder;
+  fs::current_path(folder.path());
   std::ofstream("llama-3.1-8b") << "{}";
   EXPECT_THAT(refusal({.model = "llama-3.1-8b"}), HasSubstr("hides the model"));
   fs::current_path(before);
-  fs::remove_all(folder);
 }
 
 TEST(BuiltIn, ListsEveryEnginePreset) {

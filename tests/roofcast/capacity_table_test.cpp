@@ -66,6 +66,15 @@ TEST(CapacityTable, SaysWhyARowHasNone) {
   EXPECT_THAT(answer.rows[2].reason, HasSubstr("divide"));
 }
 
+TEST(CapacityTable, StatesTheLoadWithoutARateThatNoRowHas) {
+  CapacityTableQuestion question = chat_to_compare();
+  question.each.scenario.model = "llama-3.1-405b";  // fits on neither
+  question.sizes = {1};
+  const CapacityTableAnswer answer = capacity_table(question);
+  EXPECT_FALSE(answer.holds);
+  EXPECT_THAT(answer.workload, HasSubstr("100 requests at any rate"));
+}
+
 TEST(CapacityTable, OfAnyDegreeLeavesOutThoseThatDoNotDivide) {
   CapacityTableQuestion question = chat_to_compare();
   question.each.scenario.model = "gpt2";  // 12 heads: 8 does not divide them

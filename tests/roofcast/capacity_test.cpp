@@ -120,6 +120,10 @@ TEST(Capacity, LeavesItsFiguresInTheStore) {
   ASSERT_FALSE(run.metrics.empty());
   EXPECT_EQ(run.metrics.front().name, "capacity_rate_per_s");
   EXPECT_EQ(run.metrics.front().value, answer.capacity);
+  const auto per_hour =
+      std::ranges::find(run.metrics, "cost_usd_per_h", &roofcast::MetricRow::name);
+  ASSERT_NE(per_hour, run.metrics.end());
+  EXPECT_EQ(per_hour->value, answer.cost.dollars_per_hour);
 }
 
 /// Sessions of three turns on a small engine.

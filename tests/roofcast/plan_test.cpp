@@ -6,7 +6,6 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.hpp"
-#include "planner/mix/fleet_program.hpp"
 #include "roofcast/plan_words.hpp"
 #include "roofcast/simulate.hpp"
 #include "roofcast/store_rows.hpp"
@@ -283,7 +282,6 @@ PlanQuestion chat_and_documents() {
 }
 
 TEST(PlanAnswer, FindsAMixThatSimulateFindsToHold) {
-  if (!has_fleet_solver()) GTEST_SKIP() << "built without GLPK";
   PlanQuestion question = chat_and_documents();
   question.scenario.slo.targets.push_back(parse_percentile_target("p99:e2e:1m"));
   const PreparedPlan prepared = prepare_plan(question);
@@ -342,7 +340,6 @@ TEST(PlanAnswer, SaysWhichTargetsAPoolMisses) {
 }
 
 TEST(PlanAnswer, FindsNoMixOfEqualPrompts) {
-  if (!has_fleet_solver()) GTEST_SKIP() << "built without GLPK";
   PlanQuestion question = chat_to_plan();
   question.mix = true;
   const PlanAnswer answer = plan_read_back(plan(question));
@@ -353,7 +350,6 @@ TEST(PlanAnswer, FindsNoMixOfEqualPrompts) {
 
 // Two classes of equally long requests; only chat has a limit that the cheap card cannot meet.
 TEST(PlanAnswer, MixesPoolsByRequestClass) {
-  if (!has_fleet_solver()) GTEST_SKIP() << "built without GLPK";
   PlanQuestion question = chat_and_documents();
   auto& load = std::get<SyntheticWorkload>(question.scenario.workload);
   load.input = fixed_length(500);
@@ -373,9 +369,9 @@ TEST(PlanAnswer, MixesPoolsByRequestClass) {
 }
 
 TEST(PlanAnswer, RefusesToMixWhatNoRouterCanDivide) {
-  if (!has_fleet_solver()) GTEST_SKIP() << "built without GLPK";
   PlanQuestion question = chat_and_documents();
-  std::get<SyntheticWorkload>(question.scenario.workload).sessions = Sessions{};
+  std::get<SyntheticWorkload>(question.scenario.workload).pattern =
+      StagedLoad{{{.rate = 10, .duration = Seconds{9}}, {.rate = 20, .duration = Seconds{9}}}};
   EXPECT_THROW(plan(question), UsageError);
   question = chat_and_documents();
   question.scenario.max_concurrency = 8;

@@ -1,7 +1,9 @@
-// A folder for a test's own files, removed afterwards.
+// A folder for a test's own files, removed afterwards. Each process has its own, so that the same
+// test may run twice at a time.
 #pragma once
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -14,7 +16,8 @@ class TemporaryFolder {
   TemporaryFolder() {
     const auto* test = testing::UnitTest::GetInstance()->current_test_info();
     path_ = std::filesystem::path(testing::TempDir()) /
-            (std::string("roofcast_") + test->test_suite_name() + "_" + test->name());
+            (std::string("roofcast_") + test->test_suite_name() + "_" + test->name() + "_" +
+             std::to_string(getpid()));
     std::filesystem::remove_all(path_);
     std::filesystem::create_directories(path_);
   }

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -348,8 +349,9 @@ class ModelFolder : public testing::Test {
  protected:
   void SetUp() override {
     folder_ =
-        fs::temp_directory_path() / (std::string("roofcast_model_") +
-                                     testing::UnitTest::GetInstance()->current_test_info()->name());
+        fs::temp_directory_path() /
+        (std::string("roofcast_model_") +
+         testing::UnitTest::GetInstance()->current_test_info()->name() + std::to_string(getpid()));
     fs::remove_all(folder_);
     fs::create_directories(folder_);
   }

@@ -12,13 +12,6 @@ namespace {
 
 using testing::ElementsAre;
 
-class FleetProgramTest : public testing::Test {
- protected:
-  void SetUp() override {
-    if (!has_fleet_solver()) GTEST_SKIP() << "built without GLPK";
-  }
-};
-
 // Short prompts at 8 requests/s, long ones at 2 requests/s. A small card at $1 carries 4 short or
 // 0.25 long requests/s, a large one at $4.50 carries 10 short or 4 long:
 //   small alone: 8/4 + 2/0.25 = 10 cards, $10; large alone: 8/10 + 2/4 = 1.3, so 2, $9;
@@ -30,7 +23,7 @@ FleetProgram short_and_long() {
           .bands = 2};
 }
 
-TEST_F(FleetProgramTest, FindsThePlantedMix) {
+TEST(FleetProgram, FindsThePlantedMix) {
   const auto mix = solve(short_and_long());
   ASSERT_TRUE(mix);
   EXPECT_THAT(mix->option_of, ElementsAre(0, 1));
@@ -38,7 +31,7 @@ TEST_F(FleetProgramTest, FindsThePlantedMix) {
   EXPECT_DOUBLE_EQ(mix->objective, 6.5);
 }
 
-TEST_F(FleetProgramTest, FindsTheBestSinglePoolWhereOneIsAllowed) {
+TEST(FleetProgram, FindsTheBestSinglePoolWhereOneIsAllowed) {
   FleetProgram program = short_and_long();
   program.max_pools = 1;
   const auto single = solve(program);
@@ -47,7 +40,7 @@ TEST_F(FleetProgramTest, FindsTheBestSinglePoolWhereOneIsAllowed) {
   EXPECT_DOUBLE_EQ(single->objective, 9);
 }
 
-TEST_F(FleetProgramTest, StaysWithinItsLimits) {
+TEST(FleetProgram, StaysWithinItsLimits) {
   // One small card is left, which cannot carry the short prompts: the other mix, whose 8 small
   // cards are too many, and the small pool fail too, so that only the large cards remain.
   FleetProgram program = short_and_long();
@@ -66,14 +59,24 @@ TEST_F(FleetProgramTest, StaysWithinItsLimits) {
   EXPECT_TRUE(solve(program));
 }
 
-TEST_F(FleetProgramTest, NeedsMoreAtAHigherLoad) {
+TEST(FleetProgram, FindsNothingThatIsNotBelowWhatIsKnown) {
+  // The planted mix costs $6.50.
+  FleetProgram program = short_and_long();
+  program.below = 6.5;
+  EXPECT_FALSE(solve(program));
+  program.below = 6.6;
+  ASSERT_TRUE(solve(program));
+  EXPECT_THAT(solve(program)->units, ElementsAre(2, 1));
+}
+
+TEST(FleetProgram, NeedsMoreAtAHigherLoad) {
   // At 1.5 times the load the short prompts keep 3 small cards busy, the long ones 0.75 large ones.
   FleetProgram program = short_and_long();
   program.load = 1.5;
   EXPECT_THAT(solve(program)->units, ElementsAre(3, 1));
 }
 
-TEST_F(FleetProgramTest, GivesAPoolNeighbouringBandsAlone) {
+TEST(FleetProgram, GivesAPoolNeighbouringBandsAlone) {
   // The first option is cheap for the outer bands, the second for the middle one: 1 + 1 of the
   // first and 1 of the second, $3. As neighbours: the second serves the last two, 1 + (1 + 3) = $5,
   // or the first two, (4 + 1) + 1 = $6; the first serves two, at least 1 + 9; one alone serves
@@ -136,7 +139,7 @@ double least_by_trying_all(const FleetProgram& program) {
   return least;
 }
 
-TEST_F(FleetProgramTest, FindsWhatTryingEverythingFinds) {
+TEST(FleetProgram, FindsWhatTryingEverythingFinds) {
   std::mt19937_64 random(7);
   const auto between = [&](double low, double high) {
     return std::uniform_real_distribution<double>(low, high)(random);

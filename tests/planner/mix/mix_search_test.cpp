@@ -7,8 +7,6 @@
 #include <limits>
 #include <memory>
 
-#include "planner/mix/fleet_program.hpp"
-
 namespace roofcast::test {
 namespace {
 
@@ -49,14 +47,7 @@ PlanCatalogue catalogue_of(PlanTask& task, const Change& change) {
   return catalogue;
 }
 
-class MixSearchTest : public testing::Test {
- protected:
-  void SetUp() override {
-    if (!has_fleet_solver()) GTEST_SKIP() << "built without GLPK";
-  }
-};
-
-TEST_F(MixSearchTest, NamesTheClassThatIsTooRareForAPool) {
+TEST(MixSearch, NamesTheClassThatIsTooRareForAPool) {
   PlanTask task = task_of("500");
   const PlanCatalogue catalogue = catalogue_of(
       task, [](std::size_t i, Request& request) { request.slo_class = i < 12 ? 1 : 0; });
@@ -65,7 +56,7 @@ TEST_F(MixSearchTest, NamesTheClassThatIsTooRareForAPool) {
   EXPECT_THAT(mix.why, HasSubstr("class batch has 12 requests, of at least 50"));
 }
 
-TEST_F(MixSearchTest, PutsARareClassInAnotherOnesPool) {
+TEST(MixSearch, PutsARareClassInAnotherOnesPool) {
   PlanTask task = task_of("500");
   const PlanCatalogue catalogue = catalogue_of(task, [](std::size_t i, Request& request) {
     request.slo_class = i % 40 == 0 ? 2 : static_cast<std::int32_t>(i % 2);
@@ -79,7 +70,7 @@ TEST_F(MixSearchTest, PutsARareClassInAnotherOnesPool) {
   }
 }
 
-TEST_F(MixSearchTest, FindsAnAnswerWhereAClassArrivesAtOneTime) {
+TEST(MixSearch, FindsAnAnswerWhereAClassArrivesAtOneTime) {
   // The last 100 are a nightly run, all sent at once: no load of their own can be offered faster.
   PlanTask task = task_of("500");
   const PlanCatalogue catalogue = catalogue_of(task, [](std::size_t i, Request& request) {
@@ -90,7 +81,7 @@ TEST_F(MixSearchTest, FindsAnAnswerWhereAClassArrivesAtOneTime) {
   EXPECT_THAT(mix.why, HasSubstr("class batch has no rate"));
 }
 
-TEST_F(MixSearchTest, KeepsWhatItHasFoundWhenInterrupted) {
+TEST(MixSearch, KeepsWhatItHasFoundWhenInterrupted) {
   PlanTask task = task_of("lognormal:500:0.5");
   const PlanCatalogue catalogue = catalogue_of(
       task, [](std::size_t i, Request& request) { request.slo_class = i % 2 == 0 ? 0 : 1; });

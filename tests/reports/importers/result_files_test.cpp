@@ -1,5 +1,6 @@
 // Files and folders of results, and request logs with the files next to them.
 #include <gmock/gmock.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -17,7 +18,8 @@ class ResultFiles : public testing::Test {
  protected:
   ResultFiles() {
     const auto* test = testing::UnitTest::GetInstance()->current_test_info();
-    folder_ = fs::path(testing::TempDir()) / (std::string("roofcast_results_") + test->name());
+    folder_ = fs::path(testing::TempDir()) /
+              (std::string("roofcast_results_") + test->name() + std::to_string(getpid()));
     fs::remove_all(folder_);
     fs::create_directories(folder_);
   }
