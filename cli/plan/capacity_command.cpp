@@ -69,9 +69,7 @@ Usage capacity_usage(CapacityCommandOptions& target) {
       .add(pricing_options(simulate.pricing))
       .add(scheduler_options(simulate.deployment))
       .add(feature_options(simulate.deployment.overrides));
-  usage.more =
-      "Users at once instead of requests/s: --max-concurrency N. More: --from-cmd LINE, engine "
-      "knobs, load shapes, trace formats";
+  usage.more = "More: --from-cmd LINE, engine knobs, load shapes, trace formats";
   usage.positional.add("scenario", 1);
   return usage;
 }
