@@ -113,8 +113,9 @@ std::vector<std::string> datasheet_text(const PlanAnswer& answer) {
   return {fmt::format(
       "The first rests on datasheet figures ({}): its kernels were not timed. {}",
       figures_words(best.result),
-      measured.empty() ? "No deployment that was found rests on measured kernels."
-                       : fmt::format("The nearest that rests on measured kernels: {}.", measured))};
+      measured.empty()
+          ? "No deployment that was found rests on measurements of its GPU."
+          : fmt::format("The nearest that rests on measurements of its GPU: {}.", measured))};
 }
 
 /// What fewer bits per weight would save.

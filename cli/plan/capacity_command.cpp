@@ -58,9 +58,7 @@ Usage capacity_usage(CapacityCommandOptions& target) {
       .add(pricing_options(pricing))
       .add(scheduler_options(deployment))
       .add(feature_options(deployment.overrides));
-  usage.more =
-      "Users at once instead of requests/s: --max-concurrency N. More: --from-cmd LINE, engine "
-      "knobs, load shapes, trace formats";
+  usage.more = "More: --from-cmd LINE, engine knobs, load shapes, trace formats";
   return usage;
 }
 

@@ -263,7 +263,7 @@ const Flags<WorkloadOptions>& objective_flags() {
   static const Flags<W> flags = {
       {.name = "max-concurrency",
        .placeholder = "N",
-       .help = "users at once: at most N requests in flight (default: no limit)",
+       .help = "users at once: requests in flight at most (default: no limit)",
        .read = into(&W::max_concurrency, parse_positive),
        .place = "max_concurrency"},
       {.name = "max-tokens",

@@ -42,8 +42,8 @@ std::string datasheet_text(const CapacityTableAnswer& answer) {
   return fmt::format("The first rests on datasheet figures ({}): its kernels were not timed. {}",
                      figures_words(best),
                      measured == answer.rows.end()
-                         ? "None of them rests on measured kernels."
-                         : fmt::format("The nearest that rests on measured kernels: {}{}.",
+                         ? "None of them rests on measurements of its GPU."
+                         : fmt::format("The nearest that rests on measurements of its GPU: {}{}.",
                                        measured->title, price_words(*measured)));
 }
 

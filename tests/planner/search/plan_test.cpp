@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "base/error.hpp"
+
 namespace roofcast {
 namespace {
 
@@ -191,6 +193,21 @@ TEST(Plan, EveryOtherGpuIsNamedByItsCheapest) {
     }
   }
   EXPECT_DOUBLE_EQ(named, least);
+}
+
+TEST(Plan, AGpuWithoutAPriceIsLeftOutWithTheReason) {
+  PlanTask question = question_of({.rate = 5});
+  question.space.gpus = {"h100", "mi355x"};
+  question.space.dimensions = {parse_dimension("tp=1")};
+  const PlanFindings answer = planned(question);
+  ASSERT_EQ(answer.ranked.size(), 1U);
+  ASSERT_EQ(answer.rejected.size(), 1U);
+  const PlannedShape& left_out = answer.shapes[answer.rejected[0].shape];
+  EXPECT_EQ(left_out.shape.gpu, "amd-mi355x");
+  EXPECT_EQ(left_out.outcome, ShapeOutcome::cannot_run);
+  EXPECT_NE(left_out.why.find("no price is known"), std::string::npos) << left_out.why;
+  question.space.gpus = {"mi355x"};
+  EXPECT_THROW(planned(question), UsageError);
 }
 
 TEST(Plan, CutShortDecidesOnNoShape) {
