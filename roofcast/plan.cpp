@@ -488,6 +488,7 @@ std::optional<RankedPlan> with_shorter_context(const PreparedPlan& prepared,
   task.space.gpus = kept.gpus;
   task.space.base.overrides.fit_model_len = true;
   task.keep = 1;
+  task.names_others = false;
   try {
     auto shapes = plan_shapes(prepared.catalogue, task, threads, {});
     if (!shapes) return std::nullopt;
@@ -530,6 +531,7 @@ std::optional<RankedPlan> with_cheaper_format(const PreparedPlan& prepared,
   task.space.gpus = {found.shapes[best.shape].shape.gpu};
   task.space.base.weight_format = kFormat;
   task.keep = 1;
+  task.names_others = false;
   try {
     Transformer model = catalogue.models.at("");
     const Bytes before = weight_bytes(model, {});
