@@ -280,7 +280,7 @@ const Flags<WorkloadOptions>& objective_flags() {
       {.name = "slo",
        .placeholder = "pNN:METRIC:TIME ...",
        .help = "SLO over all requests, such as p95:ttft:500ms "
-               "p95:tpot:50ms; exit code 3 if missed or saturated",
+               "p95:tpot:50ms; exit code 3 if missed",
        .read = added_to(&W::slo),
        .form = FlagForm::list,
        .place = "slo.targets"}};
