@@ -32,8 +32,7 @@ void add_keep_requests(po::options_description& options, StoreOptions& target, c
 
 void check(const StoreOptions& options) {
   if (options.on || !options.keep_requests) return;
-  throw UsageError(
-      "--keep-requests and --no-store are mutually exclusive");
+  throw UsageError("--keep-requests and --no-store are mutually exclusive");
 }
 
 bool can_store(const StoreOptions& options, std::ostream& err) {

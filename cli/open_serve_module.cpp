@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <utility>
 
 #include "base/error.hpp"
 #include "base/io/shared_library.hpp"
@@ -17,13 +19,19 @@ namespace {
 
 /// Module and program share their structs, so another build's would crash.
 SharedLibrary open_module(const std::string& module) {
+  std::optional<SharedLibrary> library;
+  try {
+    library.emplace(module);
+  } catch (const Error& error) {
+    // "FILE cannot be opened: REASON"
+    throw Error(fmt::format("{} (if it is of another build, install both together)", error.what()));
+  }
   std::string reason;
   try {
-    SharedLibrary library(module);
-    const std::string_view build = library.function<const char*()>("roofcast_serve_build")();
-    if (build == kBuildId) return library;
+    const std::string_view build = library->function<const char*()>("roofcast_serve_build")();
+    if (build == kBuildId) return *std::move(library);
     reason = fmt::format("build {}, the program's is {}", build, kBuildId);
-  } catch (const Error& error) {
+  } catch (const Error& error) {  // the module has no such function
     reason = error.what();
   }
   throw Error(

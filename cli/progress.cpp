@@ -33,10 +33,6 @@ std::string whole_seconds(double seconds) {
   return fmt::format("{} h {:02} min", whole / 3600, whole % 3600 / 60);
 }
 
-}  // namespace
-
-namespace {
-
 double share_of(const ProgressState& progress) {
   if (progress.total <= 0) return 0;
   return std::min(1.0, static_cast<double>(progress.done) / static_cast<double>(progress.total));

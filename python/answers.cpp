@@ -4,6 +4,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <utility>
+#include <variant>
 
 #include "base/error.hpp"
 #include "reports/pages/answer_documents.hpp"
@@ -106,14 +107,15 @@ NamedAnswer ask_simulate(const Json& arguments, const Asking& asking) {
 }
 
 NamedAnswer ask_capacity(const Json& arguments, const Asking& asking) {
-  const auto asked = read(capacity_arguments(), arguments);
-  if (const auto several = table_question_of(asked)) {
+  const auto asked = any_question_of(read(capacity_arguments(), arguments));
+  if (const auto* several = std::get_if<CapacityTableQuestion>(&asked)) {
     const CapacityTableAnswer answer = capacity_table(*several, asking.progress);
     return {.code = code_of(is_yes(answer)),
             .document = capacity_table_document(answer),
             .figures = [answer] { return capacity_table_figures(answer); }};
   }
-  const CapacityAnswer answer = capacity(question_of(asked), asking.progress, asking.stopped);
+  const CapacityAnswer answer =
+      capacity(std::get<CapacityQuestion>(asked), asking.progress, asking.stopped);
   return {.code = code_of(is_yes(answer)),
           .document = capacity_document(answer),
           .figures = [answer] { return load_figures(answer.inputs.scenario.slo, answer.curve); }};

@@ -218,11 +218,16 @@ CapacityQuestion question_of(const CapacityArguments& arguments) {
                            has_free_length(arguments.load));
 }
 
-std::optional<CapacityTableQuestion> table_question_of(const CapacityArguments& arguments) {
+std::variant<CapacityQuestion, CapacityTableQuestion> any_question_of(
+    const CapacityArguments& arguments) {
   Scenario scenario = scenario_of(arguments.load);
-  if (!compares_machines(scenario.gpu, arguments.sizes)) return std::nullopt;
-  return capacity_table_question(std::move(scenario), arguments.load.options, arguments.capacity,
-                                 arguments.sizes, has_free_length(arguments.load));
+  const ScenarioOptions& given = arguments.load.options;
+  const bool free_length = has_free_length(arguments.load);
+  if (!compares_machines(scenario.gpu, arguments.sizes)) {
+    return capacity_question(std::move(scenario), given, arguments.capacity, free_length);
+  }
+  return capacity_table_question(std::move(scenario), given, arguments.capacity, arguments.sizes,
+                                 free_length);
 }
 
 PlanQuestion question_of(const PlanArguments& arguments) {

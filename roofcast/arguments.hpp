@@ -10,6 +10,7 @@
 
 #include <span>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "roofcast/accuracy_flags.hpp"
@@ -88,8 +89,10 @@ Scenario scenario_of(const LoadArguments& arguments);
 StaircaseQuestion question_of(const StaircaseArguments& arguments);
 SimulationQuestion question_of(const SimulationArguments& arguments);
 CapacityQuestion question_of(const CapacityArguments& arguments);
-/// The comparison, if the arguments name several GPUs or degrees.
-std::optional<CapacityTableQuestion> table_question_of(const CapacityArguments& arguments);
+/// The comparison if the arguments name several GPUs or degrees, else the question about one. Reads
+/// the scenario once, so that it may be a pipe.
+std::variant<CapacityQuestion, CapacityTableQuestion> any_question_of(
+    const CapacityArguments& arguments);
 PlanQuestion question_of(const PlanArguments& arguments);
 WhatIfQuestion question_of(const WhatIfArguments& arguments);
 

@@ -487,6 +487,7 @@ std::optional<RankedPlan> with_shorter_context(const PreparedPlan& prepared,
   task.space.gpus = kept.gpus;
   task.space.base.overrides.fit_model_len = true;
   task.keep = 1;
+  task.names_others = false;
   try {
     auto shapes = plan_shapes(prepared.catalogue, task, threads, {});
     if (!shapes) return std::nullopt;
@@ -529,6 +530,7 @@ std::optional<RankedPlan> with_cheaper_format(const PreparedPlan& prepared,
   task.space.gpus = {found.shapes[best.shape].shape.gpu};
   task.space.base.weight_format = kFormat;
   task.keep = 1;
+  task.names_others = false;
   try {
     Transformer model = catalogue.models.at("");
     const Bytes before = weight_bytes(model, {});
@@ -564,7 +566,8 @@ LengthDistribution spread_about(double tokens, double sigma) {
 /// PlanAnswer::spread_lengths. The standard deviations of the logarithms are those of prompts and
 /// answers of the 19,366 conversation requests of Azure's LLM inference trace of 2023.
 std::optional<SpreadLengths> with_spread_lengths(const PreparedPlan& prepared,
-                                                 const PlanAnswer& answer) {
+                                                 const PlanAnswer& answer,
+                                                 const Progress& progress) {
   constexpr double kInputSigma = 0.99, kOutputSigma = 0.86;
   using Kind = LengthDistribution::Kind;
   Scenario scenario = prepared.catalogue.base;
@@ -574,21 +577,27 @@ std::optional<SpreadLengths> with_spread_lengths(const PreparedPlan& prepared,
       load->output.kind != Kind::fixed || load->output.a <= 1) {
     return std::nullopt;
   }
+  // One simulation, which cannot be cut short: it is not begun once the user has cancelled.
+  if (progress && !progress(0, 1)) return std::nullopt;
   load->input = spread_about(load->input.a, kInputSigma);
   load->output = spread_about(load->output.a, kOutputSigma);
   SpreadLengths spread{.input = to_text(load->input), .output = to_text(load->output)};
   const RankedPlan& best = answer.ranked.front();
   PlanCatalogue catalogue = prepared.catalogue;
-  catalogue.base = scenario;
-  catalogue.workload = load_workload(scenario);
-  catalogue.growing =
-      std::make_shared<const GrowingLoad>(scenario, catalogue.workload, prepared.task.free_length);
   PlanTask task = prepared.task;
+  catalogue.base = scenario;
   task.base = scenario;
   task.min_probability.reset();
-  spread.result = trial_figures_of(
-      run_of(catalogue, {.shape = best.shape, .units = static_cast<std::int32_t>(best.units)}),
-      catalogue, task);
+  try {
+    catalogue.workload = load_workload(scenario);
+    catalogue.growing =
+        std::make_shared<const GrowingLoad>(scenario, catalogue.workload, task.free_length);
+    spread.result = trial_figures_of(
+        run_of(catalogue, {.shape = best.shape, .units = static_cast<std::int32_t>(best.units)}),
+        catalogue, task);
+  } catch (const Error&) {  // the longest of these lengths exceed the context
+    return std::nullopt;
+  }
   return spread;
 }
 
@@ -798,7 +807,8 @@ PlanAnswer plan(const PreparedPlan& prepared, const PlanExecution& execution) {
   if (!answer.stopped) {
     answer.cheaper_format =
         with_cheaper_format(prepared, found, threads, progress_of(PlanStage::simulations));
-    answer.spread_lengths = with_spread_lengths(prepared, answer);
+    answer.spread_lengths =
+        with_spread_lengths(prepared, answer, progress_of(PlanStage::simulations));
   }
   if (prepared.mix && !answer.stopped) {
     add_mix(prepared, found, threads, progress_of(PlanStage::simulations), answer);

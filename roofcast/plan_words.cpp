@@ -83,8 +83,8 @@ constexpr const char* kScattered =
     "round_robin spreads a session's turns over replicas, so its cached prefix is rarely hit; use "
     "--router prefix_affinity.";
 
-/// What the nearest deployment whose step times rest on measurements is, and its price; empty if
-/// none was found.
+/// The nearest deployment whose step times rest on measurements, and its price where it is known;
+/// empty if none was found.
 std::string measured_alternative(const PlanAnswer& answer) {
   const auto priced = [](const std::string& title, const std::optional<double>& price) {
     return price ? fmt::format("{}, {} per hour", title, dollars(*price)) : title;
@@ -100,12 +100,14 @@ std::string measured_alternative(const PlanAnswer& answer) {
   }
   if (nearest == nullptr) return "";
   std::optional<double> price = answer.ranked.front().cost.dollars_per_hour;
-  if (answer.inputs.objective != PlanObjective::cost) price.reset();
+  // The search takes owned GPUs at their board limit, the price what they draw.
+  const bool owned = answer.inputs.scenario.pricing.kind == PriceKind::owned;
+  if (owned || answer.inputs.objective != PlanObjective::cost) price.reset();
   if (price) *price += nearest->beyond_first;
   return priced(nearest->title, price);
 }
 
-/// What the first is worth that rests on the datasheet: nobody timed a kernel of it here.
+/// What to say of a first that rests on the datasheet; empty if it does not.
 std::vector<std::string> datasheet_text(const PlanAnswer& answer) {
   const RankedPlan& best = answer.ranked.front();
   if (!rests_on_datasheet(best.result.step_sources)) return {};
@@ -113,8 +115,9 @@ std::vector<std::string> datasheet_text(const PlanAnswer& answer) {
   return {fmt::format(
       "The first rests on datasheet figures ({}): its kernels were not timed. {}",
       figures_words(best.result),
-      measured.empty() ? "No deployment that was found rests on measured kernels."
-                       : fmt::format("The nearest that rests on measured kernels: {}.", measured))};
+      measured.empty()
+          ? "No deployment that was found rests on measurements of its GPU."
+          : fmt::format("The nearest that rests on measurements of its GPU: {}.", measured))};
 }
 
 /// What fewer bits per weight would save.
@@ -128,7 +131,7 @@ std::string cheaper_format_text(const PlanAnswer& answer) {
   if (price && first) {
     text += fmt::format(", {} per hour instead of {}", dollars(*price), dollars(*first));
   }
-  return text + "; " + prospects_of(one) + ". What the answers are then worth is not judged.";
+  return text + "; " + prospects_of(one) + ". The quality of the answers is not judged.";
 }
 
 /// How the first does when lengths vary as in a real load.
@@ -141,7 +144,7 @@ std::string spread_lengths_text(const PlanAnswer& answer) {
       spread.input, spread.output,
       verdict.holds
           ? fmt::format("meets the SLO, too (margin {})", as_percent(verdict.worst_margin, 0))
-          : "misses it: " + miss_of(spread.result));
+          : (is_undecided(verdict) ? "may miss it: " : "misses it: ") + miss_of(spread.result));
 }
 
 /// The busiest hour, and what a fleet that follows the load saves.

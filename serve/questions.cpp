@@ -9,6 +9,7 @@
 #include <optional>
 #include <string_view>
 #include <utility>
+#include <variant>
 
 #include "base/error.hpp"
 #include "base/io/shown.hpp"
@@ -279,9 +280,9 @@ std::optional<CapacityTableQuestion> asked_capacity_table(const Json& body,
   CapacityArguments asked = capacity_arguments_of(body);
   if (!compares_machines(asked.load.options.deployment.gpu, asked.sizes)) return std::nullopt;
   check_load_on_several(asked.load.options, limits);
-  const auto question = table_question_of(asked);
-  const std::int64_t sizes = question->sizes.empty() ? 4 : std::ssize(question->sizes);
-  check_at_most("gpu", std::ssize(question->gpus) * sizes, limits.max_variants, "rows");
+  const auto question = std::get<CapacityTableQuestion>(any_question_of(asked));
+  const std::int64_t sizes = question.sizes.empty() ? 4 : std::ssize(question.sizes);
+  check_at_most("gpu", std::ssize(question.gpus) * sizes, limits.max_variants, "rows");
   return question;
 }
 

@@ -53,8 +53,8 @@ inline std::string_view name_of(PriceKind kind) { return name_in(kPriceKinds, ki
 
 /// Which prices count; they change no time, only costs.
 struct Pricing {
-  std::string
-      table{};  // path of a price table (planner/scenario/prices.hpp); empty: the profiles' prices
+  /// Path of a price table (planner/scenario/prices.hpp); empty: the profiles' prices.
+  std::string table{};
   PriceKind kind = PriceKind::on_demand;
 
   bool operator==(const Pricing&) const = default;

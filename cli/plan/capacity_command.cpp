@@ -2,6 +2,7 @@
 #include <optional>
 #include <ostream>
 #include <utility>
+#include <variant>
 
 #include "cli/default_store.hpp"
 #include "cli/options/flag_options.hpp"
@@ -58,9 +59,7 @@ Usage capacity_usage(CapacityCommandOptions& target) {
       .add(pricing_options(pricing))
       .add(scheduler_options(deployment))
       .add(feature_options(deployment.overrides));
-  usage.more =
-      "Users at once instead of requests/s: --max-concurrency N. More: --from-cmd LINE, engine "
-      "knobs, load shapes, trace formats";
+  usage.more = "More: --from-cmd LINE, engine knobs, load shapes, trace formats";
   return usage;
 }
 
@@ -101,10 +100,11 @@ int run_capacity(CommandContext& context) {
   take_from_command(load.served, options.from_command, context.err);
   note_version(load.options.deployment.engine.empty() ? load.served : load.options.deployment,
                context.err);
-  if (const auto comparison = table_question_of(options.asked)) {
+  const auto asked = any_question_of(options.asked);
+  if (const auto* comparison = std::get_if<CapacityTableQuestion>(&asked)) {
     return print_table(*comparison, options, common->output, context);
   }
-  const CapacityQuestion question = question_of(options.asked);
+  const auto& question = std::get<CapacityQuestion>(asked);
   LoadStudy study = capacity_study(question);
   std::optional<Store> store;
   if (study.run.refusal.empty()) open(store, options.store, context);

@@ -281,7 +281,9 @@ SortedTensors sort_tensors(const GgufFile& file, std::int64_t layers) {
     const std::size_t dot = tensor.name.find('.', kBlock.size());
     const std::string number = tensor.name.substr(kBlock.size(), dot - kBlock.size());
     const std::int64_t layer = to_number<std::int64_t>(number).value_or(layers);
-    if (dot == std::string::npos || layer < 0 || layer >= layers) {
+    // "-0" would be read as 0.
+    const bool is_signed = number.starts_with('-');
+    if (dot == std::string::npos || is_signed || layer < 0 || layer >= layers) {
       throw Error(fmt::format("{}: tensor {} does not belong to any layer below {}", file.path,
                               quoted_name(tensor.name), layers));
     }

@@ -292,8 +292,9 @@ void read_names(const ProfileSection& top, Gpu& gpu) {
   if (top.has("aliases")) gpu.aliases = texts(top, "aliases");
   gpu.vendor = given_or("vendor", kUnknown);
   gpu.architecture = given_or("architecture", kUnknown);
-  // A CPU's profile names its architecture, and is the only one without a compute capability.
-  gpu.compute_capability = given_or("compute_capability", top.has("architecture") ? "" : kUnknown);
+  // Empty for a CPU without a vector extension, which it therefore must state.
+  const bool is_empty = top.has("compute_capability") && top.value().at("compute_capability") == "";
+  gpu.compute_capability = is_empty ? "" : given_or("compute_capability", kUnknown);
 }
 
 /// The facts that no answer but a fine one depends on.

@@ -186,7 +186,7 @@ void add_facts(Json& json, const Gpu& gpu) {
   json["aliases"] = gpu.aliases;
   json["vendor"] = gpu.vendor;
   json["architecture"] = gpu.architecture;
-  if (!gpu.compute_capability.empty()) json["compute_capability"] = gpu.compute_capability;
+  json["compute_capability"] = gpu.compute_capability;
   json["memory_bytes"] = number(gpu.memory);
   json["memory_visible_bytes"] = number(gpu.memory_visible);
   json["memory_bandwidth_bytes_per_s"] = number(gpu.memory_bandwidth);
@@ -219,6 +219,16 @@ bool is_written(const Json& json, const std::string& key) {
     start = end + 1;
   }
   return true;
+}
+
+/// Removes a key, with dots for nesting, that the profile left out.
+void leave_out(Json& json, const std::string& key) {
+  const std::size_t dot = key.find('.');
+  if (dot == std::string::npos) {
+    json.erase(key);
+  } else if (const auto section = json.find(key.substr(0, dot)); section != json.end()) {
+    leave_out(*section, key.substr(dot + 1));
+  }
 }
 
 std::string scalar_text(const Json& value) {
@@ -257,6 +267,7 @@ void print(const Json& value, const std::string& indent, std::string& out) {
 std::string write_gpu(const Gpu& gpu) {
   Json json;
   add_facts(json, gpu);
+  for (const std::string& key : gpu.assumed) leave_out(json, key);
   if (gpu.sister) json["curves_of"] = gpu.sister->name;
   json["floors_s"] = floors_json(gpu.floors);
   Json efficiency = efficiency_json(gpu.efficiencies);

@@ -57,7 +57,7 @@ StepSources step_sources(const StepEstimate& step) {
 
 bool rests_on_measurements(const StepSources& sources) {
   constexpr double kHalf = 0.5;
-  return sources.measured + sources.interpolated >= kHalf;
+  return sources.measured + sources.interpolated + sources.fitted >= kHalf;
 }
 
 bool rests_on_datasheet(const StepSources& sources) {

@@ -20,7 +20,8 @@ struct StepSources {
 
 StepSources step_sources(const StepEstimate& step);
 
-/// Whether timed kernels, at or between their sizes, answer for at least half of the time.
+/// Whether measurements on such a GPU answer for at least half of the time: kernels at or between
+/// their timed sizes, and efficiencies fitted to public measurements.
 bool rests_on_measurements(const StepSources& sources);
 
 /// Whether the datasheet with default efficiencies answers for more of it than anything else.

@@ -263,7 +263,7 @@ const Flags<WorkloadOptions>& objective_flags() {
   static const Flags<W> flags = {
       {.name = "max-concurrency",
        .placeholder = "N",
-       .help = "users at once: at most N requests in flight (default: no limit)",
+       .help = "users at once: requests in flight at most (default: no limit)",
        .read = into(&W::max_concurrency, parse_positive),
        .place = "max_concurrency"},
       {.name = "max-tokens",
@@ -280,7 +280,7 @@ const Flags<WorkloadOptions>& objective_flags() {
       {.name = "slo",
        .placeholder = "pNN:METRIC:TIME ...",
        .help = "SLO over all requests, such as p95:ttft:500ms "
-               "p95:tpot:50ms; exit code 3 if missed or saturated",
+               "p95:tpot:50ms; exit code 3 if missed",
        .read = added_to(&W::slo),
        .form = FlagForm::list,
        .place = "slo.targets"}};

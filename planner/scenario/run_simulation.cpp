@@ -40,9 +40,10 @@ void note_profile(std::vector<std::string>& notes, const PoolRun& pool) {
                                 gpu.display_name, fmt::join(gpu.assumed, ", ")));
   }
   if (gpu.sister && !gpu.sister->same_chip) {
-    notes.push_back(fmt::format(
-        "{}: kernel times are carried over from {}, another chip by its facts: ±{} wider",
-        gpu.display_name, gpu.sister->name, as_percent(kOtherChipDeviation, 0)));
+    notes.push_back(
+        fmt::format("{}: kernel times are carried over from {}, another chip by its facts: a "
+                    "further ±{} (one standard deviation)",
+                    gpu.display_name, gpu.sister->name, as_percent(kOtherChipDeviation, 0)));
   }
 }
 
@@ -142,7 +143,11 @@ std::vector<std::string> notes_on(const SimulationRun& run,
   std::vector<std::string> notes;
   for (std::size_t i = 0; i < run.pools.size(); ++i) {
     note_precision(notes, run, run.pools[i], steps[i]);
-    note_profile(notes, run.pools[i]);
+    const auto is_same = [&](const PoolRun& other) {
+      return other.deployment.gpu.name == run.pools[i].deployment.gpu.name;
+    };
+    const auto first = std::ranges::find_if(run.pools, is_same) - run.pools.begin();
+    if (first == static_cast<std::ptrdiff_t>(i)) note_profile(notes, run.pools[i]);
     note_formats(notes, run.pools[i]);
     note_power(notes, run.pools[i]);
   }

@@ -300,7 +300,7 @@ bool add_point_estimate(PlanFindings& answer, const TrialsOfPlan& trials) {
   RankedCandidate candidate = ranked_candidate(answer.shapes[shape], shape, units, best->second);
   const auto found =
       ask(trials.evaluations, {{.kind = FigureKind::finalist, .shape = shape, .units = units}},
-          answer.simulations, trials.progress);
+          answer.simulations + std::ssize(answer.ranked), trials.progress);
   if (!found) return false;
   candidate.finalist = std::get<FinalistFigures>(found->front());
   answer.finalist_simulations += candidate.finalist.simulations;
@@ -323,13 +323,41 @@ bool rank(PlanFindings& answer, const SearchResult& result, const TrialsOfPlan& 
   return false;
 }
 
+/// What two searches found of one item.
+ItemOutcome merged(const ItemOutcome& one, const ItemOutcome& other) {
+  ItemOutcome both = one;
+  if (other.holds_at && (!both.holds_at || *other.holds_at < *both.holds_at)) {
+    both.holds_at = other.holds_at;
+    both.margin = other.margin;
+  }
+  both.fails_at = std::max(both.fails_at, other.fails_at);
+  return both;
+}
+
+/// Adds what a search among some of the items found.
+void add_search(PlanFindings& answer, const TrialsOfPlan& further, const SearchResult& found,
+                TrialsOfPlan& trials, SearchResult& result) {
+  const std::vector<std::size_t>& shapes = trials.searched.shapes;
+  for (std::size_t i = 0; i < found.items.size(); ++i) {
+    const auto at = std::ranges::lower_bound(shapes, further.searched.shapes[i]) - shapes.begin();
+    ItemOutcome& outcome = result.items[static_cast<std::size_t>(at)];
+    outcome = merged(outcome, found.items[i]);
+  }
+  for (const auto& [key, figures] : further.tried) {
+    if (!trials.tried.emplace(key, figures).second) continue;
+    answer.finalist_simulations += figures.further_simulations;
+  }
+}
+
 /// Finds the cheapest of every GPU that is not among the ranked: the search for these stops at what
-/// can be among them. False if the user cancelled.
-bool search_other_gpus(const PlanFindings& answer, TrialsOfPlan& trials) {
+/// can be among them. Ends early if the user cancels: the ranked stand without it.
+void search_other_gpus(PlanFindings& answer, TrialsOfPlan& trials, SearchResult& result) {
   std::set<std::string> winners;
   for (const RankedCandidate& one : answer.ranked) {
     winners.insert(answer.shapes[one.shape].shape.gpu);
   }
+  std::int64_t done = answer.simulations + std::ssize(answer.ranked) +
+                      static_cast<std::int64_t>(answer.point_estimate.has_value());
   for (const std::string& gpu : trials.question.space.gpus) {
     const Searched own = items_of(gpu, trials.searched, answer.shapes);
     if (winners.contains(gpu) || own.items.empty()) continue;
@@ -337,13 +365,13 @@ bool search_other_gpus(const PlanFindings& answer, TrialsOfPlan& trials) {
                          .searched = own,
                          .evaluations = trials.evaluations,
                          .progress = trials.progress,
-                         .done_before = std::ssize(trials.tried)};
-    const bool stopped =
-        find_cheapest(own.items, {.keep = 1, .within = 1}, std::ref(further)).stopped;
-    trials.tried.merge(further.tried);
-    if (stopped) return false;
+                         .done_before = done};
+    const SearchResult found =
+        find_cheapest(own.items, {.keep = 1, .within = 1}, std::ref(further));
+    add_search(answer, further, found, trials, result);
+    if (found.stopped) return;
+    done += std::ssize(further.tried);
   }
-  return true;
 }
 
 }  // namespace
@@ -355,15 +383,12 @@ PlanFindings make_plan(const PlanTask& question, std::vector<PlannedShape> shape
   const Searched searched = search_items(shapes);
   TrialsOfPlan trials{
       .question = question, .searched = searched, .evaluations = evaluations, .progress = progress};
-  const SearchResult result =
-      find_cheapest(searched.items, {.keep = question.keep}, std::ref(trials));
+  SearchResult result = find_cheapest(searched.items, {.keep = question.keep}, std::ref(trials));
   answer.finalist_simulations = trials.further_simulations;
   answer.shapes = std::move(shapes);
+  answer.simulations = std::ssize(trials.tried);
   answer.stopped = result.stopped || !rank(answer, result, trials);
-  if (!answer.ranked.empty() && !search_other_gpus(answer, trials)) {
-    answer.stopped = true;
-    answer.ranked.clear();
-  }
+  if (question.names_others && !answer.ranked.empty()) search_other_gpus(answer, trials, result);
   answer.simulations = std::ssize(trials.tried);
   std::vector<TriedCandidate> nearest_first = nearest_first_of(trials.tried, question);
   // A cancelled search has decided on no shape.

@@ -57,6 +57,7 @@ std::string beyond_limits_text(const PlannedShape& planned) {
 /// Determines what needs no simulation. The first of a group that runs creates `floor`.
 void look_at(const PlanCatalogue& catalogue, const PlanLoad& load, PlannedShape& planned,
              std::optional<StepFloor>& floor) {
+  if (planned.outcome == ShapeOutcome::cannot_run) return;
   std::optional<Deployment> deployment = deployed(catalogue, planned);
   if (!deployment) return;
   MemoryPlan plan = plan_memory(*deployment);
@@ -128,12 +129,22 @@ std::vector<PlannedShape> unseen_shapes(const PlanCatalogue& catalogue, const Pl
     shape.gpu_title = gpu.display_name;
     PlannedShape planned{.shape = std::move(shape)};
     planned.needs = needs_of(planned.shape, gpu, question.limits);
-    planned.unit_objective =
-        objective_of(planned.needs, planned.shape, question.objective, question.limits);
+    try {
+      planned.unit_objective =
+          objective_of(planned.needs, planned.shape, question.objective, question.limits);
+    } catch (const UsageError& error) {  // its price or power is not known: plan the others
+      planned.outcome = ShapeOutcome::cannot_run;
+      planned.why = error.what();
+      planned.unit_objective = static_cast<double>(planned.needs.gpus);
+    }
     planned.limit = max_units(planned.needs, planned.shape.gpu, question.limits,
                               question.space.max_units / planned.shape.split.replicas());
     shapes.push_back(std::move(planned));
   }
+  const auto unknown = [](const PlannedShape& one) {
+    return one.outcome == ShapeOutcome::cannot_run;
+  };
+  if (!shapes.empty() && std::ranges::all_of(shapes, unknown)) throw UsageError(shapes.front().why);
   return shapes;
 }
 

@@ -22,8 +22,9 @@ struct PlanTask {
   bool free_length = false;  // the number of requests is free: as many as a verdict needs
   PlanLimits limits{};
   PlanObjective objective = PlanObjective::cost;
-  std::int64_t keep = 5;  // placements in the answer
-  std::string program{};  // the build that answers: another may compute other figures
+  std::int64_t keep = 5;     // placements in the answer
+  bool names_others = true;  // the cheapest of each GPU that is not ranked is searched for, too
+  std::string program{};     // the build that answers: another may compute other figures
 };
 
 /// The outcome of a shape, in the order in which it is determined.

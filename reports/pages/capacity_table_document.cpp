@@ -32,7 +32,7 @@ std::string price_words(const CapacityTableRow& row) {
   return price ? fmt::format(", ${} per million in and out", fixed(*price, 2)) : "";
 }
 
-/// What the first is worth that rests on the datasheet; empty if it does not.
+/// What to say of a first that rests on the datasheet; empty if it does not.
 std::string datasheet_text(const CapacityTableAnswer& answer) {
   const CapacityTableRow& best = answer.rows.front();
   if (!rests_on_datasheet(best.step_sources)) return "";
@@ -42,8 +42,8 @@ std::string datasheet_text(const CapacityTableAnswer& answer) {
   return fmt::format("The first rests on datasheet figures ({}): its kernels were not timed. {}",
                      figures_words(best),
                      measured == answer.rows.end()
-                         ? "None of them rests on measured kernels."
-                         : fmt::format("The nearest that rests on measured kernels: {}{}.",
+                         ? "None of them rests on measurements of its GPU."
+                         : fmt::format("The nearest that rests on measurements of its GPU: {}{}.",
                                        measured->title, price_words(*measured)));
 }
 

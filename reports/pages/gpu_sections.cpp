@@ -39,10 +39,11 @@ Table fact_table(const GpuFacts& gpu) {
     row("idle power", followed(in(gpu.idle_power->value, 0, "W"), ", model loaded"));
   }
   if (gpu.curves_of) {
-    const std::string chip = gpu.same_chip.value_or(true)
-                                 ? ", the same chip"
-                                 : fmt::format(", another chip by its facts: times ±{} wider",
-                                               as_percent(kOtherChipDeviation, 0));
+    const std::string chip =
+        gpu.same_chip.value_or(true)
+            ? ", the same chip"
+            : fmt::format(", another chip by its facts: a further ±{} (one standard deviation)",
+                          as_percent(kOtherChipDeviation, 0));
     row("kernels timed on", *gpu.curves_of + chip);
   }
   if (gpu.assumed) row("assumed", fmt::format("{}", fmt::join(*gpu.assumed, ", ")));

@@ -84,9 +84,10 @@ Json report_machine(const RunRow& row) {
 
 std::string unreadable_text(const Error& reason, const RunRow& row) {
   return fmt::format(
-      "Another build ({}) stored this answer in a form that this one ({}) does not read ({}), so "
-      "only the figures in the store are shown: run the command below again for the whole answer.",
-      row.tool_version, kVersion, reason.what());
+      "This stored answer cannot be read ({}): it was written by {}, perhaps another build than "
+      "this one ({}), so only the figures in the store are shown: run the command below again for "
+      "the whole answer.",
+      reason.what(), row.tool_version, kVersion);
 }
 
 ReportSection input_section(const RunRow& row) {

@@ -1,6 +1,7 @@
 // roofcast capacity as users call it: its answers, its errors, what it stores.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
@@ -45,6 +46,22 @@ TEST(CapacityCommand, AnswersUnderStableKeys) {
   EXPECT_EQ(found["asked"]["rate_per_s"], 3);
   EXPECT_GT(found["asked"]["probability"].get<double>(), 0.5);
   EXPECT_FALSE(found["limits"]["limits"].empty());
+}
+
+// The pipe of a shell's <(command) can be read once.
+TEST(CapacityCommand, ReadsAScenarioFromAPipe) {
+  const std::string scenario =
+      R"({"model": "llama-3.1-8b", "gpu": "h100", "workload": {"type": "synthetic"}})";
+  int ends[2] = {};
+  ASSERT_EQ(pipe(ends), 0);
+  ASSERT_EQ(::write(ends[1], scenario.data(), scenario.size()), std::ssize(scenario));
+  close(ends[1]);
+  const json found =
+      json_answer("capacity /dev/fd/" + std::to_string(ends[0]) +
+                  " --input-len 1500 --output-len 20 --num-prompts 200 --request-rate 3 "
+                  "--slo p95:ttft:500ms --no-store");
+  close(ends[0]);
+  EXPECT_TRUE(found["asked"]["holds"].get<bool>());
 }
 
 TEST(CapacityCommand, ALoadBeyondTheCapacityIsANo) {

@@ -370,6 +370,10 @@ TEST(Gguf, MissingKeysAndTensorsAreNamed) {
   Writer few = small_gguf();
   few.tensor("blk.7.attn_q.weight", {256, 256}, kF16);
   expect_no_model(folder.write("m.gguf", few.bytes()), "does not belong to any layer below 2");
+  Writer signed_zero = small_gguf();
+  signed_zero.tensor("blk.-0.attn_q.weight", {256, 256}, kF16);
+  expect_no_model(folder.write("m.gguf", signed_zero.bytes()),
+                  "does not belong to any layer below 2");
 }
 
 TEST(Gguf, KeysThatContradictTheTensorsAreRefused) {

@@ -250,13 +250,15 @@ TEST(GpuReader, NeverRepeatsALongOrDeepValue) {
   EXPECT_LT(error_after([](Json& p) { p[std::string(100000, 'k')] = 1; }).size(), 300U);
 }
 
-TEST(GpuReader, ACpuStatesNoComputeCapabilityOrAVectorExtension) {
+TEST(GpuReader, ACpuStatesAnEmptyComputeCapabilityOrAVectorExtension) {
   const auto with = [](const std::function<void(Json&)>& change) {
     Json profile = valid_profile();
     change(profile);
     return is_cpu(parse_gpu(profile.dump(), "card.json"));
   };
-  EXPECT_TRUE(with([](Json& p) { p.erase("compute_capability"); }));
+  EXPECT_TRUE(with([](Json& p) { p["compute_capability"] = ""; }));
+  // Left out by the profile of a card of the user's own, with or without an architecture.
+  EXPECT_FALSE(with([](Json& p) { p.erase("compute_capability"); }));
   EXPECT_TRUE(with([](Json& p) { p["compute_capability"] = "avx512_bf16"; }));
   EXPECT_FALSE(with([](Json& p) { p["compute_capability"] = "9.0"; }));
   EXPECT_FALSE(with([](Json& p) { p["compute_capability"] = "gfx942"; }));

@@ -66,11 +66,25 @@ TEST(GpuWriter, LeavesOutWhatIsNotKnown) {
   cpu.network.reset();
   cpu.gpus_per_node = 1;
   const std::string text = write_gpu(cpu);
-  for (const char* key : {"compute_capability", "board_power_w", "price", "link", "measured",
-                          "efficiency", "boost_clock_hz"}) {
+  for (const char* key :
+       {"board_power_w", "price", "link", "measured", "efficiency", "boost_clock_hz"}) {
     EXPECT_THAT(text, testing::Not(HasSubstr(key)));
   }
+  EXPECT_THAT(text, HasSubstr("\"compute_capability\": \"\""));
   EXPECT_EQ(parse_gpu(text, "cpu.json"), cpu);
+}
+
+TEST(GpuWriter, LeavesOutWhatWasAssumed) {
+  const Gpu gpu = parse_gpu(R"({"memory_bytes": 96e9, "memory_bandwidth_bytes_per_s": 4e12,
+                                "multiprocessors": 100,
+                                "dense_peak_flops_per_s": {"bf16": 8e14}})",
+                            "next-card.json");
+  const std::string text = write_gpu(gpu);
+  for (const char* key : {"memory_visible_bytes", "l2_cache_bytes", "gpus_per_node", "fp32"}) {
+    EXPECT_THAT(text, testing::Not(HasSubstr(key)));
+  }
+  EXPECT_THAT(text, HasSubstr("\"multiprocessors\": 100"));
+  EXPECT_EQ(parse_gpu(text, "next-card.json"), gpu);
 }
 
 TEST(GpuWriter, GivesEachPointItsLine) {

@@ -38,6 +38,12 @@ TEST(StepSources, OfNothingAreNone) {
   EXPECT_EQ(step_sources({}), StepSources{});
   EXPECT_EQ(step_source_words({}), "");
   EXPECT_FALSE(rests_on_datasheet({}));
+  EXPECT_FALSE(rests_on_measurements({}));
+}
+
+TEST(StepSources, FittedEfficienciesAreMeasurementsToo) {
+  EXPECT_TRUE(rests_on_measurements({.fitted = 0.6, .datasheet = 0.4}));
+  EXPECT_FALSE(rests_on_measurements({.extended = 0.6, .fitted = 0.4}));
 }
 
 }  // namespace

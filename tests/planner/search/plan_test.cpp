@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "base/error.hpp"
+
 namespace roofcast {
 namespace {
 
@@ -191,6 +193,86 @@ TEST(Plan, EveryOtherGpuIsNamedByItsCheapest) {
     }
   }
   EXPECT_DOUBLE_EQ(named, least);
+}
+
+/// Two H100 are cheaper than any L40S, and the four L40S that there are miss the SLO.
+PlanTask too_few_of_another_gpu() {
+  PlanTask question = question_of({});
+  question.space.gpus = {"h100", "l40s"};
+  question.space.dimensions = {parse_dimension("tp=2"), parse_dimension("max_num_seqs=16,64")};
+  question.limits.prices = {{"nvidia-h100-sxm", 0.01}};
+  question.limits.available = {{"nvidia-l40s", 4}};
+  return question;
+}
+
+TEST(Plan, ShapesOfAnotherGpuThatAreShownToMissAreCalledSo) {
+  // The search for the cheapest stops before these: they cost more. That for the L40S simulates
+  // both.
+  const PlanFindings answer = planned(too_few_of_another_gpu());
+  ASSERT_EQ(answer.rejected.size(), 1U);
+  ASSERT_TRUE(answer.rejected[0].tried);
+  ASSERT_FALSE(answer.rejected[0].tried->holds);
+  int missing = 0;
+  for (const PlannedShape& planned : answer.shapes) {
+    if (planned.shape.gpu == "nvidia-l40s" && planned.outcome == ShapeOutcome::misses) ++missing;
+  }
+  EXPECT_EQ(missing, 2);
+}
+
+PlanFindings watched(PlanTask question, const Progress& progress) {
+  const PlanCatalogue catalogue = load_catalogue(question.base, question.space);
+  const std::vector<PlannedShape> shapes = *plan_shapes(catalogue, question, 1, {});
+  Evaluations evaluations(plan_evaluator(catalogue, question, shapes), {});
+  return make_plan(question, shapes, evaluations, progress);
+}
+
+TEST(Plan, ProgressNeverFalls) {
+  std::int64_t last = 0;
+  bool falls = false;
+  PlanTask question = too_few_of_another_gpu();
+  question.space.gpus = {"h100", "l40s", "a100"};
+  const PlanFindings answer = watched(question, [&](std::int64_t done, std::int64_t) {
+    falls = falls || done < last;
+    last = done;
+    return true;
+  });
+  EXPECT_FALSE(answer.ranked.empty());
+  EXPECT_FALSE(falls);
+  // All simulations of the search, and the one ranked.
+  EXPECT_GE(last, answer.simulations + 1);
+}
+
+TEST(Plan, WhatIsRankedStandsWithoutTheSearchOfOtherGpus) {
+  PlanTask question = too_few_of_another_gpu();
+  question.names_others = false;
+  const PlanFindings first = planned(question);
+  ASSERT_EQ(first.ranked.size(), 1U);
+  // Cancelled in the search of the L40S, which has one more to simulate.
+  question.names_others = true;
+  const std::int64_t enough = first.simulations + 1;
+  const PlanFindings answer =
+      watched(question, [&](std::int64_t done, std::int64_t) { return done <= enough; });
+  EXPECT_FALSE(answer.stopped);
+  ASSERT_EQ(answer.ranked.size(), 1U);
+  EXPECT_EQ(answer.ranked[0].shape, first.ranked[0].shape);
+  EXPECT_EQ(answer.simulations, first.simulations);
+  EXPECT_EQ(answer.rejected.size(), 1U);
+  EXPECT_EQ(planned(question).simulations, first.simulations + 1);
+}
+
+TEST(Plan, AGpuWithoutAPriceIsLeftOutWithTheReason) {
+  PlanTask question = question_of({.rate = 5});
+  question.space.gpus = {"h100", "mi355x"};
+  question.space.dimensions = {parse_dimension("tp=1")};
+  const PlanFindings answer = planned(question);
+  ASSERT_EQ(answer.ranked.size(), 1U);
+  ASSERT_EQ(answer.rejected.size(), 1U);
+  const PlannedShape& left_out = answer.shapes[answer.rejected[0].shape];
+  EXPECT_EQ(left_out.shape.gpu, "amd-mi355x");
+  EXPECT_EQ(left_out.outcome, ShapeOutcome::cannot_run);
+  EXPECT_NE(left_out.why.find("no price is known"), std::string::npos) << left_out.why;
+  question.space.gpus = {"mi355x"};
+  EXPECT_THROW(planned(question), UsageError);
 }
 
 TEST(Plan, CutShortDecidesOnNoShape) {
