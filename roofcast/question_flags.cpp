@@ -277,13 +277,20 @@ const Flags<SimulationQuestion>& interval_flags() {
   return flags;
 }
 
+double parse_share_above_zero(const std::string& text, const std::string& flag) {
+  const double share = parse_share(text, flag);
+  if (share > 0) return share;
+  throw UsageError(fmt::format("{}: '{}' given, expected a share above 0", flag, text));
+}
+
 const Flags<CapacityOptions>& capacity_flags() {
   using O = CapacityOptions;
   static const Flags<O> flags = {
       {.name = "min-goodput",
        .placeholder = "SHARE",
        .help = "minimum share of requests within all limits of --goodput, such as 99%",
-       .read = into(&O::min_goodput, parse_share)},
+       .read = into(&O::min_goodput, parse_share_above_zero),
+       .aliases = {"--goodput-share"}},
       {.name = "explain",
        .help = "also the capacity with each limit 10 % wider",
        .read = set_to(&O::explain, true),

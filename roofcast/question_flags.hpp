@@ -62,12 +62,15 @@ const Flags<SimulationQuestion>& interval_flags();
 
 /// What a question of capacity adds to its scenario.
 struct CapacityOptions {
-  std::optional<double> min_goodput{};          // share of requests, 0 to 1
+  std::optional<double> min_goodput{};          // share of requests, above 0
   std::optional<Growth> growth{};               // of the load asked for
   std::optional<std::chrono::sys_days> from{};  // when the growth begins
   bool explain = false;
   bool lose_one = false;
 };
+
+/// A share as parse_share() reads it, above 0: requiring none of the requests is not a requirement.
+double parse_share_above_zero(const std::string& text, const std::string& flag);
 
 /// min-goodput, explain, growth, from, lose-one.
 const Flags<CapacityOptions>& capacity_flags();

@@ -67,12 +67,6 @@ std::map<std::string, Value> by_gpu(const std::vector<std::string>& texts, const
   return values;
 }
 
-double parse_share_above_zero(const std::string& text, const std::string& flag) {
-  const double share = parse_share(text, flag);
-  if (share > 0) return share;
-  throw UsageError(fmt::format("{}: '{}' given, expected a share above 0", flag, text));
-}
-
 /// Rejects a probability beyond what can be computed: no plan would ever hold.
 double parse_probability(const std::string& text, const std::string& flag) {
   const double probability = parse_share(text, flag);

@@ -21,11 +21,14 @@
 namespace roofcast {
 namespace {
 
-std::string normalise_name(std::string name) {
+/// Dashes for underscores, and the option's name for an alias of one that the command has.
+std::string normalise_name(std::string name, const po::options_description& options) {
   if (name.starts_with("--")) std::replace(name.begin(), name.end(), '_', '-');
   std::string_view ours = flag_with_alias(name);
   for (const auto& flag : plan_flags()) {
-    if (std::ranges::find(flag.aliases, name) != flag.aliases.end()) ours = flag.name;
+    const bool is_alias = std::ranges::find(flag.aliases, name) != flag.aliases.end();
+    if (is_alias && options.find_nothrow(std::string(flag.name), false) != nullptr)
+      ours = flag.name;
   }
   return ours.empty() ? name : "--" + std::string(ours);
 }
@@ -166,7 +169,7 @@ std::vector<std::string> normalise(const std::vector<std::string>& arguments,
       continue;
     }
     const auto equals = argument.find('=');
-    const std::string name = normalise_name(argument.substr(0, equals));
+    const std::string name = normalise_name(argument.substr(0, equals), options);
     const std::string value = equals == std::string::npos ? "" : argument.substr(equals);
     const bool valued =
         i + 1 < arguments.size() && (switch_named(arguments[i + 1]).has_value() ||

@@ -121,6 +121,8 @@ TEST(CapacityCommand, BadInputIsOneLine) {
   expect_one_line(run_command(kDeployment + "--growth fast"), 2, "10%/month");
   expect_one_line(run_command(kDeployment + "--growth 5%/week --from today"), 2, "2026-11-22");
   expect_one_line(run_command(kDeployment + "--min-goodput 2"), 2, "--min-goodput");
+  expect_one_line(run_command(kDeployment + "--min-goodput 0"), 2, "expected a share above 0");
+  expect_one_line(run_command(kDeployment + "--goodput-share 2"), 2, "--min-goodput");
   expect_one_line(run_command("capacity --no-store --model llama-3.1-8b --gpu h100 --num-prompts 1 "
                               "--request-rate 1"),
                   1, "at least two");
