@@ -95,8 +95,8 @@ constexpr LeastCapability kTensorrtCapabilities[] = {
 /// asks for aarch64; DeepEP only with TRTLLM_CAN_USE_DEEP_EP=1).
 bool gathers_tokens(const EngineSetting& setting) {
   const std::string& version = setting.version;
-  const bool early =
-      version.starts_with("0.") || version.starts_with("1.0") || version.starts_with("1.1");
+  const bool early = version.starts_with("0.") || version.starts_with("1.0.") || version == "1.0" ||
+                     version.starts_with("1.1.") || version == "1.1";
   if (!early) return false;
   const bool grace = setting.gpu.host && setting.gpu.host->name == "NVLink-C2C";
   std::int64_t picked = 0;

@@ -111,7 +111,7 @@ SloVerdict settled_verdict(SimulationRun& run, const SloRequirement& requirement
                            KnownThroughput* throughput) {
   run.result.requirement = requirement;
   SloVerdict verdict = judge(run.result);
-  if (run.result.stopped || (!verdict.undecided && !verdict.saturated)) return verdict;
+  if (run.result.stopped || !verdict.undecided) return verdict;
   settle(run, throughput);
   return judge(run.result);
 }

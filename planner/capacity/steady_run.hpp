@@ -84,9 +84,8 @@ struct SteadyQuestion {
 /// Fills in run.result.
 using SimulateRun = std::function<void(SimulationRun&)>;
 
-/// The verdict on a run that has been simulated. Where the backlog leaves it undecided, or grows
-/// although requests hardly wait, one simulation with all requests at once decides by their
-/// throughput (settle_by_throughput).
+/// The verdict on a run that has been simulated. Where only the backlog leaves it undecided, one
+/// simulation with all requests at once decides by their throughput (settle_by_throughput).
 SloVerdict settled_verdict(SimulationRun& run, const SloRequirement& requirement,
                            KnownThroughput* throughput = nullptr);
 

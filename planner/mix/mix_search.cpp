@@ -622,6 +622,8 @@ MixFindings find_mix(const PlanCatalogue& catalogue, const PlanTask& task, doubl
     }
   } catch (const Stopped&) {
     found.stopped = true;
+  } catch (const Error& error) {  // finer cuts are worth nothing without it, but what was found is
+    if (found.pools.empty()) found.why = error.what();
   }
   found.simulations = search.simulations;
   return found;

@@ -13,10 +13,12 @@ namespace {
 
 void describe_features(const Engine& engine, Json& json) {
   if (const Speculation& speculation = engine.speculation; speculation.on()) {
-    json["speculation"] = {{"method", name_of(speculation.method)},
-                           {"num_speculative_tokens", speculation.draft_tokens},
-                           {"acceptance_by_position", speculation.acceptance},
-                           {"draft_pass_s", speculation.draft_pass.value}};
+    json["speculation"] = {
+        {"method", name_of(speculation.method)},
+        {"num_speculative_tokens", speculation.draft_tokens},
+        {"acceptance_by_position", speculation.acceptance},
+        {"draft_pass_s",
+         speculation.timed_head ? Json(nullptr) : Json(speculation.draft_pass.value)}};
   }
   if (const KvOffloading& offloading = engine.kv_offloading; offloading.on()) {
     json["kv_offloading"] = {{"size_bytes", offloading.size.value},

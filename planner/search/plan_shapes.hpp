@@ -56,7 +56,8 @@ std::vector<PlannedShape> unseen_shapes(const PlanCatalogue& catalogue, const Pl
 
 /// Shapes in the order of shapes_of. `catalogue` was loaded for this space and has its order of
 /// GPUs. Uses several threads; returns nullopt if `progress` cancelled. Throws UsageError if an
-/// objective or a limit needs an unknown price or power, Error if no shape can run.
+/// objective or a limit needs a price or power that is known of no shape, Error if no shape can
+/// run.
 std::optional<std::vector<PlannedShape>> plan_shapes(const PlanCatalogue& catalogue,
                                                      const PlanTask& question, int threads,
                                                      const Progress& progress);

@@ -99,10 +99,6 @@ std::vector<Change> changes_for(const SimulationRun& run) {
 
 /// The verdict on a run that has been simulated, of more requests where it needs them.
 SloOutcome settled_outcome(SimulationRun& run, const SteadyQuestion& question) {
-  const SloVerdict verdict = settled_verdict(run, question.requirement);
-  if (!verdict.undecided || question.load == nullptr || !question.load->grows()) {
-    return outcome_of(verdict);
-  }
   return outcome_of(lengthen_until_decided(run, question, [](SimulationRun& one) {
     one.result = simulate_deviating(one, step_times_of(one), {}, {});
   }));

@@ -200,10 +200,6 @@ function planned(found, use) {
   for (const line of [rest.join("; "), ...(found.remarks || [])].filter(Boolean)) {
     parts.push(element("p", {}, line.charAt(0).toUpperCase() + line.slice(1)));
   }
-  if (found.no_mix) {
-    const why = `No mix of pools behind a router is better: ${found.no_mix}.`;
-    parts.push(element("p", {}, why));
-  }
   if (found.mixed) parts.push(...mixed(found.mixed));
   if (found.ranked.length) {
     parts.push(
@@ -217,7 +213,7 @@ function planned(found, use) {
     );
     const launch = found.ranked[0].launch || [];
     parts.push(
-      element("h3", {}, "How to start the first"),
+      element("h3", {}, found.mixed ? "How to start the first of one kind" : "How to start the first"),
       element("pre", { tabindex: "0", "aria-label": "Launch command" }, launch.join("\n")),
     );
   }
