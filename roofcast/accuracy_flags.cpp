@@ -98,7 +98,7 @@ const Flags<ImportOptions>& result_flags() {
        .read = into(&ImportOptions::format, parse_text)},
       {.name = "meta",
        .placeholder = "KEY=VALUE ...",
-       .help = "settings that the files do not state: gpu=h100 tp=2 engine=vllm",
+       .help = "settings not in the files: gpu=h100 tp=2 engine=vllm",
        .read = read_meta,
        .form = FlagForm::list}};
   return flags;

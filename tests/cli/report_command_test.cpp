@@ -82,8 +82,10 @@ TEST_F(Report, OfASimulationHasEverySectionWithItsFiguresAndInput) {
                                          "requests_over_time", "kv_cache_over_time", "load_ttft",
                                          "load_tpot", "memory", "roofline", "staircase_token",
                                          "staircase_total"));
-  // The SLO is drawn: 1 s, in the axis's unit, which a limit of less than 1.5 s makes milliseconds.
-  EXPECT_EQ(report["sections"][0]["figures"][0]["marked"][0]["value"], 1000.0);
+  // The SLO of 1 s is far beyond the latencies, which fill the axis: it is marked at its edge.
+  const json& slo = report["sections"][0]["figures"][0]["marked"][0];
+  EXPECT_GT(slo["value"], 0.0);
+  EXPECT_LT(slo["value"], 1000.0);
   const json& input = report["sections"].back();
   EXPECT_EQ(input["commands"][0].get<std::string>(), "roofcast " + std::string(kSimulate));
   EXPECT_THAT(input["lines"].back().get<std::string>(), HasSubstr("were reproduced"));

@@ -119,9 +119,9 @@ TEST(SimulateAnswer, ASaturatedRunHoldsNoSlo) {
       HasSubstr(
           "The SLO is not met: saturated, so latencies grow for as long as the load lasts.\n"));
   EXPECT_THAT(promised.out, HasSubstr("met"));  // as far as this run goes
-  // Without a promise there is none to break.
+  // Without a target it does not hold either.
   const CommandResult plain = run_command(load);
-  EXPECT_EQ(plain.exit_code, 0);
+  EXPECT_EQ(plain.exit_code, 3);
   EXPECT_THAT(plain.out, HasSubstr("Saturated: the backlog grows"));
 }
 

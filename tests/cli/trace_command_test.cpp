@@ -90,7 +90,8 @@ TEST(TraceCommand, WaysToScaleExcludeEachOther) {
   const CommandResult result =
       run_command("trace --trace in.csv --rate-scale 2 --time-scale 2 --out out.csv");
   EXPECT_EQ(result.exit_code, 2);
-  EXPECT_THAT(result.err, HasSubstr("--time-scale, --rate-scale and --trace-rate exclude"));
+  EXPECT_THAT(result.err,
+              HasSubstr("--time-scale, --rate-scale and --trace-rate are mutually exclusive"));
 }
 
 TEST(TraceCommand, BadValuesOfItsFlagsAreNamed) {

@@ -58,6 +58,7 @@ TEST(PlanAnswer, SaysHowItsFiguresAreKnown) {
 TEST(PlanAnswer, NamesTheCheaperFormatAndTheSpreadOfLengths) {
   PlanQuestion question = chat_to_plan();
   question.gpus = {"h100"};
+  question.search = {parse_dimension("tp=1")};
   // Half the bytes of each weight: what takes several replicas in bf16 takes fewer.
   question.scenario.workload = SyntheticWorkload{.num_prompts = 200,
                                                  .request_rate = 60,

@@ -76,7 +76,7 @@ TEST_P(MeasuredRuns, MeanTpotIsWithinTwoStandardDeviations) {
   const CommandResult result = run_command(
       std::string("simulate --model llama-3.1-8b --trace trace.csv --no-store -o json ") +
       run.flags);
-  ASSERT_EQ(result.exit_code, 0) << result.err;
+  ASSERT_THAT(result.exit_code, testing::AnyOf(0, 3)) << result.err;  // 3: it was saturated
   const json answer = json::parse(result.out);
   const auto compare = [&](const char* key, double measured) {
     const double predicted = answer[key]["mean"];

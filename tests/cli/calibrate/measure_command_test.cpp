@@ -97,7 +97,7 @@ TEST(Measure, RefusesFlagsThatWouldChangeNothing) {
               HasSubstr("--batch and --num-prompts are mutually exclusive"));
   EXPECT_THAT(refusal("--repeats 4 --num-prompts 10"),
               HasSubstr("--repeats and --num-prompts are mutually exclusive"));
-  EXPECT_THAT(refusal("--keep-requests"), HasSubstr("--no-store stores nothing"));
+  EXPECT_THAT(refusal("--keep-requests"), HasSubstr("--keep-requests and --no-store"));
   EXPECT_THAT(refusal("--batch 4 --request-rate 5"), HasSubstr("--batch and --request-rate"));
   EXPECT_THAT(refusal("--naive --num-prompts 5"), HasSubstr("--naive and --num-prompts"));
   EXPECT_THAT(refusal("--batch 3 --max-num-seqs 2"), HasSubstr("less than the 3 requests"));

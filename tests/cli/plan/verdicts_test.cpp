@@ -38,7 +38,8 @@ TEST(Verdicts, ABacklogOfATenthIsBeyondSaturationAtAnyLength) {
     const json answer =
         json_answer(std::string("simulate --model llama-3.1-8b --gpu l40s --no-store "
                                 "--no-intervals ") +
-                    load);
+                        load,
+                    3);
     EXPECT_EQ(answer["saturation"]["saturated"], true) << load;
     EXPECT_GT(answer["saturation"]["growth"]["low"], 0) << load;
   }
@@ -170,7 +171,7 @@ TEST(Verdicts, TheLowestPowerIsStatedInWatts) {
       "plan --model llama-3.1-8b --gpu h100 --request-rate 10 --num-prompts 200 --slo "
       "p95:ttft:500ms --search tp=1 --max-replicas 1 --objective power --no-store");
   EXPECT_THAT(plan.out, testing::ContainsRegex("Lowest power: 1 replica .* [0-9]+ of 700 W"));
-  EXPECT_THAT(plan.out, testing::ContainsRegex("\\$/M output +W +J/output"));
+  EXPECT_THAT(plan.out, testing::ContainsRegex("\\$/M output +W drawn +J/output"));
 }
 
 TEST(Verdicts, EveryAnswerStatesItsCostAndItsPower) {

@@ -206,11 +206,9 @@ TEST(GpuReader, RejectsNumbersThatCannotBe) {
               HasSubstr("floors_s.gemm"));
 }
 
-TEST(GpuReader, RejectsPeaksOfUnknownFormatsAndInsistsOnFp32) {
+TEST(GpuReader, RejectsPeaksOfUnknownFormats) {
   EXPECT_THAT(error_after([](Json& p) { p["dense_peak_flops_per_s"]["bf17"] = 1e14; }),
               HasSubstr("did you mean 'bf16'"));
-  EXPECT_THAT(error_after([](Json& p) { p["dense_peak_flops_per_s"].erase("fp32"); }),
-              HasSubstr("dense_peak_flops_per_s.fp32"));
 }
 
 TEST(GpuReader, RejectsCurvesThatAreNone) {

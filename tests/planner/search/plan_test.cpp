@@ -49,6 +49,7 @@ double cost_of(const PlanFindings& answer) { return *answer.ranked.at(0).needs.c
 
 TEST(Plan, FindsWhatSimulatingEverythingFinds) {
   PlanTask question = question_of({});
+  question.names_others = false;  // their searches are not what the bounds spare
   const PlanFindings answer = planned(question);
   const PlanCatalogue catalogue = load_catalogue(question.base, question.space);
   double min = 1e9;
