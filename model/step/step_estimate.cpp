@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "model/architecture/weights.hpp"
+#include "model/curves/curve_source.hpp"
 #include "model/step/error_causes.hpp"
 #include "model/step/operator_time.hpp"
 #include "model/step/picture_work.hpp"
