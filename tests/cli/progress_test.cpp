@@ -66,10 +66,11 @@ TEST(ProgressBar, WritesALineEachTimeThatOneIsDueWhereThereIsNoTerminal) {
     bar.show(1, 4);
     bar.show(2, 4);
   }
-  EXPECT_THAT(err.str(), StartsWith("1 of 4 simulations ("));
-  EXPECT_THAT(err.str(), HasSubstr("\n2 of 4 simulations ("));
-  EXPECT_THAT(err.str(), testing::EndsWith(" left\n"));
-  EXPECT_EQ(std::count(err.str().begin(), err.str().end(), '\n'), 2);
+  const std::string lines = err.str();
+  EXPECT_THAT(lines, StartsWith("1 of 4 simulations ("));
+  EXPECT_THAT(lines, HasSubstr("\n2 of 4 simulations ("));
+  EXPECT_THAT(lines, testing::EndsWith(" left\n"));
+  EXPECT_EQ(std::ranges::count(lines, '\n'), 2);
 }
 
 TEST(ProgressBar, WritesNoLineBeforeOneIsDue) {

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include <filesystem>
+#include <regex>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -41,6 +42,16 @@ inline std::vector<std::string> split_words(const std::string& line) {
   return words;
 }
 
+/// Errors and notes without the lines of progress, which come by the clock: a slow machine writes
+/// more of them.
+inline std::string without_progress(const std::string& err) {
+  static const std::regex progress(
+      R"((^|\n)[0-9,]+ of (at least )?[0-9,]+ [a-z ]+( \([^\n]*(left|so far))?(?=\n))");
+  std::string rest = std::regex_replace(err, progress, "");
+  if (rest.starts_with('\n') && !err.starts_with('\n')) rest.erase(0, 1);
+  return rest;
+}
+
 /// `line` without the leading "roofcast".
 inline CommandResult run_command(const std::string& line, const Terminal& terminal = {}) {
   std::vector<std::string> words = split_words(line);
@@ -50,7 +61,7 @@ inline CommandResult run_command(const std::string& line, const Terminal& termin
   std::ostringstream out;
   std::ostringstream err;
   const int code = run_program(static_cast<int>(argv.size()), argv.data(), out, err, terminal);
-  return {code, out.str(), err.str()};
+  return {code, out.str(), without_progress(err.str())};
 }
 
 /// A folder for one test, which is the working directory during its lifetime.
