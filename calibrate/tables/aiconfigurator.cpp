@@ -9,10 +9,10 @@
 #include <string_view>
 #include <vector>
 
+#include "base/dotted_version.hpp"
 #include "base/error.hpp"
 #include "base/quantity.hpp"
 #include "calibrate/tables/table_rows.hpp"
-#include "model/curves/curve_source.hpp"
 
 namespace roofcast {
 

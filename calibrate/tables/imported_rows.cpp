@@ -13,6 +13,7 @@
 #include <tuple>
 #include <utility>
 
+#include "base/dotted_version.hpp"
 #include "base/quantity.hpp"
 #include "model/curves/curve_source.hpp"
 #include "model/curves/measured_curve.hpp"

@@ -3,8 +3,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/dotted_version.hpp"
 #include "calibrate/tables/table_rows.hpp"
-#include "model/curves/curve_source.hpp"
 
 namespace roofcast {
 

@@ -2,10 +2,9 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <string>
-#include <vector>
 
+#include "base/dotted_version.hpp"
 #include "base/text.hpp"
 
 namespace roofcast {
@@ -17,25 +16,10 @@ constexpr std::array<std::string_view, 3> kEngines{"vllm", "sglang", "trtllm"};
 
 constexpr auto kEnd = std::string_view::npos;
 
-/// The numbers of "1.3.0rc20": {1, 3, 0, 20}.
-using Version = std::vector<int>;
-
-Version version_of(std::string_view text) {
-  Version version;
-  bool in_number = false;
-  for (const char c : text) {
-    const bool digit = std::isdigit(static_cast<unsigned char>(c)) != 0;
-    if (digit && !in_number) version.push_back(0);
-    if (digit) version.back() = std::min(1'000'000, version.back() * 10 + (c - '0'));
-    in_number = digit;
-  }
-  return version;
-}
-
 /// An engine and its version, from "vLLM 0.24.0" (separated by a space) or "vllm-0.24".
 struct NamedVersion {
   std::string engine{};
-  Version version{};
+  DottedVersion version{};
 };
 
 NamedVersion parsed(std::string_view text, char separator) {
@@ -47,13 +31,13 @@ NamedVersion parsed(std::string_view text, char separator) {
 
 /// Whether `timed` is not newer than `asked`, compared in the parts that `asked` states: 0.19.2 is
 /// not newer than 0.19.
-bool is_not_newer(Version timed, const Version& asked) {
+bool is_not_newer(DottedVersion timed, const DottedVersion& asked) {
   timed.resize(std::min(timed.size(), asked.size()));
   return timed <= asked;
 }
 
 /// Whether `a` answers better than `b` for `asked`.
-bool is_nearer(const Version& a, const Version& b, const Version& asked) {
+bool is_nearer(const DottedVersion& a, const DottedVersion& b, const DottedVersion& asked) {
   if (asked.empty()) return a > b;
   const bool old_a = is_not_newer(a, asked);
   const bool old_b = is_not_newer(b, asked);
@@ -96,16 +80,9 @@ bool is_engine(std::string_view source) {
 std::string_view kernel_owner(std::string_view engine) {
   const NamedVersion asked = parsed(engine, '-');
   const bool built =
-      asked.engine == "trtllm" && !asked.version.empty() && asked.version < Version{1};
+      asked.engine == "trtllm" && !asked.version.empty() && asked.version < DottedVersion{1};
   const std::size_t place = built ? kEngines.size() : place_of(asked.engine);
   return kEngines[place < kEngines.size() ? place : 0];
-}
-
-bool is_older(std::string_view version, std::string_view than) {
-  const Version other = version_of(than);
-  Version own = version_of(version);
-  own.resize(std::min(own.size(), other.size()));
-  return own < other;
 }
 
 bool is_nearer_source(std::string_view a, std::string_view b, std::string_view engine) {
@@ -117,7 +94,7 @@ bool is_nearer_source(std::string_view a, std::string_view b, std::string_view e
   if (rank_a != rank_b) return rank_a < rank_b;
   if (first.engine != second.engine) return first.engine < second.engine;
   const bool own = first.engine == asked.engine;
-  return is_nearer(first.version, second.version, own ? asked.version : Version{});
+  return is_nearer(first.version, second.version, own ? asked.version : DottedVersion{});
 }
 
 }  // namespace roofcast

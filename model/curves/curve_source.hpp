@@ -18,10 +18,6 @@ std::string_view source_of(std::string_view kernel);
 /// The version that an engine's name states: "0.24" of "vllm-0.24"; empty if none.
 std::string_view stated_version(std::string_view engine);
 
-/// Whether a version is older than another, compared in the parts that the other states: "0.5.9"
-/// than "0.5.14", but not "0.24.1" than "0.24".
-bool is_older(std::string_view version, std::string_view than);
-
 /// Whether a source's kernels are those of `engine` ("vllm-0.19"): vLLM, SGLang and TensorRT-LLM
 /// have kernels of their own, other engines run whatever was timed.
 bool is_of_engine(std::string_view source, std::string_view engine);

@@ -4,6 +4,7 @@
 
 #include <variant>
 
+#include "base/dotted_version.hpp"
 #include "base/error.hpp"
 #include "base/quantity.hpp"
 #include "base/text.hpp"
@@ -94,10 +95,7 @@ constexpr LeastCapability kTensorrtCapabilities[] = {
 /// fused_moe_cutlass.py, select_alltoall_method_type, and _mnnvl_utils.py, supports_mnnvl, which
 /// asks for aarch64; DeepEP only with TRTLLM_CAN_USE_DEEP_EP=1).
 bool gathers_tokens(const EngineSetting& setting) {
-  const std::string& version = setting.version;
-  const bool early = version.starts_with("0.") || version.starts_with("1.0.") || version == "1.0" ||
-                     version.starts_with("1.1.") || version == "1.1";
-  if (!early) return false;
+  if (setting.version.empty() || !is_older(setting.version, "1.2")) return false;
   const bool grace = setting.gpu.host && setting.gpu.host->name == "NVLink-C2C";
   std::int64_t picked = 0;
   for (const Layer& layer : setting.model.layers) {

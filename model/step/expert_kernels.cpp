@@ -1,5 +1,6 @@
 #include "model/step/expert_kernels.hpp"
 
+#include "base/dotted_version.hpp"
 #include "model/curves/curve_source.hpp"
 #include "model/curves/operator_shape.hpp"
 

@@ -4,6 +4,7 @@
 #include <string_view>
 #include <variant>
 
+#include "base/dotted_version.hpp"
 #include "model/curves/curve_source.hpp"
 
 namespace roofcast {

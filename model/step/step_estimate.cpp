@@ -9,6 +9,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "base/dotted_version.hpp"
 #include "model/architecture/weights.hpp"
 #include "model/curves/curve_source.hpp"
 #include "model/step/error_causes.hpp"
