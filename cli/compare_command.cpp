@@ -5,7 +5,7 @@
 #include "cli/default_store.hpp"
 #include "cli/options/arguments.hpp"
 #include "cli/spelling.hpp"
-#include "reports/pages/answer_documents.hpp"
+#include "reports/answers/answer_documents.hpp"
 #include "roofcast/compare.hpp"
 #include "roofcast/stored_runs.hpp"
 

@@ -4,9 +4,9 @@
 #include "cli/default_store.hpp"
 #include "cli/options/arguments.hpp"
 #include "cli/spelling.hpp"
+#include "reports/answers/answer_documents.hpp"
 #include "reports/figures/chart_renderer.hpp"
 #include "reports/figures/png.hpp"
-#include "reports/pages/answer_documents.hpp"
 #include "roofcast/doctor.hpp"
 
 namespace roofcast {

@@ -8,7 +8,7 @@
 #include "cli/options/from_command.hpp"
 #include "cli/options/option_groups.hpp"
 #include "cli/spelling.hpp"
-#include "reports/pages/answer_documents.hpp"
+#include "reports/answers/answer_documents.hpp"
 #include "reports/pages/estimate_report.hpp"
 #include "reports/pages/html_page.hpp"
 #include "roofcast/estimate.hpp"

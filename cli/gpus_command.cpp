@@ -6,7 +6,7 @@
 #include "cli/options/arguments.hpp"
 #include "cli/spelling.hpp"
 #include "planner/scenario/prices.hpp"
-#include "reports/pages/answer_documents.hpp"
+#include "reports/answers/answer_documents.hpp"
 #include "roofcast/gpus.hpp"
 
 namespace roofcast {

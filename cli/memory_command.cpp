@@ -6,7 +6,7 @@
 #include "cli/options/from_command.hpp"
 #include "cli/options/option_groups.hpp"
 #include "cli/spelling.hpp"
-#include "reports/pages/answer_documents.hpp"
+#include "reports/answers/answer_documents.hpp"
 #include "roofcast/memory.hpp"
 #include "roofcast/question_flags.hpp"
 

@@ -3,7 +3,7 @@
 
 #include "cli/options/arguments.hpp"
 #include "cli/spelling.hpp"
-#include "reports/pages/answer_documents.hpp"
+#include "reports/answers/answer_documents.hpp"
 #include "roofcast/models.hpp"
 
 namespace roofcast {

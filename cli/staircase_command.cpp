@@ -2,7 +2,7 @@
 #include "cli/options/flag_options.hpp"
 #include "cli/options/option_groups.hpp"
 #include "cli/spelling.hpp"
-#include "reports/pages/answer_documents.hpp"
+#include "reports/answers/answer_documents.hpp"
 #include "roofcast/question_flags.hpp"
 #include "roofcast/staircase.hpp"
 

@@ -15,11 +15,11 @@
 #include "base/json.hpp"
 #include "base/numbers.hpp"
 #include "base/progress.hpp"
-#include "planner/capacity/confidence.hpp"
 #include "planner/capacity/growth.hpp"
 #include "planner/capacity/load_study.hpp"
 #include "planner/scenario/cost.hpp"
 #include "planner/scenario/pool_description.hpp"
+#include "planner/verdict/confidence.hpp"
 #include "roofcast/envelope.hpp"
 #include "roofcast/limits.hpp"
 
@@ -32,7 +32,7 @@ struct CapacityQuestion {
   /// Share of requests that must meet all goodput limits of the SLO, 0 to 1. Unset: not required.
   std::optional<double> min_goodput_share{};
   /// Whether the number of synthetic requests is free: as many are drawn as each verdict
-  /// needs (planner/capacity/steady_run.hpp). Otherwise the scenario's number is used.
+  /// needs (planner/verdict/steady_run.hpp). Otherwise the scenario's number is used.
   bool free_length = false;
   std::optional<GrowthQuestion> growth{};  // of the asked load: when does it fail?
   bool explain = false;                    // also the capacity with each limit 10 % wider

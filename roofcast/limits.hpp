@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/json.hpp"
-#include "planner/capacity/limits.hpp"
+#include "planner/verdict/limits.hpp"
 #include "planner/what_if/advice.hpp"
 
 namespace roofcast {

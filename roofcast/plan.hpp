@@ -16,11 +16,11 @@
 #include <vector>
 
 #include "base/json.hpp"
-#include "planner/capacity/confidence.hpp"
-#include "planner/capacity/load_hours.hpp"
+#include "planner/load/load_hours.hpp"
 #include "planner/scenario/cost.hpp"
 #include "planner/search/evaluations.hpp"
 #include "planner/search/plan.hpp"
+#include "planner/verdict/confidence.hpp"
 #include "roofcast/envelope.hpp"
 #include "roofcast/limits.hpp"
 
@@ -45,7 +45,7 @@ struct PlanQuestion {
   /// scenario's.
   bool free_length = false;
   /// Plan for all of a trace; otherwise one that lasts longer than kLongTrace is planned for its
-  /// busiest hour (planner/capacity/load_hours.hpp).
+  /// busiest hour (planner/load/load_hours.hpp).
   bool whole_trace = false;
   PlanObjective objective = PlanObjective::cost;
   PlanLimits limits{};                        // keyed by GPU as in gpu_key()

@@ -114,7 +114,7 @@ std::vector<std::string> datasheet_text(const PlanAnswer& answer) {
   const std::string measured = measured_alternative(answer);
   return {fmt::format(
       "The first rests on datasheet figures ({}): its kernels were not timed. {}",
-      figures_words(best.result),
+      step_source_words(best.result.step_sources, best.result.step_uncertainty),
       measured.empty()
           ? "No deployment that was found rests on measurements of its GPU."
           : fmt::format("The nearest that rests on measurements of its GPU: {}.", measured))};
@@ -352,12 +352,6 @@ std::string miss_of(const CandidateFigures& result) {
   const TargetMargin& margin = verdict.margins[verdict.binding_target];
   return fmt::format("{} {} of {}", margin.what, as_time(Seconds{margin.achieved_s}),
                      as_time(Seconds{margin.limit_s}));
-}
-
-std::string figures_words(const CandidateFigures& result) {
-  const std::string source = step_source_words(result.step_sources);
-  return source.empty() ? "-"
-                        : fmt::format("{}, ±{}", source, as_percent(result.step_uncertainty, 0));
 }
 
 std::vector<std::string> causes_of(const RankedPlan& one) {

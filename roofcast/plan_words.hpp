@@ -29,9 +29,6 @@ std::string miss_of(const CandidateFigures& result);
 /// One sentence per uncertain input: how far off it would have to be to flip the verdict.
 std::vector<std::string> causes_of(const RankedPlan& one);
 
-/// How its step times are known, and one standard deviation of them: "measured 71 %, ±8 %".
-std::string figures_words(const CandidateFigures& result);
-
 /// A candidate's result per limit of the SLO, a row each.
 Table margin_table(const CandidateFigures& result);
 

@@ -13,7 +13,6 @@
 #include "base/io/shown.hpp"
 #include "base/text.hpp"
 #include "model/io/gpu_reader.hpp"
-#include "planner/capacity/confidence.hpp"
 #include "planner/evaluate_all.hpp"
 #include "planner/flags/cluster_flags.hpp"
 #include "planner/flags/flag_values.hpp"
@@ -21,6 +20,7 @@
 #include "planner/scenario/degrees.hpp"
 #include "planner/vary/vary.hpp"
 #include "planner/vary/vary_scenario.hpp"
+#include "planner/verdict/confidence.hpp"
 #include "roofcast/question_json.hpp"
 #include "simulator/io/engine_options.hpp"
 

@@ -16,11 +16,11 @@
 
 #include "base/json.hpp"
 #include "base/progress.hpp"
-#include "planner/capacity/steady_run.hpp"
 #include "planner/scenario/cost.hpp"
 #include "planner/scenario/deployment_description.hpp"
 #include "planner/scenario/pool_description.hpp"
 #include "planner/scenario/simulation_run.hpp"
+#include "planner/verdict/steady_run.hpp"
 #include "roofcast/envelope.hpp"
 #include "roofcast/limits.hpp"
 
@@ -38,7 +38,7 @@ inline constexpr std::int64_t kSmallLoad = 20'000;  // requests
 struct SimulationQuestion {
   Scenario scenario{};  // deployment, load, SLO and seed
   /// Whether the number of synthetic requests is free: as many are drawn as the verdict needs
-  /// (planner/capacity/steady_run.hpp), at most `max_requests`.
+  /// (planner/verdict/steady_run.hpp), at most `max_requests`.
   bool free_length = false;
   std::int64_t max_requests = kRequestLimits.one;
   bool explain = false;  // find what limits it: simulate again with 10 % more of each limit
@@ -79,7 +79,7 @@ struct SimulatedSlo {
   std::optional<bool> met{};
   std::vector<SimulatedTarget> targets{};
   /// Probability that the SLO is met, given the uncertainty of step times, host work and KV
-  /// capacity (Confidence in planner/capacity/confidence.hpp). Set with `intervals`, if there are
+  /// capacity (Confidence in planner/verdict/confidence.hpp). Set with `intervals`, if there are
   /// targets.
   std::optional<double> probability{};
   /// Why a longer run may give another verdict; unset if it stands.
@@ -103,7 +103,7 @@ struct SimulatedInterval {
   Distribution low{}, high{};
 };
 
-/// How far off the latencies may be (planner/capacity/intervals.hpp).
+/// How far off the latencies may be (planner/verdict/intervals.hpp).
 struct SimulatedIntervals {
   double level = 0;        // share of all cases that an interval is to contain
   bool chance = false;     // includes other draws of the load

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "base/quantity.hpp"
-#include "planner/capacity/choice_confidence.hpp"
+#include "planner/verdict/choice_confidence.hpp"
 
 namespace roofcast {
 namespace {

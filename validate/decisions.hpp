@@ -61,7 +61,7 @@ struct Decision {
   /// the limit.
   double regret = 0;
   /// Predicted probability that the chosen one meets the limit and is within kGoodChoice of the
-  /// best (planner/capacity/choice_confidence.hpp); unset where nothing says how far predictions
+  /// best (planner/verdict/choice_confidence.hpp); unset where nothing says how far predictions
   /// err.
   std::optional<double> probability{};
   bool promised = false;  // the chosen deployment is predicted to meet the limit

@@ -7,7 +7,7 @@
 #include "cli/options/flag_options.hpp"
 #include "cli/progress.hpp"
 #include "cli/spelling.hpp"
-#include "reports/pages/answer_documents.hpp"
+#include "reports/answers/answer_documents.hpp"
 #include "roofcast/accuracy_flags.hpp"
 #include "roofcast/calibrate.hpp"
 

@@ -11,7 +11,7 @@
 #include "cli/progress.hpp"
 #include "cli/spelling.hpp"
 #include "planner/flags/flag_values.hpp"
-#include "reports/pages/answer_documents.hpp"
+#include "reports/answers/answer_documents.hpp"
 #include "reports/store.hpp"
 #include "roofcast/measure.hpp"
 

@@ -7,7 +7,7 @@
 #include "cli/options/arguments.hpp"
 #include "cli/spelling.hpp"
 #include "model/io/gpu_reader.hpp"
-#include "reports/pages/answer_documents.hpp"
+#include "reports/answers/answer_documents.hpp"
 #include "roofcast/import.hpp"
 
 namespace roofcast {

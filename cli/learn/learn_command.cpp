@@ -18,7 +18,7 @@
 #include "cli/spelling.hpp"
 #include "reports/document.hpp"
 #include "reports/figures/figure_table.hpp"
-#include "reports/pages/lesson_figures.hpp"
+#include "reports/pages/figures/lesson_figures.hpp"
 #include "roofcast/question_flags.hpp"
 
 namespace roofcast {

@@ -11,7 +11,7 @@
 #include "base/quantity.hpp"
 #include "base/text.hpp"
 #include "reports/figures/figure_table.hpp"
-#include "reports/pages/lesson_figures.hpp"
+#include "reports/pages/figures/lesson_figures.hpp"
 
 namespace roofcast {
 namespace {

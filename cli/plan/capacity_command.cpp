@@ -10,7 +10,7 @@
 #include "cli/options/option_groups.hpp"
 #include "cli/progress.hpp"
 #include "cli/spelling.hpp"
-#include "reports/pages/answer_documents.hpp"
+#include "reports/answers/answer_documents.hpp"
 #include "roofcast/arguments.hpp"
 #include "roofcast/capacity.hpp"
 #include "roofcast/capacity_table.hpp"

@@ -18,7 +18,7 @@
 #include "planner/evaluate_all.hpp"
 #include "planner/launch/plan_targets.hpp"
 #include "planner/search/plan_digest.hpp"
-#include "reports/pages/answer_documents.hpp"
+#include "reports/answers/answer_documents.hpp"
 #include "roofcast/plan.hpp"
 #include "roofcast/store_rows.hpp"
 #include "simulator/io/scenario_workload.hpp"

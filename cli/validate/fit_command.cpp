@@ -11,7 +11,7 @@
 #include "cli/options/arguments.hpp"
 #include "cli/progress.hpp"
 #include "cli/spelling.hpp"
-#include "reports/pages/answer_documents.hpp"
+#include "reports/answers/answer_documents.hpp"
 #include "roofcast/fit.hpp"
 
 namespace roofcast {

@@ -10,7 +10,7 @@
 #include "cli/default_store.hpp"
 #include "cli/options/flag_options.hpp"
 #include "cli/spelling.hpp"
-#include "reports/pages/answer_documents.hpp"
+#include "reports/answers/answer_documents.hpp"
 #include "reports/store.hpp"
 #include "roofcast/accuracy_flags.hpp"
 #include "roofcast/import.hpp"

@@ -71,4 +71,9 @@ std::string step_source_words(const StepSources& sources) {
   return part.share >= kAll ? part.word : std::string(part.word) + " " + as_percent(part.share, 0);
 }
 
+std::string step_source_words(const StepSources& sources, double relative_uncertainty) {
+  const std::string words = step_source_words(sources);
+  return words.empty() ? "-" : words + ", ±" + as_percent(relative_uncertainty, 0);
+}
+
 }  // namespace roofcast

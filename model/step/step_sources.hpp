@@ -31,4 +31,7 @@ bool rests_on_datasheet(const StepSources& sources);
 /// between timed ones included), "extended 62 %", "fitted 55 %", "datasheet"; empty if nothing ran.
 std::string step_source_words(const StepSources& sources);
 
+/// The same with one standard deviation of the times: "measured 71 %, ±8 %"; "-" if nothing ran.
+std::string step_source_words(const StepSources& sources, double relative_uncertainty);
+
 }  // namespace roofcast

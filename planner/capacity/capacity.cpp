@@ -5,7 +5,7 @@
 #include <cmath>
 #include <utility>
 
-#include "planner/capacity/margin_scale.hpp"
+#include "planner/verdict/margin_scale.hpp"
 
 namespace roofcast {
 namespace {

@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "planner/capacity/confidence.hpp"
-#include "planner/capacity/limits.hpp"
 #include "planner/capacity/load_study.hpp"
 #include "planner/scenario/cost.hpp"
+#include "planner/verdict/confidence.hpp"
+#include "planner/verdict/limits.hpp"
 
 namespace roofcast {
 

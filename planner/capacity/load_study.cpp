@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "base/error.hpp"
-#include "planner/capacity/offered_load.hpp"
+#include "planner/load/offered_load.hpp"
 #include "simulator/io/scenario_workload.hpp"
 
 namespace roofcast {
@@ -171,16 +171,6 @@ SimulationRun at_load(const LoadStudy& study, double load) {
   run.workload = study.run.workload;
   run.scenario.max_concurrency = std::llround(load);
   return run;
-}
-
-SimulationResult simulate_run(const SimulationRun& run) {
-  return simulate_deviating(run, step_times_of(run), {}, {});
-}
-
-void throw_interrupted() { throw Error("interrupted before an answer; nothing was stored"); }
-
-void throw_if_stopped(const SimulationRun& run) {
-  if (run.stopped && run.stopped()) throw_interrupted();
 }
 
 LoadTrial trial_of(const LoadStudy& study, const Simulation& simulation, Execution& execution) {

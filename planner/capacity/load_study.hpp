@@ -11,8 +11,8 @@
 #include "base/progress.hpp"
 #include "planner/answers_on.hpp"
 #include "planner/capacity/capacity.hpp"
-#include "planner/capacity/steady_run.hpp"
 #include "planner/scenario/simulation_run.hpp"
+#include "planner/verdict/steady_run.hpp"
 
 namespace roofcast {
 
@@ -55,8 +55,6 @@ SteadyQuestion steady_question(const LoadStudy& study, double load);
 /// several threads.
 using Simulation = std::function<SimulationResult(const SimulationRun&)>;
 
-SimulationResult simulate_run(const SimulationRun& run);
-
 /// How the simulations of a study are executed, and their count.
 struct Execution {
   int threads = 1;
@@ -73,12 +71,6 @@ struct Execution {
     };
   }
 };
-
-/// Throws Error: the user cancelled.
-[[noreturn]] void throw_interrupted();
-
-/// The same if the run's simulations were cancelled from within.
-void throw_if_stopped(const SimulationRun& run);
 
 /// fn(i), one simulation each, for i in [0, count). Throws Error if the progress cancels.
 template <class Fn>

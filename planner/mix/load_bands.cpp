@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "base/wording.hpp"
-#include "planner/capacity/offered_load.hpp"
+#include "planner/load/offered_load.hpp"
 #include "simulator/io/trace_order.hpp"
 
 namespace roofcast {

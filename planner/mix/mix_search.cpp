@@ -14,7 +14,7 @@
 #include "base/statistics.hpp"
 #include "planner/answers_on.hpp"
 #include "planner/capacity/capacity.hpp"
-#include "planner/capacity/offered_load.hpp"
+#include "planner/load/offered_load.hpp"
 #include "planner/mix/fleet_program.hpp"
 #include "planner/mix/load_bands.hpp"
 #include "planner/search/plan_evaluator.hpp"

@@ -285,4 +285,14 @@ SimulationResult simulate_deviating(const SimulationRun& run, const PoolStepTime
   return simulate_on(run, pools, seams, progress);
 }
 
+SimulationResult simulate_run(const SimulationRun& run) {
+  return simulate_deviating(run, step_times_of(run), {}, {});
+}
+
+void throw_interrupted() { throw Error("interrupted before an answer; nothing was stored"); }
+
+void throw_if_stopped(const SimulationRun& run) {
+  if (run.stopped && run.stopped()) throw_interrupted();
+}
+
 }  // namespace roofcast

@@ -121,4 +121,13 @@ bool has_uncertain_acceptance(const SimulationRun& run);
 SimulationResult simulate_deviating(const SimulationRun& run, const PoolStepTimes& step_times,
                                     const Deviations& deviations, const Progress& progress);
 
+/// The same without deviations.
+SimulationResult simulate_run(const SimulationRun& run);
+
+/// Throws Error: the user cancelled.
+[[noreturn]] void throw_interrupted();
+
+/// The same if the run's simulations were cancelled from within.
+void throw_if_stopped(const SimulationRun& run);
+
 }  // namespace roofcast

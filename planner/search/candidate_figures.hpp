@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "base/error_cause.hpp"
-#include "planner/capacity/confidence.hpp"
 #include "planner/scenario/cost.hpp"
 #include "planner/scenario/simulation_run.hpp"
+#include "planner/verdict/confidence.hpp"
 #include "simulator/results/verdict.hpp"
 
 namespace roofcast {

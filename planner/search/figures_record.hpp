@@ -2,9 +2,9 @@
 // (base/record.hpp).
 #pragma once
 
-#include "planner/capacity/confidence.hpp"
 #include "planner/scenario/step_description.hpp"
 #include "planner/search/candidate_figures.hpp"
+#include "planner/verdict/confidence.hpp"
 #include "simulator/results/verdict_record.hpp"
 
 namespace roofcast {

@@ -14,9 +14,9 @@
 #include <utility>
 #include <variant>
 
-#include "planner/capacity/choice_confidence.hpp"
-#include "planner/capacity/margin_scale.hpp"
 #include "planner/search/pareto.hpp"
+#include "planner/verdict/choice_confidence.hpp"
+#include "planner/verdict/margin_scale.hpp"
 
 namespace roofcast {
 namespace {

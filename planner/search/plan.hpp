@@ -44,7 +44,7 @@ struct PlanFindings {
   std::vector<TriedCandidate> closest{};  // if none is ranked: simulated candidates, nearest first
   std::vector<NearestRejected> rejected{};  // in the order of the search's GPUs; empty when stopped
   /// That the best ranked holds and nothing that was simulated and needs kGoodChoice less does
-  /// (planner/capacity/choice_confidence.hpp); unset: nothing is ranked.
+  /// (planner/verdict/choice_confidence.hpp); unset: nothing is ranked.
   std::optional<double> choice_probability{};
   std::int64_t candidates = 0;            // shapes times allowed unit counts
   std::int64_t simulations = 0;           // in the search

@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "model/io/gpu_reader.hpp"
-#include "planner/capacity/steady_run.hpp"
 #include "planner/scenario/simulation_run.hpp"
 #include "planner/search/candidate.hpp"
 #include "planner/search/search_space.hpp"
+#include "planner/verdict/steady_run.hpp"
 
 namespace roofcast {
 

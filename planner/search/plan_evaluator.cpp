@@ -8,7 +8,7 @@
 
 #include "planner/capacity/capacity.hpp"
 #include "planner/capacity/load_study.hpp"
-#include "planner/capacity/offered_load.hpp"
+#include "planner/load/offered_load.hpp"
 
 namespace roofcast {
 namespace {

@@ -14,8 +14,8 @@
 #include "base/suggest.hpp"
 #include "base/text.hpp"
 #include "model/engines/knobs.hpp"
-#include "planner/capacity/scaled_load.hpp"
 #include "planner/flags/scenario_flags.hpp"
+#include "planner/load/scaled_load.hpp"
 #include "planner/scenario/simulation_run.hpp"
 #include "planner/vary/scenario_path.hpp"
 

@@ -13,7 +13,7 @@ inline constexpr const char* kSpeculationKey = "speculative";
 
 /// `baseline` with these settings applied in order. Values are as after the flag, or as in the
 /// file; a relative one starts from the baseline's number or, for an engine knob that is not set
-/// there, from the engine's default. "*2" scales lengths (planner/capacity/scaled_load.hpp), rates
+/// there, from the engine's default. "*2" scales lengths (planner/load/scaled_load.hpp), rates
 /// of every pattern, and the rate of a trace. Throws UsageError naming the setting: an unknown key
 /// (suggesting the nearest one), a value that the flag rejects, a relative change of something that
 /// is not a number.

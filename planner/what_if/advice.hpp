@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "base/progress.hpp"
-#include "planner/capacity/limits.hpp"
-#include "planner/capacity/steady_run.hpp"
 #include "planner/scenario/cost.hpp"
 #include "planner/vary/vary.hpp"
+#include "planner/verdict/limits.hpp"
+#include "planner/verdict/steady_run.hpp"
 
 namespace roofcast {
 

@@ -6,8 +6,8 @@
 
 #include "base/error.hpp"
 #include "base/statistics.hpp"
-#include "planner/capacity/steady_run.hpp"
 #include "planner/evaluate_all.hpp"
+#include "planner/verdict/steady_run.hpp"
 #include "simulator/io/scenario_reader.hpp"
 #include "simulator/io/scenario_workload.hpp"
 #include "simulator/results/figures.hpp"

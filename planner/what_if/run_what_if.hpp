@@ -10,9 +10,9 @@
 
 #include "base/paired_difference.hpp"
 #include "base/progress.hpp"
-#include "planner/capacity/limits.hpp"
 #include "planner/scenario/simulation_run.hpp"
 #include "planner/vary/vary.hpp"
+#include "planner/verdict/limits.hpp"
 
 namespace roofcast {
 

@@ -12,9 +12,9 @@
 #include "base/numbers.hpp"
 #include "base/wording.hpp"
 #include "model/io/gpu_reader.hpp"
+#include "reports/answers/operator_words.hpp"
 #include "reports/figures/drawn_series.hpp"
-#include "reports/pages/figure_units.hpp"
-#include "reports/pages/operator_words.hpp"
+#include "reports/pages/figures/figure_units.hpp"
 #include "reports/pages/stored_report.hpp"
 
 namespace roofcast {

@@ -7,10 +7,10 @@
 #include "base/error.hpp"
 #include "base/io/bounded_json.hpp"
 #include "base/numbers.hpp"
-#include "reports/pages/capacity_sections.hpp"
+#include "reports/answers/capacity_sections.hpp"
 #include "reports/pages/capacity_table_report.hpp"
-#include "reports/pages/load_figures.hpp"
-#include "reports/pages/memory_figures.hpp"
+#include "reports/pages/figures/load_figures.hpp"
+#include "reports/pages/figures/memory_figures.hpp"
 #include "reports/pages/scenario_files.hpp"
 #include "reports/pages/stored_report.hpp"
 #include "roofcast/capacity.hpp"
@@ -82,10 +82,9 @@ Report capacity_report(const Store& store, const Run& run, const ReportEffort& e
   }
   report.sections.push_back(std::move(curve));
   for (const Section& section : capacity_sections(answer)) {
-    report.sections.push_back(
-        {.heading = report.sections.size() == 1 ? "Full answer" : section.heading,
-         .lines = section.lines});
-    if (!section.table.columns.empty()) report.sections.back().tables.push_back(section.table);
+    const bool first = report.sections.size() == 1;
+    report.sections.push_back(report_section(section));
+    if (first) report.sections.back().heading = "Full answer";
   }
   if (auto figures = memory_figures(answer.inputs, effort); !figures.empty()) {
     report.sections.push_back({.heading = "Memory", .figures = std::move(figures)});

@@ -10,9 +10,8 @@
 #include "base/io/bounded_json.hpp"
 #include "base/numbers.hpp"
 #include "base/text.hpp"
-#include "reports/pages/cost_cells.hpp"
-#include "reports/pages/figure_units.hpp"
-#include "reports/pages/limits_section.hpp"
+#include "reports/answers/plan_sections.hpp"
+#include "reports/pages/figures/figure_units.hpp"
 #include "reports/pages/stored_report.hpp"
 #include "reports/store_query.hpp"
 #include "roofcast/plan_words.hpp"
@@ -89,50 +88,6 @@ std::vector<ReportTile> tiles_of(const RankedPlan& best) {
   return tiles;
 }
 
-Table finalist_table(const std::vector<RankedPlan>& ranked) {
-  Table table{.title = "Finalists", .columns = {{"Deployment", false}, {"GPUs"}}, .rows = {}};
-  add_cost_columns(table);
-  for (const char* title :
-       {"TTFT p95 (ms)", "TPOT p95 (ms)", "MFU", "MBU", "P(SLO met)", "Breaks at (requests/s)"}) {
-    table.columns.push_back({title});
-  }
-  table.columns.push_back({"Pareto", false});
-  for (const RankedPlan& one : ranked) {
-    std::vector<Cell> cells{one.title, printed::fixed(static_cast<double>(one.gpus), 0)};
-    add_cost_cells(cells, one.cost);
-    for (Cell cell : std::initializer_list<Cell>{
-             printed::fixed(kMilliseconds.of(one.result.ttft_p95_s), 0),
-             printed::fixed(kMilliseconds.of(one.result.tpot_p95_s), 1), mfu_cell(one.utilisation),
-             mbu_cell(one.utilisation), printed::probability(one.confidence.probability),
-             followed(printed::fixed(one.capacity_rate_per_s, 2),
-                      breaks_on_few(one) ? " (few)" : ""),
-             one.pareto ? "yes" : ""}) {
-      cells.push_back(std::move(cell));
-    }
-    table.rows.push_back(std::move(cells));
-  }
-  return table;
-}
-
-/// The pools of a mixed fleet, and how to start them.
-ReportSection pools_section(const MixedPlan& mix) {
-  ReportSection section{.heading = "Pools of the mix",
-                        .lines = missed_by_pools(mix),
-                        .tables = {pool_table(mix), margin_table(mix.result)}};
-  for (const MixedPool& pool : mix.pools) {
-    section.lines.push_back(pool.name + ":");
-    section.lines.insert(section.lines.end(), pool.launch.begin(), pool.launch.end());
-  }
-  return section;
-}
-
-/// The errors that would reverse the verdict on the first, and its margins.
-ReportSection spare_section(const RankedPlan& best) {
-  return {.heading = "Margins of the first",
-          .lines = causes_of(best),
-          .tables = {margin_table(best.result)}};
-}
-
 ReportSection launch_section(const RankedPlan& best) {
   ReportSection section{.heading = "How to start the first"};
   std::string script;
@@ -141,56 +96,6 @@ ReportSection launch_section(const RankedPlan& best) {
     script += (script.empty() ? "" : "\n") + std::string(line.ends_with(':') ? "# " : "") + line;
   }
   if (!script.empty()) section.commands.push_back(std::move(script));
-  return section;
-}
-
-/// Why nothing meets the SLO: what the limits rule out, and the closest candidates.
-std::vector<std::string> refusal_lines(const PlanAnswer& answer) {
-  std::vector<std::string> lines{"No deployment that was searched meets the SLO."};
-  for (const RejectedPlan& one : answer.rejected) {
-    if (one.outcome != ShapeOutcome::beyond_limits || one.why.empty()) continue;
-    lines.push_back(fmt::format("The limits rule out {}, which {}.", one.shape.name, one.why));
-  }
-  for (const PlanCandidate& one : answer.closest) {
-    lines.push_back(fmt::format("Closest: {}: {}.", one.title, miss_of(one.result)));
-  }
-  return lines;
-}
-
-ReportSection searched_section(const PlanAnswer& answer) {
-  ReportSection section{.heading = "Search"};
-  const auto count = [](std::int64_t number) { return fixed(static_cast<double>(number), 0); };
-  section.lines.push_back(fmt::format(
-      "{} candidates, {} simulations, {} more for probabilities and breaking points.",
-      count(answer.candidates), count(answer.simulations), count(answer.finalist_simulations)));
-  Table outcomes{
-      .title = "Shapes by outcome", .columns = {{"Outcome", false}, {"Shapes"}}, .rows = {}};
-  for (const auto& [outcome, shapes] : answer.shapes) {
-    outcomes.rows.push_back({reason_text(outcome), count(shapes)});
-  }
-  section.tables.push_back(std::move(outcomes));
-  Table rejected{.title = "The nearest of those that were rejected",
-                 .columns = {{"Shape", false},
-                             {"Replicas"},
-                             {"TTFT p95"},
-                             {"TPOT p95"},
-                             {"SLO", false},
-                             {"Outcome", false},
-                             {"Why", false}},
-                 .rows = {}};
-  for (const RejectedPlan& one : answer.rejected) {
-    const auto latency = [&](double CandidateFigures::*time) {
-      return one.result ? as_time(Seconds{(*one.result).*time}) : "not simulated";
-    };
-    rejected.rows.push_back({one.shape.name, one.units ? count(*one.units) : "",
-                             latency(&CandidateFigures::ttft_p95_s),
-                             latency(&CandidateFigures::tpot_p95_s),
-                             !one.result                 ? ""
-                             : one.result->verdict.holds ? "met"
-                                                         : "missed",
-                             reason_text(one.outcome), one.why});
-  }
-  if (!rejected.rows.empty()) section.tables.push_back(std::move(rejected));
   return section;
 }
 
@@ -227,25 +132,21 @@ void mark_limits(Figure& figure, const RankedPlan& best, const char* name, const
 /// The GPUs that were searched, the SLO, the chosen engine and the seed.
 std::vector<std::pair<std::string, std::string>> plan_facts(const RunRow& row,
                                                             const PlanInputs& inputs) {
-  std::vector<std::string> gpus, promises;
+  std::vector<std::string> gpus;
   for (const std::string& gpu : inputs.gpus) gpus.push_back(gpu_title(gpu));
-  for (const PercentileTarget& target : inputs.scenario.slo.targets) {
-    promises.push_back(words_of(target));
-  }
   std::vector<std::pair<std::string, std::string>> facts = {{"Model", row.model},
                                                             {"GPUs searched", joined(gpus)},
-                                                            {"SLO", joined(promises)},
+                                                            {"SLO", promises_of(inputs)},
                                                             {"Engine", row.engine},
                                                             {"Seed", std::to_string(row.seed)}};
   std::erase_if(facts, [](const auto& fact) { return fact.second.empty(); });
   return facts;
 }
 
-/// Price against latency, and against each finalist's capacity, with the chosen one marked. Empty
-/// without finalists.
+/// Price against latency, and against each finalist's capacity, with the chosen one marked.
+/// Precondition: there are finalists.
 std::vector<Figure> plan_figures(const PlanAnswer& answer) {
   const std::vector<RankedPlan>& ranked = answer.ranked;
-  if (ranked.empty()) return {};
   const Price price(ranked);
   const bool few = std::any_of(ranked.begin(), ranked.end(), breaks_on_few);
   Figure latency{.key = "plan_price_latency",
@@ -292,18 +193,15 @@ Report plan_report(const std::string& store_path, const Run& run) {
   report.answer = answer.headline;
   report.facts = plan_facts(run.row, answer.inputs);
   report.verdict = answer.holds;
-  report.sections = {{.heading = "Cost", .figures = plan_figures(answer)}};
-  if (answer.mixed) report.sections.push_back(pools_section(*answer.mixed));
+  report.sections.clear();
   if (!answer.ranked.empty()) {
     report.tiles = tiles_of(answer.ranked.front());
-    report.sections[0].tables.push_back(finalist_table(answer.ranked));
-    report.sections.push_back(spare_section(answer.ranked.front()));
-    report.sections.push_back(launch_section(answer.ranked.front()));
-  } else {
-    report.sections[0].heading = "Why nothing meets the SLO";
-    report.sections[0].lines = refusal_lines(answer);
+    report.sections.push_back({.heading = "Cost", .figures = plan_figures(answer)});
   }
-  report.sections.push_back(searched_section(answer));
+  for (Section& section : plan_sections(answer)) {
+    report.sections.push_back(report_section(std::move(section)));
+  }
+  if (!answer.ranked.empty()) report.sections.push_back(launch_section(answer.ranked.front()));
   report.sections.push_back(input_section(run.row));
   return report;
 }

@@ -10,11 +10,11 @@
 #include "base/wording.hpp"
 #include "model/io/gpu_reader.hpp"
 #include "model/step/roofline.hpp"
+#include "reports/answers/gpu_sections.hpp"
+#include "reports/answers/operator_words.hpp"
 #include "reports/figures/drawn_series.hpp"
-#include "reports/pages/figure_units.hpp"
-#include "reports/pages/gpu_sections.hpp"
-#include "reports/pages/operator_words.hpp"
-#include "reports/pages/roofline_figures.hpp"
+#include "reports/pages/figures/figure_units.hpp"
+#include "reports/pages/figures/roofline_figures.hpp"
 
 namespace roofcast {
 namespace {

@@ -7,9 +7,9 @@
 
 #include "base/numbers.hpp"
 #include "base/wording.hpp"
-#include "planner/capacity/confidence.hpp"
 #include "planner/capacity/load_study.hpp"
 #include "planner/scenario/step_description.hpp"
+#include "planner/verdict/confidence.hpp"
 #include "roofcast/simulate.hpp"
 
 namespace roofcast {

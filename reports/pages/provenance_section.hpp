@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "model/step/generation_estimate.hpp"
-#include "planner/capacity/confidence.hpp"
+#include "planner/verdict/confidence.hpp"
 #include "reports/pages/simulation_report.hpp"
 
 namespace roofcast {

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "reports/document.hpp"
 #include "reports/figures/figure.hpp"
 
 namespace roofcast {
@@ -18,6 +19,9 @@ struct ReportSection {
   std::vector<Table> tables{};
   std::vector<std::string> commands{};  // to be run again, one per line
 };
+
+/// A section of a command's answer, in its report.
+ReportSection report_section(Section section);
 
 /// A figure that readers look for first.
 struct ReportTile {

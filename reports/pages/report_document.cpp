@@ -129,6 +129,12 @@ void print_command(const std::string& command, OutputFormat format, std::ostream
 
 }  // namespace
 
+ReportSection report_section(Section section) {
+  ReportSection shown{.heading = std::move(section.heading), .lines = std::move(section.lines)};
+  if (!section.table.columns.empty()) shown.tables.push_back(std::move(section.table));
+  return shown;
+}
+
 Document report_document(const Report& report) {
   Document document{.machine = report.machine, .sections = {head_of(report)}};
   document.machine["title"] = report.title;

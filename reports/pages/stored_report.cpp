@@ -9,7 +9,7 @@
 #include "base/numbers.hpp"
 #include "base/version.hpp"
 #include "model/io/gpu_reader.hpp"
-#include "reports/pages/stored_figures.hpp"
+#include "reports/pages/figures/stored_figures.hpp"
 #include "roofcast/envelope.hpp"
 #include "roofcast/what_if.hpp"
 

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "base/numbers.hpp"
-#include "reports/pages/roofline_figures.hpp"
+#include "reports/pages/figures/roofline_figures.hpp"
 
 namespace roofcast {
 

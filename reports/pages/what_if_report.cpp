@@ -10,8 +10,8 @@
 #include "base/io/bounded_json.hpp"
 #include "base/numbers.hpp"
 #include "base/wording.hpp"
-#include "reports/pages/figure_units.hpp"
-#include "reports/pages/limits_section.hpp"
+#include "reports/answers/limits_section.hpp"
+#include "reports/pages/figures/figure_units.hpp"
 #include "reports/pages/stored_report.hpp"
 #include "roofcast/store_rows.hpp"
 

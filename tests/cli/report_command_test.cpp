@@ -33,6 +33,16 @@ std::string text_of(const std::string& path) {
 
 class Report : public testing::Test {
  protected:
+  /// The only section of a report with this heading.
+  static json section_headed(const json& report, const std::string& heading) {
+    json found;
+    for (const json& section : report["sections"]) {
+      if (section["heading"] != heading) continue;
+      EXPECT_TRUE(found.is_null()) << "two sections are headed " << heading;
+      found = section;
+    }
+    return found;
+  }
   /// The JSON of the only run of the store.
   static json machine() {
     const CommandResult result = run_command("report 1 --store r.db -o json");
@@ -238,8 +248,8 @@ TEST_F(Report, OfAPlanHasItsFinalistsAndHowToRunTheFirst) {
   EXPECT_EQ(chosen["name"], "1 replica of 1x NVIDIA H100 SXM (chosen)");
   EXPECT_THAT(chosen["points"][0]["label"].get<std::string>(),
               StartsWith("1 replica of 1x NVIDIA H100 SXM: "));
-  EXPECT_EQ(report["sections"][2]["heading"], "How to start the first");
-  EXPECT_THAT(report["sections"][2]["commands"][0].get<std::string>(),
+  const json launch = section_headed(report, "How to start the first");
+  EXPECT_THAT(launch["commands"][0].get<std::string>(),
               AllOf(StartsWith("# 1 server"), HasSubstr("\nvllm serve ")));
   EXPECT_EQ(report["facts"]["GPUs searched"], "NVIDIA H100 SXM");
 }
@@ -254,7 +264,7 @@ TEST_F(Report, OfAPlanThatFindsNothingSaysWhy) {
   EXPECT_EQ(report["verdict"], false);
   std::string lines;
   for (const json& line : report["sections"][0]["lines"]) lines += line.get<std::string>() + "\n";
-  EXPECT_THAT(lines, testing::AnyOf(HasSubstr("The limits rule out"), HasSubstr("Closest: ")));
+  EXPECT_THAT(lines, HasSubstr("Closest: "));
   EXPECT_THAT(lines, HasSubstr("NVIDIA L40S"));
   for (const json& section : report["sections"]) {
     for (const json& table : section["tables"]) {

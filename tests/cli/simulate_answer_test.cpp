@@ -5,7 +5,7 @@
 
 #include <sstream>
 
-#include "reports/pages/simulation_sections.hpp"
+#include "reports/answers/simulation_sections.hpp"
 #include "tests/support/run_command.hpp"
 
 namespace roofcast::test {

@@ -13,7 +13,7 @@
 #include "base/error.hpp"
 #include "calibrate/run_calibration.hpp"
 #include "model/io/gpu_reader.hpp"
-#include "reports/pages/answer_documents.hpp"
+#include "reports/answers/answer_documents.hpp"
 #include "reports/store.hpp"
 #include "roofcast/calibrate.hpp"
 #include "tests/calibrate/fake_backend.hpp"

@@ -7,7 +7,7 @@
 #include <boost/random/exponential_distribution.hpp>
 #include <cmath>
 
-#include "planner/capacity/offered_load.hpp"
+#include "planner/load/offered_load.hpp"
 #include "simulator/random.hpp"
 #include "tests/simulator/support.hpp"
 

@@ -1,4 +1,4 @@
-#include "reports/pages/latency_figures.hpp"
+#include "reports/pages/figures/latency_figures.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,0 +1,180 @@
+#include "planner/verdict/confidence.hpp"
+
+#include <algorithm>
+#include <array>
+#include <boost/math/distributions/normal.hpp>
+#include <cmath>
+#include <numbers>
+
+#include "base/itp_bracket.hpp"
+#include "planner/answers_on.hpp"
+#include "planner/verdict/margin_scale.hpp"
+
+namespace roofcast {
+namespace {
+
+constexpr double kFarthest = 4;          // standard deviations: 3e-5 of a normal lies beyond
+constexpr double kResolution = 1. / 32;  // of them, and a bracket need not be narrower
+constexpr double kProbability = 0.0125;  // nor if it holds at most this much, as 1/32 at 0 does
+constexpr double kWidest = 0.125;        // but z_i is printed, to a tenth
+
+struct DeviationCause {
+  const char* name;
+  double Deviations::*member;
+  double harmful;  // the sign that can only worsen the verdict
+};
+
+constexpr std::array kCauses = {
+    DeviationCause{"step time", &Deviations::step_time, 1},
+    DeviationCause{"host work per request", &Deviations::per_request, 1},
+    DeviationCause{"KV capacity", &Deviations::kv_capacity, -1},
+    DeviationCause{"acceptance of drafts", &Deviations::acceptance, -1}};
+constexpr std::size_t kStepTime = 0;
+
+/// Standard normal distribution function.
+double normal_cdf(double z) { return 0.5 * std::erfc(-z / std::numbers::sqrt2); }
+
+/// The deviation at which a cause alone flips the verdict, if it does.
+struct Search {
+  std::optional<double> flips_at{};
+  std::int64_t asked = 0;
+};
+
+bool is_known(const ItpBracket& bracket) {
+  const double low = bracket.low().x;
+  const double high = bracket.high().x;
+  return bracket.is_narrow() ||
+         (high - low <= kWidest && normal_cdf(high) - normal_cdf(low) <= kProbability);
+}
+
+/// The perturbations of one verdict.
+struct Perturbed {
+  const DeviatingMargin& margin;
+  double predicted = 0;
+
+  bool holds() const { return predicted >= 0; }
+  double toward(const DeviationCause& cause) const {
+    return holds() ? cause.harmful : -cause.harmful;
+  }
+  RootProbe as_predicted() const { return {0, log_room(predicted)}; }
+  bool flips(const RootProbe& probe) const { return (probe.y < 0) == holds(); }
+
+  /// With one cause off by `distance` in the direction that may flip the verdict.
+  RootProbe probe(const DeviationCause& cause, double distance, Search& search) const {
+    Deviations deviations;
+    deviations.*cause.member = toward(cause) * distance;
+    ++search.asked;
+    return {distance, log_room(margin(deviations))};
+  }
+
+  /// `stays` and `beyond` enclose what is looked for, if anything flips the verdict at `beyond`.
+  Search flipping(const DeviationCause& cause, const RootProbe& stays, const RootProbe& beyond,
+                  Search search) const {
+    if (!flips(beyond)) return search;
+    ItpBracket bracket(stays, beyond, kResolution);
+    while (!is_known(bracket)) bracket.add(probe(cause, bracket.next(), search));
+    search.flips_at = toward(cause) * bracket.estimate();
+    return search;
+  }
+
+  Search flipping(const DeviationCause& cause, const RootProbe& stays) const {
+    Search search;
+    const RootProbe farthest = probe(cause, kFarthest, search);
+    return flipping(cause, stays, farthest, search);
+  }
+};
+
+/// All causes but step time: together first, since they rarely matter.
+std::vector<Search> others(const Perturbed& run) {
+  std::vector<Search> searches(kCauses.size() - 1);
+  Deviations together;
+  for (std::size_t i = 1; i < kCauses.size(); ++i) {
+    together.*kCauses[i].member = run.toward(kCauses[i]) * kFarthest;
+  }
+  searches.front().asked = 1;
+  if (!run.flips({kFarthest, log_room(run.margin(together))})) return searches;
+  for (std::size_t i = 1; i < kCauses.size(); ++i) {
+    const Search search = run.flipping(kCauses[i], run.as_predicted());
+    searches[i - 1] = {search.flips_at, searches[i - 1].asked + search.asked};
+  }
+  return searches;
+}
+
+Confidence combined(const std::vector<Search>& searches, bool holds) {
+  Confidence confidence{.holds = holds};
+  double inverse_squares = 0;
+  for (std::size_t i = 0; i < kCauses.size(); ++i) {
+    const Search& search = searches[i];
+    if (search.flips_at) inverse_squares += 1 / (*search.flips_at * *search.flips_at);
+    confidence.causes.push_back({kCauses[i].name, search.flips_at});
+    confidence.simulations += search.asked;
+  }
+  // No cause flips it: the boundary lies beyond the farthest deviation tried.
+  const double beta = inverse_squares > 0 ? 1 / std::sqrt(inverse_squares) : kFarthest;
+  confidence.probability = normal_cdf(holds ? beta : -beta);
+  return confidence;
+}
+
+}  // namespace
+
+double greatest_probability() { return normal_cdf(kFarthest); }
+
+std::optional<Confidence> confidence_of(const DeviatingMargin& margin, double predicted,
+                                        int threads, const Progress& progress) {
+  const Perturbed run{margin, predicted};
+  const auto search = [&](std::int64_t i) {
+    if (i > 0) return others(run);
+    return std::vector<Search>{run.flipping(kCauses[kStepTime], run.as_predicted())};
+  };
+  const auto searches = answers_on(threads, 2, search, progress);
+  if (!searches) return std::nullopt;
+  std::vector<Search> all = searches->front();
+  all.insert(all.end(), searches->back().begin(), searches->back().end());
+  return combined(all, run.holds());
+}
+
+Confidence confidence_of(const DeviatingMargin& margin, double predicted) {
+  return *confidence_of(margin, predicted, 1, {});
+}
+
+DeviatingMargin margin_of(const SimulationRun& run, const PoolStepTimes& step_times,
+                          SloRequirement requirement) {
+  requirement.must_stand = false;
+  return [&run, &step_times, requirement](const Deviations& deviations) {
+    return judge(simulate_deviating(run, step_times, deviations, {}), requirement).worst_margin;
+  };
+}
+
+std::optional<Confidence> confidence_of(const SimulationRun& run, SloRequirement requirement,
+                                        int threads, const Progress& progress) {
+  requirement.must_stand = false;
+  const DeviatingMargin margin = [&](const Deviations& deviations) {
+    return margin_of(run, step_times_of(run), requirement)(deviations);
+  };
+  const double predicted = judge(run.result, requirement).worst_margin;
+  return confidence_of(margin, predicted, threads, progress);
+}
+
+Confidence confidence_for(const DeviatingMargin& margin, double predicted, double least) {
+  if (least <= 0.5 || predicted < 0) return confidence_of(margin, predicted);
+  const Perturbed run{margin, predicted};
+  const double near = boost::math::quantile(boost::math::normal(), least);
+  Deviations all;
+  for (const DeviationCause& cause : kCauses) all.*cause.member = near * cause.harmful;
+  if (margin(all) >= 0) return {.holds = true, .probability = least, .simulations = 1};
+  Search tried{.asked = 1};
+  const DeviationCause& step_time = kCauses[kStepTime];
+  const RootProbe slower = run.probe(step_time, near, tried);
+  std::vector<Search> searches(kCauses.size());
+  if (run.flips(slower)) {
+    // No plane through a point this near leaves the origin farther away.
+    searches.front() = run.flipping(step_time, run.as_predicted(), slower, tried);
+    return combined(searches, true);
+  }
+  searches.front() = run.flipping(step_time, slower);
+  searches.front().asked += tried.asked;
+  std::ranges::copy(others(run), searches.begin() + 1);
+  return combined(searches, true);
+}
+
+}  // namespace roofcast

@@ -1,0 +1,166 @@
+#include "reports/answers/answer_documents.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <string>
+#include <utility>
+
+#include "base/numbers.hpp"
+#include "base/wording.hpp"
+#include "reports/answers/cost_cells.hpp"
+#include "reports/answers/estimate_sections.hpp"
+#include "reports/answers/operator_table.hpp"
+#include "roofcast/estimate.hpp"
+
+namespace roofcast {
+namespace {
+
+/// None between a time from this GPU's own figures and one from defaults: the difference would be
+/// that of the sources.
+Cell change(Seconds before, const SourceAnswer& from, Seconds after, const SourceAnswer& to) {
+  if (!from.is_like(to)) return "other source";
+  const double percent = std::round((after / before - 1.0) * 100.0);
+  return signed_by(percent > 0 ? "+" : "", printed::percent(percent / 100, 0));
+}
+
+Table variant_table(const std::vector<FormatAnswer>& variants) {
+  Table table{.title = "Other number formats",
+              .columns = {{"Format", false},
+                          {"Prefill"},
+                          {"", false},
+                          {"Change"},
+                          {"Decode step"},
+                          {"", false},
+                          {"Change"},
+                          {"Weights/GPU"},
+                          {"KV cache/GPU"}},
+              .rows = {}};
+  for (const FormatAnswer& variant : variants) {
+    const FormatAnswer& first = variants.front();
+    table.rows.push_back(
+        {variant.name, printed::time(variant.prefill), source_words(variant.prefill_source),
+         change(first.prefill, first.prefill_source, variant.prefill, variant.prefill_source),
+         printed::time(variant.decode_step), source_words(variant.decode_source),
+         change(first.decode_step, first.decode_source, variant.decode_step, variant.decode_source),
+         printed::gib(variant.weight_bytes), printed::gib(variant.cache_bytes)});
+  }
+  return table;
+}
+
+std::string source(double relative_uncertainty, const std::vector<OperatorAnswer>& operators) {
+  return fmt::format("±{} ({})", as_percent(relative_uncertainty, 0),
+                     describe_provenance(operators));
+}
+
+Table answer_table(const EstimateAnswer& answer) {
+  Table table{.title = "", .columns = {{"", false}, {""}, {"", false}}, .rows = {}};
+  const auto row = [&](const char* name, const Cell& value, const std::string& remark) {
+    table.rows.push_back({name, value, remark});
+  };
+  const StepAnswer& decode = answer.summary.decode;
+  row("prefill", printed::time(answer.prefill),
+      source(answer.prefill_relative_uncertainty, answer.operators.prefill));
+  row("decode step, mean", printed::time(answer.decode_step),
+      source(answer.decode_relative_uncertainty, answer.operators.decode));
+  row("output tokens/s", printed::fixed(answer.output_tokens_per_s, 1), "prefill included");
+  row("decode tokens/s", printed::fixed(answer.decode_tokens_per_s, 1), "once prefill is done");
+  if (answer.pipeline) {
+    row("decode tokens/s, full", printed::fixed(answer.pipeline->decode_tokens_per_s, 1),
+        fmt::format("with {} such batches in the {} stages, each token after {}",
+                    answer.pipeline->stages, answer.pipeline->stages,
+                    as_time(answer.pipeline->decode_step)));
+  }
+  row("decode step, at least", printed::time(decode.lower_bound),
+      fmt::format("lower bound on this GPU; even then {} of the peak FLOP/s is idle",
+                  as_percent(decode.unused_at_bound)));
+  row("MFU of prefill", printed::percent(answer.mfu),
+      fmt::format("of the dense peak; decode: {}", as_percent(decode.mfu)));
+  row("MBU of decode", printed::percent(answer.mbu),
+      fmt::format("of the memory bandwidth; prefill: {}", as_percent(answer.summary.prefill.mbu)));
+  row("ridge point", printed::fixed(answer.ridge.value, 1), "FLOP/byte");
+  const auto rest = [&](const std::vector<std::string>& parts) {
+    return fmt::format("{}{}", fmt::join(parts.begin() + 1, parts.end(), ", "),
+                       answer.pipeline ? ", with one batch in the stages" : "");
+  };
+  if (const auto& dollars = answer.cost.dollars_per_hour) {
+    row("cost", followed(signed_by("$", printed::fixed(*dollars, 2)), " per hour"),
+        rest(price_parts(answer.cost)));
+  }
+  if (const auto& board = answer.cost.board_power_w) {
+    const auto& drawn = answer.cost.mean_power_w;
+    row("power",
+        followed(in(drawn.value_or(*board), 0, "W"), drawn ? " drawn" : " at the boards' limit"),
+        rest(power_parts(answer.cost)));
+  }
+  return table;
+}
+
+Section head_section(const EstimateAnswer& answer) {
+  const EstimateInputs& inputs = answer.inputs;
+  Section head{.heading = headline(inputs.deployment),
+               .lines = {fmt::format("{} of {} prompt and {}", counted(inputs.batch, "sequence"),
+                                     with_separators(inputs.input_tokens),
+                                     counted(inputs.output_tokens, "output token"))},
+               .table = answer_table(answer)};
+  if (!answer.fits && answer.fitting_sequences) {
+    const std::int64_t fitting = *answer.fitting_sequences;
+    const std::string which =
+        fitting == 0   ? "No such sequence fits"
+        : fitting == 1 ? "Only 1 such sequence fits"
+                       : fmt::format("Only {} such sequences fit", with_separators(fitting));
+    head.lines.push_back(
+        fmt::format("{} in memory{} (roofcast memory).", which, fitting == 0 ? "" : " at once"));
+  }
+  if (answer.untimed_formats) {
+    head.lines.push_back(
+        fmt::format("The profile has no measured products in {}: `roofcast calibrate` with this "
+                    "model and format times them.",
+                    *answer.untimed_formats));
+  }
+  const std::int64_t at_once = answer.max_num_seqs;
+  if (inputs.batch > at_once) {
+    head.lines.push_back(
+        fmt::format("The engine runs at most {} at once (--max-num-seqs), so it never runs a step "
+                    "of this batch.",
+                    counted(at_once, "sequence")));
+  }
+  return head;
+}
+
+}  // namespace
+
+Document estimate_document(const EstimateAnswer& answer, bool list_operators) {
+  Document document{.machine = to_json(answer), .sections = {head_section(answer)}};
+  const auto add = [&](Table table) {
+    document.sections.push_back({.heading = "", .lines = {}, .table = std::move(table)});
+  };
+  if (list_operators) {
+    const auto& [prefill, decode] = answer.operators;
+    document.sections.front().lines.push_back(fmt::format(
+        "An operator takes its floor + max(FLOP / peak, bytes / bandwidth) / efficiency "
+        "(docs/step-time.md); roofcast gpus {} prints the numbers and their sources.",
+        answer.inputs.deployment.gpu));
+    add(operator_table(
+        {prefill, answer.host.prefill, answer.step.prefill},
+        fmt::format("Prefill, as one step of all prompts: {}", as_time(answer.step.prefill))));
+    add(operator_table({decode, answer.host.decode, answer.step.decode},
+                       fmt::format("Decode step: {}", as_time(answer.step.decode))));
+  }
+  add(parts_table(answer));
+  add(variant_table(answer.variants));
+  return document;
+}
+
+Document batches_document(const BatchesAnswer& answer) {
+  Document document{.machine = to_json(answer),
+                    .sections = {{.heading = headline(answer.inputs.deployment),
+                                  .lines = batch_sentences(answer),
+                                  .table = context_table(answer)}}};
+  for (Table table : {decode_table(answer), prefill_table(answer), batch_cost_table(answer)}) {
+    document.sections.push_back({.heading = "", .lines = {}, .table = std::move(table)});
+  }
+  return document;
+}
+
+}  // namespace roofcast

@@ -1,0 +1,211 @@
+#include "reports/answers/plan_sections.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "base/numbers.hpp"
+#include "base/wording.hpp"
+#include "reports/answers/cost_cells.hpp"
+#include "reports/answers/limits_section.hpp"
+#include "roofcast/plan_words.hpp"
+
+namespace roofcast {
+namespace {
+
+Table ranked_table(const PlanAnswer& answer) {
+  Table table{.title = "", .columns = {{"Deployment", false}, {"GPUs"}}, .rows = {}};
+  add_cost_columns(table);
+  for (const char* title :
+       {"TTFT p95 (ms)", "TPOT p95 (ms)", "MFU", "MBU", "Margin", "P(SLO met)", "Breaks at"}) {
+    table.columns.push_back({title});
+  }
+  table.columns.push_back({"Step times", false});
+  table.columns.push_back({"Pareto", false});
+  for (const RankedPlan& one : answer.ranked) {
+    const auto& capacity = one.capacity_factor;
+    std::vector<Cell> cells{one.title, printed::count(one.gpus)};
+    add_cost_cells(cells, one.cost);
+    for (Cell cell : std::initializer_list<Cell>{
+             printed::fixed(1e3 * one.result.ttft_p95_s, 0),
+             printed::fixed(1e3 * one.result.tpot_p95_s, 1), mfu_cell(one.utilisation),
+             mbu_cell(one.utilisation), signed_percent(one.result.verdict.worst_margin, 0),
+             printed::probability(one.confidence.probability),
+             capacity ? followed(in(*capacity, 2, "x"), breaks_on_few(one) ? " (few)" : "")
+                      : Cell("-"),
+             step_source_words(one.result.step_sources, one.result.step_uncertainty),
+             one.pareto ? "yes" : ""}) {
+      cells.push_back(std::move(cell));
+    }
+    table.rows.push_back(std::move(cells));
+  }
+  return table;
+}
+
+/// The best candidate's margin per limit, and how far off inputs would have to be to flip the
+/// verdict.
+Section spare_section(const RankedPlan& best) {
+  Section section{.heading = "Margins of the first",
+                  .lines = causes_of(best),
+                  .table = margin_table(best.result)};
+  if (section.lines.empty()) {
+    section.lines.emplace_back(
+        "No error of step times, host work or KV capacity within 4 standard deviations would "
+        "reverse the verdict.");
+  }
+  return section;
+}
+
+/// How much more than the first a rejected candidate that holds takes.
+std::string surplus_of(const PlanAnswer& answer, const RejectedPlan& one) {
+  if (answer.ranked.empty()) return {};
+  if (one.beyond_first <= 0) return ", but with less margin";
+  switch (answer.inputs.objective) {
+    case PlanObjective::cost:
+      return fmt::format(", and costs {} per hour more than the first", dollars(one.beyond_first));
+    case PlanObjective::gpus:
+      return fmt::format(", and needs {} more than the first",
+                         counted(std::llround(one.beyond_first), "GPU"));
+    case PlanObjective::power:
+      break;
+  }
+  return fmt::format(", and draws {} W more than the first", fixed(one.beyond_first, 0));
+}
+
+std::string rejected_text(const PlanAnswer& answer, const RejectedPlan& one) {
+  if (one.result) {
+    return fmt::format("{}: {}{}.", one.title, miss_of(*one.result),
+                       one.holds ? surplus_of(answer, one) : "");
+  }
+  return fmt::format("{}: {}.", one.title, one.why.empty() ? reason_text(one.outcome) : one.why);
+}
+
+/// Counts by reason, and the nearest candidate of each GPU that is not in the answer.
+Section rejected_section(const PlanAnswer& answer) {
+  Section section{
+      .heading = answer.stopped ? "Shapes searched so far" : "Why the others were rejected",
+      .lines = {},
+      .table = {.title = "", .columns = {{"Shapes"}, {"Outcome", false}}, .rows = {}}};
+  for (const auto& [outcome, count] : answer.shapes) {
+    section.table.rows.push_back({printed::count(count), reason_text(outcome)});
+  }
+  for (const RejectedPlan& one : answer.rejected) {
+    section.lines.push_back(rejected_text(answer, one));
+  }
+  return section;
+}
+
+/// --explain: every shape with its outcome.
+Section explained(const PlanAnswer& answer) {
+  Section section{.heading = "All shapes",
+                  .lines = {},
+                  .table = {.title = "",
+                            .columns = {{"Shape", false}, {"Bound"}, {"Limit"}, {"Outcome", false}},
+                            .rows = {}}};
+  for (const PlanShape& one : answer.every_shape) {
+    section.table.rows.push_back({one.title, printed::count(one.min_units),
+                                  printed::count(one.max_units),
+                                  one.why.empty() ? reason_text(one.outcome) : one.why});
+  }
+  return section;
+}
+
+/// The trace by the hour.
+Section hours_section(const PlanHours& day) {
+  Section section{.heading = "Load by the hour",
+                  .lines = {},
+                  .table = {.title = "",
+                            .columns = {{"Hour"},
+                                        {"Requests/s"},
+                                        {"Prompt tokens/s"},
+                                        {"Output tokens/s"},
+                                        {"Units"},
+                                        {"", false}},
+                            .rows = {}}};
+  constexpr double kHour = 3600;
+  for (std::size_t i = 0; i < day.hours.size(); ++i) {
+    const PlanHour& hour = day.hours[i];
+    section.table.rows.push_back(
+        {printed::count(static_cast<std::int64_t>(i)),
+         printed::fixed(static_cast<double>(hour.requests) / kHour, 2),
+         printed::count(hour.input_tokens / 3600), printed::count(hour.output_tokens / 3600),
+         hour.units > 0 ? printed::count(hour.units) : "-", i == day.busiest ? "busiest" : ""});
+  }
+  return section;
+}
+
+/// The pools of a mixed fleet, and how to start them.
+Section mix_section(const MixedPlan& mix) {
+  Section section{
+      .heading = "Pools of the mix", .lines = missed_by_pools(mix), .table = pool_table(mix)};
+  for (const MixedPool& pool : mix.pools) {
+    section.lines.push_back(pool.name + ":");
+    section.lines.insert(section.lines.end(), pool.launch.begin(), pool.launch.end());
+  }
+  return section;
+}
+
+/// Requests of the longest simulation in the answer.
+std::int64_t longest(const PlanAnswer& answer) {
+  std::int64_t most = 0;
+  for (const RankedPlan& one : answer.ranked) most = std::max(most, one.result.requests);
+  for (const PlanCandidate& one : answer.closest) most = std::max(most, one.result.requests);
+  return most;
+}
+
+std::string searched_text(const PlanAnswer& answer) {
+  std::int64_t shapes = 0;
+  for (const auto& [outcome, count] : answer.shapes) shapes += count;
+  return fmt::format(
+      "Searched: {} of {}; {} of {}{}; {} more for probabilities and breaking points.",
+      counted(answer.candidates, "candidate"), counted(shapes, "shape"),
+      counted(answer.simulations, "simulation"), counted(answer.requests, "request"),
+      longest(answer) > answer.requests ? " or more" : " each",
+      with_separators(answer.finalist_simulations));
+}
+
+}  // namespace
+
+std::string promises_of(const PlanInputs& inputs) {
+  std::string text;
+  const auto add = [&](const std::string& one) { text += (text.empty() ? "" : ", ") + one; };
+  const auto add_targets = [&](const std::vector<PercentileTarget>& targets,
+                               const std::string& slo_class) {
+    for (const PercentileTarget& target : targets) add(words_of(target, slo_class));
+  };
+  const Slo& slo = inputs.scenario.slo;
+  add_targets(slo.targets, "");
+  for (const SloClass& one : slo.classes) add_targets(one.targets, one.name);
+  if (inputs.min_goodput_share) {
+    add(fmt::format("goodput {}", as_percent(*inputs.min_goodput_share)));
+  }
+  return text;
+}
+
+std::vector<Section> plan_sections(const PlanAnswer& answer) {
+  Section head{
+      .heading = fmt::format("{} for {}", answer.inputs.scenario.model, promises_of(answer.inputs)),
+      .lines = {answer.workload},
+      .table = {}};
+  for (std::string& line : plan_sentences(answer)) head.lines.push_back(std::move(line));
+  head.lines.push_back(searched_text(answer));
+  if (!answer.ranked.empty()) head.table = ranked_table(answer);
+  std::vector<Section> sections{std::move(head)};
+  if (answer.mixed) {
+    sections.push_back(mix_section(*answer.mixed));
+    sections.push_back({.heading = "Margins of the mix",
+                        .lines = {},
+                        .table = margin_table(answer.mixed->result)});
+  }
+  if (!answer.ranked.empty()) sections.push_back(spare_section(answer.ranked.front()));
+  if (answer.limits) sections.push_back(limits_section(*answer.limits));
+  if (answer.limits && answer.limits->advice) sections.push_back(advice_section(*answer.limits));
+  if (answer.by_hour) sections.push_back(hours_section(*answer.by_hour));
+  sections.push_back(rejected_section(answer));
+  if (!answer.every_shape.empty()) sections.push_back(explained(answer));
+  return sections;
+}
+
+}  // namespace roofcast

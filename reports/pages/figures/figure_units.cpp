@@ -1,0 +1,45 @@
+#include "reports/pages/figures/figure_units.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+namespace roofcast {
+namespace {
+
+// From a few hundred of one unit on, the next unit reads better.
+struct Step {
+  double up_to_s;
+  TimeUnit unit;
+};
+constexpr std::array kSteps = {Step{1e-3, {"µs", 1e-6}}, Step{1.5, {"ms", 1e-3}},
+                               Step{600, {"s", 1}}, Step{4 * 3600, {"min", 60}}};
+
+}  // namespace
+
+TimeUnit unit_for(double longest_s) {
+  for (const Step& step : kSteps) {
+    if (longest_s < step.up_to_s) return step.unit;
+  }
+  return {"h", 3600};
+}
+
+SizeUnit size_unit_for(const std::vector<double>& sizes) {
+  double low = 0, high = 0;
+  for (const double size : sizes) {
+    if (!std::isfinite(size) || size <= 0) continue;
+    low = low > 0 ? std::min(low, size) : size;
+    high = std::max(high, size);
+  }
+  constexpr double kKilo = 1e3, kMega = 1e6, kGiga = 1e9;
+  // Geometric middle between two units.
+  const double middle = std::sqrt(low * high), half = std::sqrt(kKilo);
+  if (middle < kKilo * half) return {"kB", kKilo};
+  return middle < kMega * half ? SizeUnit{"MB", kMega} : SizeUnit{"GB", kGiga};
+}
+
+std::string with_unit(const std::string& name, const TimeUnit& unit) {
+  return name + " (" + unit.name + ")";
+}
+
+}  // namespace roofcast

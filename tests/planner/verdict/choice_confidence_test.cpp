@@ -1,0 +1,57 @@
+// How sure a choice is, against probabilities worked out by hand.
+#include "planner/verdict/choice_confidence.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <string>
+#include <vector>
+
+namespace roofcast {
+namespace {
+
+/// Worth `rate` as predicted, and less as steps take longer; 0 beyond `room`, a log of time.
+ChoiceOption option(double rate, double deviation, const std::string& kernels, double room = 10) {
+  return {.kernels = kernels, .causes = {{"kernel tables", deviation}}, .worth = [=](double error) {
+            return error <= room ? rate * std::exp(-error) : 0.0;
+          }};
+}
+
+double normal_cdf(double z) { return 0.5 * std::erfc(-z / std::sqrt(2.0)); }
+
+constexpr double kNear = 0.02;  // of 4,000 draws, two and a half standard deviations
+
+TEST(ChoiceConfidence, OfOneOptionIsThatItMeetsItsLimit) {
+  // Steps may take exp(0.1) times as long, which is one standard deviation: Phi(1) = 0.841.
+  const std::vector<ChoiceOption> one = {option(1, 0.1, "a", 0.1)};
+  EXPECT_NEAR(probability_of_choice(one, 0), normal_cdf(1), kNear);
+}
+
+TEST(ChoiceConfidence, OfStrangersFollowsFromTheDifferenceOfTheirErrors) {
+  // 10 % ahead and good down to 5 % behind: the second wins if the errors differ by more than
+  // log(1.1 / 0.95), of which the standard deviation is sqrt(2) 0.1.
+  const std::vector<ChoiceOption> two = {option(1.1, 0.1, "a"), option(1, 0.1, "b")};
+  const double good = normal_cdf(std::log(1.1 / 0.95) / (std::sqrt(2) * 0.1));
+  EXPECT_NEAR(probability_of_choice(two, 0), good, kNear);
+}
+
+TEST(ChoiceConfidence, IsGreaterAmongOptionsThatErrTogether) {
+  // Half of each variance is common: the difference's deviation is 0.1 instead of 0.141.
+  const std::vector<ChoiceOption> two = {option(1.1, 0.1, "a"), option(1, 0.1, "a")};
+  EXPECT_NEAR(probability_of_choice(two, 0), normal_cdf(std::log(1.1 / 0.95) / 0.1), kNear);
+}
+
+TEST(ChoiceConfidence, IsZeroOfWhatNeverMeetsItsLimit) {
+  const std::vector<ChoiceOption> two = {option(2, 0.1, "a", -10), option(1, 0.1, "b")};
+  EXPECT_EQ(probability_of_choice(two, 0), 0);
+  EXPECT_EQ(probability_of_choice(two, 1), 1);
+}
+
+TEST(ChoiceConfidence, IsCertainWithoutErrors) {
+  const std::vector<ChoiceOption> two = {option(1, 0, "a"), option(1.04, 0, "a")};
+  EXPECT_EQ(probability_of_choice(two, 0), 1);  // within 5 % of the best
+  EXPECT_EQ(probability_of_choice(two, 1), 1);
+}
+
+}  // namespace
+}  // namespace roofcast

@@ -1,0 +1,90 @@
+#include "planner/verdict/intervals.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <string_view>
+
+#include "planner/scenario/simulation_run.hpp"
+
+namespace roofcast::test {
+namespace {
+
+struct Simulated {
+  SimulationRun run{};
+  LatencyIntervals intervals{};
+
+  const LatencyInterval& of(std::string_view name) const {
+    return *std::ranges::find_if(intervals.latencies, [&](const LatencyInterval& interval) {
+      return interval.latency->name == name;
+    });
+  }
+};
+
+Simulated simulated(const SyntheticWorkload& load, const char* engine, bool other_draws) {
+  Scenario scenario{.model = "llama-3.1-8b", .gpu = "h100", .engine = engine};
+  scenario.workload = load;
+  Simulated simulated{.run = prepare_simulation(scenario)};
+  simulate_sampled(simulated.run, step_times_of(simulated.run), {});
+  simulated.intervals = intervals_of(simulated.run, other_draws, 1, {}).value();
+  return simulated;
+}
+
+// A request alone waits for nothing, and the textbook engine has no host: its TPOT is proportional
+// to the time of its steps, whose error is lognormal. The 80 % interval of a normal distribution
+// ends 1.2816 standard deviations from its mean.
+TEST(LatencyIntervals, OfARequestAloneAreThoseOfItsSteps) {
+  const Simulated alone = simulated(
+      {.num_prompts = 1, .input = fixed_length(100), .output = fixed_length(50)}, "textbook", true);
+  const double sigma = alone.run.pools.front().step_uncertainty;
+  ASSERT_GT(sigma, 0.01);
+  const double tpot = alone.run.result.tpot.mean;
+  const double one_nanosecond_each = 1e-9;  // steps end at whole nanoseconds
+  EXPECT_NEAR(alone.of("tpot_s").high.mean, tpot * std::exp(1.2816 * sigma), one_nanosecond_each);
+  EXPECT_NEAR(alone.of("tpot_s").low.p99, tpot * std::exp(-1.2816 * sigma), one_nanosecond_each);
+  EXPECT_FALSE(alone.intervals.saturates);
+}
+
+TEST(LatencyIntervals, HoldThePredictedValueAndAreWiderWithChance) {
+  const SyntheticWorkload load{.num_prompts = 200,
+                               .request_rate = 20,
+                               .input = fixed_length(500),
+                               .output = fixed_length(50)};
+  const Simulated inputs_only = simulated(load, "vllm", false);
+  const Simulated with_chance = simulated(load, "vllm", true);
+  EXPECT_FALSE(inputs_only.intervals.with_chance);
+  EXPECT_TRUE(with_chance.intervals.with_chance);
+  for (const char* latency : {"ttft_s", "tpot_s", "itl_s", "e2e_s"}) {
+    const LatencyInterval& narrow = inputs_only.of(latency);
+    const LatencyInterval& wide = with_chance.of(latency);
+    const Distribution& predicted = with_chance.run.result.*narrow.latency->distribution;
+    for (const DistributionStatistic& statistic : kDistributionStatistics) {
+      if (!is_mean_or_percentile(statistic)) continue;
+      const double value = predicted.*statistic.value;
+      EXPECT_LE(narrow.low.*statistic.value, value) << latency << " " << statistic.name;
+      EXPECT_GE(narrow.high.*statistic.value, value) << latency << " " << statistic.name;
+      EXPECT_LE(wide.low.*statistic.value, narrow.low.*statistic.value);
+      EXPECT_GE(wide.high.*statistic.value, narrow.high.*statistic.value);
+    }
+  }
+  // Five other draws of a Poisson load never have the same 99th percentile of TTFT.
+  EXPECT_GT(with_chance.of("ttft_s").high.p99, inputs_only.of("ttft_s").high.p99);
+}
+
+TEST(LatencyIntervals, SayWhenTheirSlowEndDoesNotKeepUp) {
+  // Slowly, it keeps up; at three times the rate only just, if at all: somewhere between, it does
+  // as predicted and no longer when steps take longer.
+  SyntheticWorkload load{
+      .num_prompts = 600, .input = fixed_length(2000), .output = fixed_length(2)};
+  bool found = false;
+  for (double rate = 10; rate < 40 && !found; rate += 1) {
+    load.request_rate = rate;
+    const Simulated at = simulated(load, "vllm", false);
+    found = !at.run.result.saturation.saturated && at.intervals.saturates;
+  }
+  EXPECT_TRUE(found);
+}
+
+}  // namespace
+}  // namespace roofcast::test
