@@ -59,11 +59,11 @@ export function startPlan(values, changed, lists) {
     values[key] = text;
     for (const controls of Object.values(groups)) if (controls[key]) controls[key].set(text);
   }
-  const tried = (key, text) => {
-    choose(key, text);
+  const tried = (pairs) => {
+    for (const [key, text] of pairs) choose(key, text);
     changed();
     ask();
-    byId("field-" + key).focus(); // the pressed button disappears
+    byId("field-" + pairs[0][0]).focus(); // the pressed button disappears
   };
   for (const [title, controls] of Object.entries(groups)) {
     const fields = group(title === MORE_TITLE ? "More" : title, ...Object.values(controls));

@@ -177,19 +177,26 @@ export function showVerdict(run, code, values) {
   );
 }
 
-/// "--tensor-parallel-size 4" becomes ["tp", "4"]; null for a flag without a control.
-function controlOf(flag) {
-  const [name, value] = flag.replace(/^--/, "").split(/[ =]/);
-  const found = MACHINE.find(([, one]) => one === name);
-  return found && value ? [found[0], value] : null;
+/// "--tensor-parallel-size 2 --max-model-len 9600" becomes [["tp", "2"], ["max_model_len", "9600"]];
+/// null if one of the flags has no control.
+function controlsOf(flags) {
+  const found = flags
+    .split(/\s*--/)
+    .filter(Boolean)
+    .map((flag) => {
+      const [name, value] = flag.split(/[ =]/);
+      const control = MACHINE.find(([, one]) => one === name);
+      return control && value ? [control[0], value] : null;
+    });
+  return found.length && found.every(Boolean) ? found : null;
 }
 
-/// `tried(key, value)` is called when the reader tries a remedy.
+/// `tried(pairs)` is called with [key, value] pairs when the reader tries a remedy.
 export function showRemedies(memory, tried) {
   const items = memory.remedies.map(({ flag, effect }) => {
-    const control = controlOf(flag);
-    const button = control
-      ? element("button", { type: "button", onclick: () => tried(...control) }, `Try ${flag}`)
+    const controls = controlsOf(flag);
+    const button = controls
+      ? element("button", { type: "button", onclick: () => tried(controls) }, `Try ${flag}`)
       : element("code", {}, flag);
     return element("li", {}, button, " " + effect);
   });
