@@ -155,7 +155,8 @@ function targetsWords(run) {
 
 export function showVerdict(run, code, values) {
   const box = byId("verdict");
-  box.className = "verdict " + (code === 0 ? "yes" : "no");
+  const open = code === 0 && Boolean(run.slo?.undecided);
+  box.className = "verdict " + (open ? "open" : code === 0 ? "yes" : "no");
   if (!run.fits) {
     return box.replaceChildren(
       element("p", { class: "said" }, "No: the model does not fit."),
@@ -167,9 +168,11 @@ export function showVerdict(run, code, values) {
     ? code === 0
       ? `It runs ${placeWords(run, values)}; no SLO was given.`
       : "No: no request finished."
-    : code === 0
-      ? `Yes: the SLO is met ${placeWords(run, values)}.`
-      : `No: the SLO is missed ${placeWords(run, values)}.`;
+    : open
+      ? `Undecided: these requests meet the SLO ${placeWords(run, values)}, but are too few to be sure.`
+      : code === 0
+        ? `Yes: the SLO is met ${placeWords(run, values)}.`
+        : `No: the SLO is missed ${placeWords(run, values)}.`;
   box.replaceChildren(
     element("p", { class: "said" }, said),
     ...(targets.length ? [element("p", { class: "targets" }, targetsWords(run))] : []),
