@@ -33,8 +33,15 @@ export function explained(text, seen = new Set(), only = null) {
     if (isAbbreviation(one) && one !== match[0]) continue;
     if (seen.has(term.key) || (only && !only.has(term.key))) continue;
     seen.add(term.key);
-    nodes.push(text.slice(from, match.index), termButton(term, match[0]));
-    from = match.index + match[0].length;
+    const end = match.index + match[0].length;
+    const [before] = text.slice(from, match.index).match(/[("]*$/);
+    const [after] = text.slice(end).match(/^[).,;:?!"]*/);
+    const button = termButton(term, match[0]);
+    nodes.push(
+      text.slice(from, match.index - before.length),
+      before || after ? element("span", { class: "unbroken" }, before, button, after) : button,
+    );
+    from = end + after.length;
   }
   nodes.push(text.slice(from));
   return nodes;

@@ -55,8 +55,9 @@ function barOf(memory) {
             style: `flex-grow: ${part.bytes / total}`,
             title: `${words(part)}\n${details(part)}`,
           },
-          part.bytes / total >= WIDE ? element("b", {}, part.title) : "",
-          part.bytes / total >= WIDE ? ` ${percent(part.bytes / total, 0)}` : "",
+          part.bytes / total >= WIDE
+            ? element("span", {}, element("b", {}, part.title), ` ${percent(part.bytes / total, 0)}`)
+            : "",
         ),
       ),
     ),

@@ -4,6 +4,7 @@ import { group } from "./controls.js";
 import { data, element } from "./element.js";
 import { figureList } from "./figures.js";
 import { fixed } from "./format.js";
+import { hasPools } from "./more.js";
 import { showCards, showIntervals, showRemedies, showVerdict } from "./plan_answer.js";
 import { controlsOf, MORE_TITLE } from "./plan_controls.js";
 import { commandLine, machineFlags, simulationFlags } from "./questions.js";
@@ -59,11 +60,11 @@ export function startPlan(values, changed, lists) {
     values[key] = text;
     for (const controls of Object.values(groups)) if (controls[key]) controls[key].set(text);
   }
-  const tried = (key, text) => {
-    choose(key, text);
+  const tried = (pairs) => {
+    for (const [key, text] of pairs) choose(key, text);
     changed();
     ask();
-    byId("field-" + key).focus(); // the pressed button disappears
+    byId("field-" + pairs[0][0]).focus(); // the pressed button disappears
   };
   for (const [title, controls] of Object.entries(groups)) {
     const fields = group(title === MORE_TITLE ? "More" : title, ...Object.values(controls));
@@ -151,6 +152,14 @@ export function startPlan(values, changed, lists) {
     if (asks && !superseded()) await addIntervals(flags, signal);
   });
 
+  /// Hides what would change nothing as the other choices are.
+  function showWhatCounts() {
+    const more = groups[MORE_TITLE];
+    groups["Model and GPUs"].replicas.root.hidden = hasPools(values); // pools have their own
+    more.think.root.hidden = values.trace !== "" || !(Number(values.turns) > 1);
+    more.drafts.root.hidden = more.acceptance.root.hidden = values.speculative === "";
+  }
+
   function ask() {
     const flags = simulationFlags(values, lists);
     busy.begin();
@@ -159,6 +168,7 @@ export function startPlan(values, changed, lists) {
     search.stop();
     hideCapacity();
     traces.show(values.trace);
+    showWhatCounts();
     byId("line").textContent = commandLine("simulate", flags);
   }
 

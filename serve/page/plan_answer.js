@@ -155,7 +155,8 @@ function targetsWords(run) {
 
 export function showVerdict(run, code, values) {
   const box = byId("verdict");
-  box.className = "verdict " + (code === 0 ? "yes" : "no");
+  const open = code === 0 && Boolean(run.slo?.undecided);
+  box.className = "verdict " + (open ? "open" : code === 0 ? "yes" : "no");
   if (!run.fits) {
     return box.replaceChildren(
       element("p", { class: "said" }, "No: the model does not fit."),
@@ -167,9 +168,11 @@ export function showVerdict(run, code, values) {
     ? code === 0
       ? `It runs ${placeWords(run, values)}; no SLO was given.`
       : "No: no request finished."
-    : code === 0
-      ? `Yes: the SLO is met ${placeWords(run, values)}.`
-      : `No: the SLO is missed ${placeWords(run, values)}.`;
+    : open
+      ? `Undecided: these requests meet the SLO ${placeWords(run, values)}, but are too few to be sure.`
+      : code === 0
+        ? `Yes: the SLO is met ${placeWords(run, values)}.`
+        : `No: the SLO is missed ${placeWords(run, values)}.`;
   box.replaceChildren(
     element("p", { class: "said" }, said),
     ...(targets.length ? [element("p", { class: "targets" }, targetsWords(run))] : []),
@@ -177,19 +180,26 @@ export function showVerdict(run, code, values) {
   );
 }
 
-/// "--tensor-parallel-size 4" becomes ["tp", "4"]; null for a flag without a control.
-function controlOf(flag) {
-  const [name, value] = flag.replace(/^--/, "").split(/[ =]/);
-  const found = MACHINE.find(([, one]) => one === name);
-  return found && value ? [found[0], value] : null;
+/// "--tensor-parallel-size 2 --max-model-len 9600" becomes [["tp", "2"], ["max_model_len", "9600"]];
+/// null if one of the flags has no control.
+function controlsOf(flags) {
+  const found = flags
+    .split(/\s*--/)
+    .filter(Boolean)
+    .map((flag) => {
+      const [name, value] = flag.split(/[ =]/);
+      const control = MACHINE.find(([, one]) => one === name);
+      return control && value ? [control[0], value] : null;
+    });
+  return found.length && found.every(Boolean) ? found : null;
 }
 
-/// `tried(key, value)` is called when the reader tries a remedy.
+/// `tried(pairs)` is called with [key, value] pairs when the reader tries a remedy.
 export function showRemedies(memory, tried) {
   const items = memory.remedies.map(({ flag, effect }) => {
-    const control = controlOf(flag);
-    const button = control
-      ? element("button", { type: "button", onclick: () => tried(...control) }, `Try ${flag}`)
+    const controls = controlsOf(flag);
+    const button = controls
+      ? element("button", { type: "button", onclick: () => tried(controls) }, `Try ${flag}`)
       : element("code", {}, flag);
     return element("li", {}, button, " " + effect);
   });

@@ -11,6 +11,7 @@ const byId = (id) => document.getElementById(id);
 const SHOWN = /^(mean|p[0-9.]+|value)$/; // statistics
 // Titles of the main metrics, which come first; the others follow under their stored names.
 const NAMES = new Map([
+  ["slo_met", "SLO met"],
   ["ttft_s", "First token (TTFT)"],
   ["tpot_s", "Each further token (TPOT)"],
   ["e2e_s", "Whole answer (E2E)"],
@@ -40,9 +41,12 @@ const NAMES = new Map([
   ["kv_blocks", "Blocks of the KV cache"],
   ["prefix_query_tokens", "Prompt tokens looked up in the prefix cache"],
   ["prefix_hit_tokens", "Prompt tokens found there"],
-  ["slo_met", "SLO met"],
+  ["preemptions", "Preemptions"],
 ]);
+const COUNTS = /^(kv_blocks|preemptions|prefix_(hit|query)_tokens|requests_completed)$/;
 const SHARES = /^(kv_(use|empty|unused|stranded)_|mfu$|mbu$|.*_share$)/;
+
+const KINDS = { capacity_table: "capacity of several" };
 
 function rankOf(name) {
   const at = [...NAMES.keys()].indexOf(name);
@@ -68,11 +72,18 @@ function addressOf(run, lists) {
   return values && address("plan", { ...DEFAULTS, ...values });
 }
 
+/// The last cell of a metric's row. Whether the SLO is met has no share.
+function changeCell({ name, a, b, relative_change: share, more_is_better: moreIsBetter }) {
+  if (name === "slo_met") return a === b ? "" : b > a ? "better" : "worse";
+  return share === null ? "" : data(share, change(moreIsBetter, share));
+}
+
 function metricText(name, value) {
   if (value === null || value === undefined) return "none";
   if (name.endsWith("_s") && !name.endsWith("per_s")) return time(value);
   if (SHARES.test(name)) return percent(value);
   if (name === "slo_met") return value === 1 ? "yes" : "no";
+  if (COUNTS.test(name)) return fixed(value, 0);
   return fixed(value, Math.abs(value) < 100 ? 2 : 0);
 }
 
@@ -81,7 +92,6 @@ function comparisonOf(found, nameOf) {
   const line = (run) => `${name(run)}: ${run.model} on ${run.gpu}, ${run.summary}`;
   const columns = [
     { title: "Metric" },
-    { title: "Statistic" },
     { title: name(found.a), right: true },
     { title: name(found.b), right: true },
     { title: "Change", right: true },
@@ -90,13 +100,11 @@ function comparisonOf(found, nameOf) {
     .filter((metric) => SHOWN.test(metric.statistic) && (metric.a !== 0 || metric.b !== 0))
     .sort((one, other) => rankOf(one.name) - rankOf(other.name))
     .map((metric) => [
-      NAMES.get(metric.name) || metric.name,
-      metric.statistic,
+      (NAMES.get(metric.name) || metric.name) +
+        (metric.statistic === "value" ? "" : `, ${metric.statistic}`),
       data(metric.a, metricText(metric.name, metric.a)),
       data(metric.b, metricText(metric.name, metric.b)),
-      metric.relative_change === null
-        ? ""
-        : data(metric.relative_change, change(metric.more_is_better, metric.relative_change)),
+      changeCell(metric),
     ]);
   return [
     element("p", {}, line(found.a)),
@@ -170,8 +178,8 @@ export function startRuns(lists) {
     return [
       element("label", { class: "pick" }, box, ` ${run.id}`),
       limits.saves ? nameField(run) : run.name,
-      run.created_at.replace("T", " ").replace("Z", ""),
-      run.kind,
+      element("span", { class: "time" }, run.created_at.replace("T", " ").replace("Z", "")),
+      KINDS[run.kind] || run.kind,
       run.model,
       run.gpu,
       run.engine,

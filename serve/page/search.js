@@ -5,6 +5,7 @@ import { data, element, table } from "./element.js";
 import { count, fixed, percent, probability, time } from "./format.js";
 import { hasPools } from "./more.js";
 import { commandLine, simulationFlags } from "./questions.js";
+import { DEFAULTS } from "./state.js";
 
 const byId = (id) => document.getElementById(id);
 
@@ -38,17 +39,28 @@ function progressWords(far, elapsed) {
   return done + time(Math.round(elapsed));
 }
 
-const MAX_REQUESTS = 500; // of a run within a search, so that an answer comes in seconds
-
-/// The load of the form, no longer than a search simulates.
+/// The load of the form; as many requests as verdicts need, unless the reader chose a number. The
+/// program does not lengthen a load of sessions: their number stays.
 function searchedFlags(values, lists) {
   const flags = simulationFlags(values, lists);
-  const most = Math.min(MAX_REQUESTS, lists.limits.requests);
-  const arrivals = Math.max(1, Math.floor(most / Number(flags.turns || 1))); // sessions, if any
-  if (flags.trace) flags["max-requests"] = String(most);
-  else flags["num-prompts"] = String(Math.min(Number(flags["num-prompts"]), arrivals));
+  if (values.num_prompts === DEFAULTS.num_prompts && !flags.turns) delete flags["num-prompts"];
   return flags;
 }
+
+const FEW_REQUESTS = 500; // with which a search takes seconds
+
+/// The beginning of the load in `flags`; null if it is no longer than that.
+function shortened(flags, requests) {
+  if (flags.trace) {
+    if (Number(flags["max-requests"] || requests) <= FEW_REQUESTS) return null;
+    return { ...flags, "max-requests": String(FEW_REQUESTS) };
+  }
+  const arrivals = Math.max(1, Math.floor(FEW_REQUESTS / Number(flags.turns || 1)));
+  if (Number(flags["num-prompts"] || Infinity) <= arrivals) return null;
+  return { ...flags, "num-prompts": String(arrivals) };
+}
+
+const TOO_LATE = 504; // the server's limit of time for one question
 
 function metricText(name, value) {
   return name.endsWith("_s") && !name.endsWith("per_s") ? time(value) : fixed(value, 1);
@@ -230,7 +242,30 @@ function settingWords(variant) {
     .join(", ");
 }
 
-function compared(found) {
+/// As the command's table says it (reports/pages/what_if_document.cpp).
+function verdictWords({ runs, runs_holding: held, runs_saturated: saturated, ...rest }, judged) {
+  const good = judged ? "holds" : "keeps up";
+  const undecided = rest.runs_undecided;
+  if (held === runs) return good;
+  if (undecided === runs) return "undecided";
+  if (undecided > 0 && held + undecided === runs) {
+    return `${good} in ${held} of ${runs}, else undecided`;
+  }
+  if (held > 0) return `${good} in ${held} of ${runs}`;
+  if (saturated === runs) return "saturated";
+  const bad = judged ? "missed" : "not all requests served";
+  return saturated ? `${bad}, saturated in ${saturated} of ${runs}` : bad;
+}
+
+const WAITS = ["ttft_s", "e2e_s"]; // contain the time in the queue
+
+/// The figure of an engine that does not keep up is that of one length of the load.
+function grows({ runs, runs_saturated: saturated }, name) {
+  return runs > 0 && saturated === runs && WAITS.includes(name);
+}
+
+/// `judged`: there is an SLO.
+function compared(found, judged) {
   const baseline = found.variants.find((variant) => variant.is_baseline);
   const columns = [
     { title: "Variant" },
@@ -238,18 +273,20 @@ function compared(found) {
       title: `${METRICS.get(metric.name) || metric.name} ${metric.statistic === "value" ? "" : metric.statistic}`,
       right: true,
     })),
-    { title: "SLO or load" },
+    { title: judged ? "SLO" : "Load" },
     { title: "$/h", right: true },
+    { title: "$/M output", right: true },
   ];
   const rows = found.variants.map((variant) => {
     if (variant.reason) {
-      return [settingWords(variant), ...baseline.metrics.map(() => ""), variant.reason, ""];
+      return [settingWords(variant), ...baseline.metrics.map(() => ""), variant.reason, "", ""];
     }
     const cells = variant.metrics.map((metric, index) => {
+      if (grows(variant, metric.name)) return "grows without bound";
       const text = metricText(metric.name, metric.value);
       if (variant.is_baseline) return data(metric.value, text);
       const before = baseline.metrics[index].value;
-      const words = before
+      const words = before && !grows(baseline, metric.name)
         ? changeWords(metric.more_is_better, metric.difference / before, metric.significant)
         : "";
       return element(
@@ -259,13 +296,14 @@ function compared(found) {
         element("span", { class: "interval" }, words),
       );
     });
-    const holds = `${variant.runs_holding} of ${variant.runs} runs hold`;
     const price = variant.cost_usd_per_h;
+    const each = variant.cost_usd_per_million_output_tokens;
     return [
       settingWords(variant),
       ...cells,
-      variant.runs_holding === variant.runs ? "holds" : holds,
+      verdictWords(variant, judged),
       price == null ? "" : data(price, fixed(price, 2)),
+      each == null ? "" : data(each, fixed(each, 2)),
     ];
   });
   return [table("Variants beside the deployment as it is", columns, rows)];
@@ -309,14 +347,25 @@ export function startSearch(values, lists, use) {
     bar.removeAttribute("value"); // not known yet
     bar.hidden = false;
     byId("search-stop").hidden = false;
-    byId("search-line").textContent = commandLine(command, flags);
-    byId("search-line").hidden = false;
     byId("search-answer").replaceChildren();
+    const ask = async (asked) => {
+      byId("search-line").textContent = commandLine(command, asked);
+      byId("search-line").hidden = false;
+      return (await post(`/api/${command}`, asked, own.signal, watched)).document;
+    };
     try {
-      const { document: found } = await post(`/api/${command}`, flags, own.signal, watched);
+      let part = "";
+      const found = await ask(flags).catch((error) => {
+        const kept = lists.traces.find(({ name }) => name === flags.trace);
+        const fewer = error.status === TOO_LATE ? shortened(flags, kept?.requests) : null;
+        if (!fewer || under_way !== own) throw error;
+        part = ` All of it takes longer than this server allows: only the first ${FEW_REQUESTS} requests were simulated, and a longer run may give another answer. The command line has no limit of time.`;
+        told("All of it takes too long: simulating its first part ...");
+        return ask(fewer);
+      });
       if (under_way !== own) return;
       byId("search-answer").replaceChildren(...show(found));
-      told(`Answered in ${time((performance.now() - began) / 1000)}.`);
+      told(`Answered in ${time((performance.now() - began) / 1000)}.${part}`);
     } catch (error) {
       if (under_way !== own) return;
       if (!(error instanceof Refusal)) throw error;
@@ -342,7 +391,8 @@ export function startSearch(values, lists, use) {
   byId("try").addEventListener("click", () => {
     const vary = byId("field-vary").value.trim().split(/\s+/).filter(Boolean);
     if (!vary.length) return told("Say what to vary, such as gpu=l40s,a100.");
-    run("whatif", { ...searchedFlags(values, lists), vary }, compared);
+    const flags = { ...searchedFlags(values, lists), vary };
+    run("whatif", flags, (found) => compared(found, Boolean(flags.slo)));
   });
   byId("search").addEventListener("submit", (event) => event.preventDefault());
   return {

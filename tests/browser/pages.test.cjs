@@ -259,6 +259,47 @@ test("what does not fit says so, and what would help", async () => {
   await closed(page);
 });
 
+test("a remedy of several flags is tried as a whole", async () => {
+  const page = await opened(home + "#plan?model=llama-3.1-70b&num_prompts=50");
+  await answered(page, 1);
+  const words = "Try --tensor-parallel-size 2 --max-model-len";
+  await page.getByRole("button", { name: words }).press("Enter");
+  await answered(page, 2);
+  assert.match(await page.locator("#line").textContent(), /-size 2 --max-model-len \d+ /);
+  assert.doesNotMatch(await page.locator("#verdict").textContent(), /does not fit/);
+  await closed(page);
+});
+
+test("an SLO that too few requests meet is not said to be met", async () => {
+  const page = await opened(home + "#plan?request_rate=4&turns=8&output_len=300&num_prompts=400");
+  await answered(page, 1);
+  const line = (await page.locator("#line").textContent()).split(" ").slice(1);
+  const run = JSON.parse(typed(...line, "--no-store", "-o", "json"));
+  assert.ok(run.slo.met && run.slo.undecided);
+  assert.match(await page.locator("#verdict .said").textContent(), /^Undecided: /);
+  assert.equal(await page.locator("#verdict").getAttribute("class"), "verdict open");
+  await expectAccessible(page);
+  await closed(page);
+});
+
+test("a search is cut to its first part only where the server has no time for all", async () => {
+  const page = await opened(home);
+  await answered(page, 1);
+  const asked = [];
+  await page.route("**/api/whatif", async (route) => {
+    asked.push(route.request().postDataJSON());
+    if (asked.length > 1) return route.continue();
+    return route.fulfill({ status: 504, json: { error: "exceeded the server's limit of 10 s" } });
+  });
+  await page.locator("#field-vary").fill("replicas=2");
+  await page.locator("#try").click();
+  await page.locator("#search-answer table").waitFor();
+  assert.deepEqual(asked.map((one) => one["num-prompts"]), [undefined, "500"]);
+  assert.match(await page.locator("#search-told").textContent(), /only the first 500 requests/);
+  page.complaints = page.complaints.filter((text) => !/status of 504/.test(text)); // the browser's own words
+  await closed(page);
+});
+
 test("how much it carries is the command line's, with the curve and the SLO in it", async () => {
   const page = await opened(home);
   await answered(page, 1);
@@ -922,7 +963,7 @@ test("a search counts the turns of its sessions", async () => {
   await page.route("**/api/whatif", () => {}); // never answered
   await page.locator("#field-vary").fill("tp=2");
   await page.locator("#try").click();
-  await page.locator("#search-line", { hasText: "--num-prompts 125 " }).waitFor(); // 500 / 4
+  await page.locator("#search-line", { hasText: "--num-prompts 250 " }).waitFor(); // 1,000 / 4
   await page.locator("#search-stop").click();
   await closed(page);
 });
