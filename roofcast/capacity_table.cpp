@@ -1,5 +1,7 @@
 #include "roofcast/capacity_table.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -8,7 +10,9 @@
 #include <variant>
 
 #include "base/error.hpp"
+#include "base/numbers.hpp"
 #include "model/io/gpu_reader.hpp"
+#include "model/memory/memory_plan.hpp"
 #include "planner/capacity/capacity_findings.hpp"
 #include "planner/evaluate_all.hpp"
 #include "planner/scenario/step_description.hpp"
@@ -124,6 +128,19 @@ std::string load_of(const CapacityQuestion& question) {
   return load_workload(studied).description;
 }
 
+/// Why a deployment does not start, in a few words: the longest context that fits, where the full
+/// one is all that does not.
+std::string refusal_in_short(const SimulationRun& run) {
+  const PoolRun& pool = run.pools.front();
+  const std::int64_t full = pool.deployment.engine.max_model_len;
+  const auto longest = max_context_at(pool.deployment, pool.plan, 1);
+  if (longest && *longest > 0 && *longest < full) {
+    return fmt::format("{} tokens of context do not fit, {} would (`max_model_len`)",
+                       with_separators(full), with_separators(*longest));
+  }
+  return pool.plan.reason.empty() ? run.refusal : pool.plan.reason;
+}
+
 /// A row's own error (degrees that do not divide the model) is its reason.
 CapacityTableRow row_of(const CapacityTableQuestion& question, const std::string& gpu, int size,
                         Execution& execution) {
@@ -143,7 +160,7 @@ CapacityTableRow row_of(const CapacityTableQuestion& question, const std::string
   row.cost = cost_of(study.run.pools, {});
   row.load = study.kind;
   if (!study.run.refusal.empty()) {
-    row.reason = study.run.refusal;
+    row.reason = refusal_in_short(study.run);
     return row;
   }
   take_capacity(row, study, execution);

@@ -750,6 +750,7 @@ void add_mix(const PreparedPlan& prepared, const PlanFindings& found, int thread
   }
   answer.holds = true;
   answer.mixed = std::move(mixed);
+  answer.choice_probability.reset();  // was of the choice among deployments of one kind
 }
 
 }  // namespace

@@ -205,8 +205,8 @@ struct PlanAnswer {
   std::string headline{};       // the answer in one sentence
   std::vector<std::string> remarks{};  // what else there is to say of it
   std::vector<RankedPlan> ranked{};    // best first
-  /// Probability that the best ranked meets the SLO and nothing that needs 5 % less does; unset:
-  /// none is ranked.
+  /// Probability that the best ranked meets the SLO and nothing that needs 5 % less does; unset if
+  /// none is ranked, or a mix is better.
   std::optional<double> choice_probability{};
   /// Simulated, cheaper than the best, and good as predicted, but less probable than asked for.
   std::optional<RankedPlan> point_estimate{};

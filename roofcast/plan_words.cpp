@@ -11,6 +11,7 @@
 #include "base/numbers.hpp"
 #include "base/text.hpp"
 #include "base/wording.hpp"
+#include "planner/what_if/hints.hpp"
 
 namespace roofcast {
 namespace {
@@ -68,20 +69,6 @@ std::string shorter_context_text(const PlanAnswer& answer) {
   }
   return text + ".";
 }
-
-/// A load whose requests share prefixes, spread over replicas without regard to them.
-bool scatters_prefixes(const PlanAnswer& answer) {
-  const Scenario& scenario = answer.inputs.scenario;
-  const auto* synthetic = std::get_if<SyntheticWorkload>(&scenario.workload);
-  const bool shares = synthetic != nullptr && synthetic->sessions.has_value();
-  const ClusterScenario cluster = scenario.cluster.value_or(ClusterScenario{});
-  return shares && answer.inputs.max_replicas > 1 &&
-         cluster.router.policy == RouterPolicy::round_robin;
-}
-
-constexpr const char* kScattered =
-    "round_robin spreads a session's turns over replicas, so its cached prefix is rarely hit; use "
-    "--router prefix_affinity.";
 
 /// The nearest deployment whose step times rest on measurements, and its price where it is known;
 /// empty if none was found.
@@ -207,6 +194,27 @@ const char* less_of(PlanObjective objective) {
   return "with 5 % less power";
 }
 
+/// How sure the choice is: that nothing less would do, or, where that is likelier than not, that it
+/// would.
+std::string choice_text(const PlanAnswer& answer) {
+  constexpr double kEven = 0.5;
+  const double right = *answer.choice_probability;
+  const double holds = answer.ranked.front().confidence.probability;
+  const char* less = less_of(answer.inputs.objective);
+  if (right >= kEven || holds <= right) {
+    return fmt::format(
+        "Probability {} that the first meets the SLO and nothing {} does, as far as predicted step "
+        "times err.",
+        as_probability(right), less);
+  }
+  const auto& least = answer.inputs.min_probability;
+  return fmt::format(
+      "Something {} would meet the SLO, too, with probability {}, as far as predicted step times "
+      "err, but no such deployment {}.",
+      less, as_probability(holds - right),
+      least ? "alone with the " + as_probability(*least) + " asked for" : "does as predicted");
+}
+
 /// "2 replicas of 1x NVIDIA L40S for prompts of up to 1,024 tokens (71 % of requests) and ..."
 std::string pools_text(const MixedPlan& mix) {
   std::string text;
@@ -256,7 +264,9 @@ std::vector<std::string> refusal(const PlanAnswer& answer) {
   }
   if (answer.point_estimate) lines.push_back(as_predicted(*answer.point_estimate));
   if (answer.shorter_context) lines.push_back(shorter_context_text(answer));
-  if (scatters_prefixes(answer)) lines.emplace_back(kScattered);
+  if (scatters_prefixes(answer.inputs.scenario, answer.inputs.max_replicas)) {
+    lines.emplace_back(kScatteredPrefixes);
+  }
   return lines;
 }
 
@@ -317,13 +327,7 @@ std::vector<std::string> plan_sentences(const PlanAnswer& answer) {
     lines.push_back(fmt::format("{}: {}; {}; {}.", i == 0 ? first : "Next", one.title,
                                 price_of(one), prospects_of(one)));
   }
-  if (answer.choice_probability) {
-    lines.push_back(
-        fmt::format("Probability {} that the first meets the SLO and nothing {} does, as far as "
-                    "predicted step times "
-                    "err.",
-                    as_probability(*answer.choice_probability), less_of(answer.inputs.objective)));
-  }
+  if (answer.choice_probability) lines.push_back(choice_text(answer));
   std::ranges::move(datasheet_text(answer), std::back_inserter(lines));
   if (answer.no_mix) std::ranges::move(mix_text(answer), std::back_inserter(lines));
   if (answer.stopped) lines.emplace_back("The search for a mix of pools was interrupted.");
@@ -331,7 +335,9 @@ std::vector<std::string> plan_sentences(const PlanAnswer& answer) {
   if (answer.shorter_context) lines.push_back(shorter_context_text(answer));
   if (answer.cheaper_format) lines.push_back(cheaper_format_text(answer));
   if (answer.spread_lengths) lines.push_back(spread_lengths_text(answer));
-  if (scatters_prefixes(answer)) lines.emplace_back(kScattered);
+  if (scatters_prefixes(answer.inputs.scenario, answer.inputs.max_replicas)) {
+    lines.emplace_back(kScatteredPrefixes);
+  }
   if (answer.by_hour) std::ranges::move(hours_text(answer), std::back_inserter(lines));
   if (const auto& least = answer.inputs.min_probability) {
     lines.push_back(fmt::format(

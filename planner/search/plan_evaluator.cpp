@@ -86,6 +86,36 @@ Capacity capacity_of(SimulationRun& run, SloRequirement requirement) {
   return capacity;
 }
 
+/// The capacity near one that was found with the asked load's requests, every load with as many as
+/// its verdict takes: as `capacity` searches, so that both find the same. Precondition: the load
+/// grows, and `found` has a load.
+Capacity standing_capacity(const SimulationRun& asked, const PlanCatalogue& catalogue,
+                           const SloRequirement& requirement, const Capacity& found) {
+  constexpr double kNearStride = 1.03;
+  const GrowingLoad& load = *catalogue.growing;
+  const std::int64_t most = arrival_limits(load.scenario()).search;
+  KnownThroughput throughput;
+  const LoadTrial trial = [&](std::span<const double> factors) {
+    std::vector<LoadPoint> points;
+    for (const double factor : factors) {
+      SimulationRun run = asked;
+      const SloVerdict verdict =
+          simulate_until_decided(run,
+                                 {.load = &load,
+                                  .factor = factor,
+                                  .most = most,
+                                  .requirement = requirement,
+                                  .throughput = &throughput},
+                                 [](SimulationRun& one) { one.result = simulate_run(one); });
+      points.push_back(load_point(factor, run.result, requirement));
+      points.back().verdict = verdict;
+    }
+    return points;
+  };
+  return find_capacity(
+      trial, {.min = 1.0, .guess = *found.load, .greatest = kMaxFactor, .stride = kNearStride});
+}
+
 }  // namespace
 
 CandidateFigures trial_figures_of(SimulationRun run, const PlanCatalogue& catalogue,
@@ -134,15 +164,19 @@ FinalistFigures finalist_figures_of(SimulationRun run, const PlanCatalogue& cata
   figures.cost = cost_of(run.pools, run.result);
   figures.simulations = figures.confidence.simulations + 1;
   if (run.scenario.max_concurrency || offered_rate_per_s(run.workload) <= 0) return figures;
-  const Capacity capacity = capacity_of(run, requirement);
+  const SimulationRun asked = run;
+  Capacity capacity = capacity_of(run, requirement);
+  figures.simulations += std::ssize(capacity.points) - 1;
+  if (requirement.must_stand && catalogue.growing->grows() && capacity.load) {
+    capacity = standing_capacity(asked, catalogue, requirement, capacity);
+    figures.simulations += std::ssize(capacity.points);
+  }
   figures.capacity_factor = capacity.load;
   figures.capacity_bounded = capacity.bounded;
   figures.capacity_monotone = capacity.monotone;
-  // Loads near the breaking point have the requests of the asked one: all there are, as in a trace,
-  // or as many as its verdict needs.
+  // Where the load cannot grow, loads near the breaking point have the requests of the asked one.
   figures.capacity_decided = !requirement.sample || requirement.must_stand || is_enclosed(capacity);
   figures.capacity_rate_per_s = point_of(capacity).offered_rate_per_s;
-  figures.simulations += std::ssize(capacity.points) - 1;
   return figures;
 }
 

@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
+#include <utility>
+#include <variant>
 
 #include "base/numbers.hpp"
 #include "base/wording.hpp"
@@ -31,12 +34,72 @@ bool waits(const SimulationResult& result) {
   return result.ttft.mean > 0 && result.queue.mean / result.ttft.mean >= kMostly;
 }
 
+/// The least margin of the targets on first tokens, or on all others but those on whole requests;
+/// nullopt without such a target.
+std::optional<double> least_margin(const SimulationResult& result, const SloVerdict& verdict,
+                                   bool first_token) {
+  std::optional<double> least;
+  for (std::size_t i = 0; i < result.slo.size() && i < verdict.margins.size(); ++i) {
+    const LatencyMetric metric = result.slo[i].target.metric;
+    if (metric == LatencyMetric::e2e || (metric == LatencyMetric::ttft) != first_token) continue;
+    least = std::min(least.value_or(verdict.margins[i].margin), verdict.margins[i].margin);
+  }
+  return least;
+}
+
+/// Of pools that prefill and decode apart, which is short while the other has room; empty if none
+/// is.
+std::string unbalanced_pools(const SimulationRun& run) {
+  const auto replicas = [&](PoolRole role) {
+    std::int64_t count = 0;
+    for (const PoolRun& pool : run.pools) count += pool.role == role ? pool.replicas : 0;
+    return count;
+  };
+  const std::int64_t prefill = replicas(PoolRole::prefill), decode = replicas(PoolRole::decode);
+  if (prefill == 0 || decode == 0) return "";
+  const SloVerdict verdict = judge(run.result);
+  const auto first = least_margin(run.result, verdict, true);
+  const auto other = least_margin(run.result, verdict, false);
+  if (!first || !other) return "";
+  const auto instead = [](std::int64_t spare, const char* whose) {
+    return spare > 1 ? fmt::format(" in place of {} replicas", whose) : std::string();
+  };
+  if (*first < 0 && *other >= kAmpleMargin) {
+    return fmt::format(
+        "First tokens come too late while decoding has {} to spare: more prefill replicas{} "
+        "(--prefill-replicas, --decode-replicas) may hold.",
+        as_percent(*other, 0), instead(decode, "decode"));
+  }
+  if (*other < 0 && *first >= kAmpleMargin) {
+    return fmt::format(
+        "Tokens come too slowly while first tokens have {} to spare: more decode replicas{} "
+        "(--decode-replicas, --prefill-replicas) may hold.",
+        as_percent(*first, 0), instead(prefill, "prefill"));
+  }
+  return "";
+}
+
 }  // namespace
+
+const char* const kScatteredPrefixes =
+    "round_robin spreads a session's turns over replicas, so its cached prefix is rarely hit; use "
+    "--router prefix_affinity.";
+
+bool scatters_prefixes(const Scenario& scenario, std::int64_t replicas) {
+  const auto* synthetic = std::get_if<SyntheticWorkload>(&scenario.workload);
+  const ClusterScenario cluster = scenario.cluster.value_or(ClusterScenario{});
+  return synthetic != nullptr && synthetic->sessions && replicas > 1 &&
+         cluster.router.policy == RouterPolicy::round_robin;
+}
 
 std::vector<std::string> hints_on(const SimulationRun& run) {
   const SimulationResult& result = run.result;
   std::vector<std::string> hints;
   if (result.completed == 0) return hints;
+  if (scatters_prefixes(run.scenario, run.pools.front().replicas)) {
+    hints.emplace_back(kScatteredPrefixes);
+  }
+  if (std::string text = unbalanced_pools(run); !text.empty()) hints.push_back(std::move(text));
   if (result.saturation.saturated) {
     hints.emplace_back(
         "The load exceeds the capacity, so queues keep growing: add replicas, or GPUs per replica "

@@ -8,6 +8,7 @@
 #include "base/error.hpp"
 #include "base/io/shown.hpp"
 #include "base/suggest.hpp"
+#include "model/io/gpu_reader.hpp"
 #include "planner/scenario/cost.hpp"
 #include "planner/vary/vary_scenario.hpp"
 #include "planner/what_if/run_what_if.hpp"
@@ -75,7 +76,9 @@ std::vector<WhatIfVariant> tried(const Scenario& baseline, const std::vector<Set
     try {
       variant.scenario = with_settings(baseline, one);
       variant.is_baseline = to_json(variant.scenario) == before;
-    } catch (const UsageError& error) {
+      // A GPU that does not exist is a slip of the keys, not a variant without an answer.
+      if (variant.scenario.gpu != baseline.gpu) load_gpu(variant.scenario.gpu);
+    } catch (const Error& error) {
       variant.reason = error.what();
     }
     variants.push_back(std::move(variant));

@@ -1,3 +1,5 @@
+#include <utility>
+
 #include "reports/answers/answer_documents.hpp"
 #include "reports/answers/plan_sections.hpp"
 #include "roofcast/plan.hpp"
@@ -6,10 +8,7 @@ namespace roofcast {
 
 Document plan_document(const PlanAnswer& answer) {
   Document document{.machine = to_json(answer), .sections = plan_sections(answer)};
-  if (!answer.ranked.empty()) {
-    document.sections.push_back(
-        {.heading = "How to start the first", .lines = answer.ranked.front().launch, .table = {}});
-  }
+  if (auto launch = launch_section(answer)) document.sections.push_back(std::move(*launch));
   return document;
 }
 

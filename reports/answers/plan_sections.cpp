@@ -24,32 +24,37 @@ Table ranked_table(const PlanAnswer& answer) {
   }
   table.columns.push_back({"Step times", false});
   table.columns.push_back({"Pareto", false});
-  for (const RankedPlan& one : answer.ranked) {
+  const auto add = [&](const std::string& title, const PlanProspects& one,
+                       const CandidateFigures& result, bool pareto) {
     const auto& capacity = one.capacity_factor;
-    std::vector<Cell> cells{one.title, printed::count(one.gpus)};
+    std::vector<Cell> cells{title, printed::count(one.gpus)};
     add_cost_cells(cells, one.cost);
     for (Cell cell : std::initializer_list<Cell>{
-             printed::fixed(1e3 * one.result.ttft_p95_s, 0),
-             printed::fixed(1e3 * one.result.tpot_p95_s, 1), mfu_cell(one.utilisation),
-             mbu_cell(one.utilisation), signed_percent(one.result.verdict.worst_margin, 0),
+             printed::fixed(1e3 * result.ttft_p95_s, 0), printed::fixed(1e3 * result.tpot_p95_s, 1),
+             mfu_cell(one.utilisation), mbu_cell(one.utilisation),
+             signed_percent(result.verdict.worst_margin, 0),
              printed::probability(one.confidence.probability),
              capacity ? followed(in(*capacity, 2, "x"), breaks_on_few(one) ? " (few)" : "")
                       : Cell("-"),
-             step_source_words(one.result.step_sources, one.result.step_uncertainty),
-             one.pareto ? "yes" : ""}) {
+             step_source_words(result.step_sources, result.step_uncertainty),
+             pareto ? "yes" : ""}) {
       cells.push_back(std::move(cell));
     }
     table.rows.push_back(std::move(cells));
-  }
+  };
+  // A mix is cheaper than any of one kind, so none of them is better in everything.
+  if (answer.mixed) add(answer.mixed->title, *answer.mixed, answer.mixed->result, true);
+  for (const RankedPlan& one : answer.ranked) add(one.title, one, one.result, one.pareto);
   return table;
 }
 
 /// The best candidate's margin per limit, and how far off inputs would have to be to flip the
 /// verdict.
-Section spare_section(const RankedPlan& best) {
-  Section section{.heading = "Margins of the first",
-                  .lines = causes_of(best),
-                  .table = margin_table(best.result)};
+Section spare_section(const RankedPlan& best, bool of_one_kind) {
+  Section section{
+      .heading = of_one_kind ? "Margins of the first of one kind" : "Margins of the first",
+      .lines = causes_of(best),
+      .table = margin_table(best.result)};
   if (section.lines.empty()) {
     section.lines.emplace_back(
         "No error of step times, host work or KV capacity within 4 standard deviations would "
@@ -136,15 +141,23 @@ Section hours_section(const PlanHours& day) {
   return section;
 }
 
-/// The pools of a mixed fleet, and how to start them.
+/// The pools of a mixed fleet.
 Section mix_section(const MixedPlan& mix) {
-  Section section{
-      .heading = "Pools of the mix", .lines = missed_by_pools(mix), .table = pool_table(mix)};
+  return {.heading = "Pools of the mix", .lines = missed_by_pools(mix), .table = pool_table(mix)};
+}
+
+std::vector<std::string> launch_of(const MixedPlan& mix) {
+  std::string routes;
   for (const MixedPool& pool : mix.pools) {
-    section.lines.push_back(pool.name + ":");
-    section.lines.insert(section.lines.end(), pool.launch.begin(), pool.launch.end());
+    routes += fmt::format("{}{} to {}", routes.empty() ? "" : ", ", routed_text(pool), pool.name);
   }
-  return section;
+  std::vector<std::string> lines{
+      fmt::format("# before them a router, which these commands do not start, sends {}", routes)};
+  for (const MixedPool& pool : mix.pools) {
+    lines.push_back(pool.name + ":");
+    lines.insert(lines.end(), pool.launch.begin(), pool.launch.end());
+  }
+  return lines;
 }
 
 /// Requests of the longest simulation in the answer.
@@ -184,6 +197,16 @@ std::string promises_of(const PlanInputs& inputs) {
   return text;
 }
 
+std::optional<Section> launch_section(const PlanAnswer& answer) {
+  if (answer.mixed) {
+    return Section{
+        .heading = "How to start the mix", .lines = launch_of(*answer.mixed), .table = {}};
+  }
+  if (answer.ranked.empty()) return std::nullopt;
+  return Section{
+      .heading = "How to start the first", .lines = answer.ranked.front().launch, .table = {}};
+}
+
 std::vector<Section> plan_sections(const PlanAnswer& answer) {
   Section head{
       .heading = fmt::format("{} for {}", answer.inputs.scenario.model, promises_of(answer.inputs)),
@@ -191,7 +214,7 @@ std::vector<Section> plan_sections(const PlanAnswer& answer) {
       .table = {}};
   for (std::string& line : plan_sentences(answer)) head.lines.push_back(std::move(line));
   head.lines.push_back(searched_text(answer));
-  if (!answer.ranked.empty()) head.table = ranked_table(answer);
+  if (answer.mixed || !answer.ranked.empty()) head.table = ranked_table(answer);
   std::vector<Section> sections{std::move(head)};
   if (answer.mixed) {
     sections.push_back(mix_section(*answer.mixed));
@@ -199,7 +222,9 @@ std::vector<Section> plan_sections(const PlanAnswer& answer) {
                         .lines = {},
                         .table = margin_table(answer.mixed->result)});
   }
-  if (!answer.ranked.empty()) sections.push_back(spare_section(answer.ranked.front()));
+  if (!answer.ranked.empty()) {
+    sections.push_back(spare_section(answer.ranked.front(), answer.mixed.has_value()));
+  }
   if (answer.limits) sections.push_back(limits_section(*answer.limits));
   if (answer.limits && answer.limits->advice) sections.push_back(advice_section(*answer.limits));
   if (answer.by_hour) sections.push_back(hours_section(*answer.by_hour));

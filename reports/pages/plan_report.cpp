@@ -88,14 +88,15 @@ std::vector<ReportTile> tiles_of(const RankedPlan& best) {
   return tiles;
 }
 
-ReportSection launch_section(const RankedPlan& best) {
-  ReportSection section{.heading = "How to start the first"};
+/// The lines of the answer's commands as one script.
+ReportSection script_section(const Section& launch) {
+  ReportSection section{.heading = launch.heading};
   std::string script;
-  for (const std::string& line : best.launch) {
+  for (const std::string& line : launch.lines) {
     // A line that names the server of the lines below becomes a comment.
     script += (script.empty() ? "" : "\n") + std::string(line.ends_with(':') ? "# " : "") + line;
   }
-  if (!script.empty()) section.commands.push_back(std::move(script));
+  section.commands.push_back(std::move(script));
   return section;
 }
 
@@ -201,7 +202,9 @@ Report plan_report(const std::string& store_path, const Run& run) {
   for (Section& section : plan_sections(answer)) {
     report.sections.push_back(report_section(std::move(section)));
   }
-  if (!answer.ranked.empty()) report.sections.push_back(launch_section(answer.ranked.front()));
+  if (const auto launch = launch_section(answer)) {
+    report.sections.push_back(script_section(*launch));
+  }
   report.sections.push_back(input_section(run.row));
   return report;
 }

@@ -81,6 +81,31 @@ TEST(SimulateCommand, TargetsHoldForAllRequestsWhateverTheirClass) {
   EXPECT_EQ(json_answer("simulate s.json --no-store")["slo"], parsed["slo"]);
 }
 
+// Two replicas in turn: each follow-up turn finds its prefix on the other one.
+TEST(SimulateCommand, AdvisesARouterWhereTurnsAreSpread) {
+  const std::string turns = kMachine +
+                            "--replicas 2 --num-prompts 20 --request-rate 1 --turns 3 "
+                            "--think-time exponential:1 --input-len 200 --output-len 20 "
+                            "--no-store -o json";
+  const Json spread = Json::parse(run_command(turns).out);
+  EXPECT_THAT(spread["advice"].dump(), HasSubstr("prefix_affinity"));
+  const Json kept = Json::parse(run_command(turns + " --router prefix_affinity").out);
+  EXPECT_THAT(kept["advice"].dump(), Not(HasSubstr("prefix_affinity")));
+}
+
+// 12 prompts/s of 4,000 tokens need 2 x 8e9 x 48,000 = 770 TFLOP/s: more than one H100 gives, while
+// two decode 12 x 20 tokens/s.
+TEST(SimulateCommand, AdvisesWhichPoolIsShort) {
+  const Json answer = Json::parse(
+      run_command(kMachine +
+                  "--prefill-replicas 1 --decode-replicas 2 --num-prompts 200 --request-rate 12 "
+                  "--input-len 4000 --output-len 20 --slo p95:ttft:500ms p95:tpot:100ms --no-store "
+                  "-o json")
+          .out);
+  EXPECT_THAT(answer["advice"].dump(),
+              HasSubstr("more prefill replicas in place of decode replicas"));
+}
+
 TEST(SimulateCommand, ATargetWithoutAUnitIsMisuse) {
   expect_misuse(kBase + "--slo p99:e2e:0.5", "bare numbers are milliseconds, from 1 on");
 }

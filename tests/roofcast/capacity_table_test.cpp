@@ -62,8 +62,21 @@ TEST(CapacityTable, SaysWhyARowHasNone) {
   ASSERT_EQ(answer.rows.size(), 3U);
   EXPECT_EQ(answer.rows[0].tensor_parallel_size, 4);
   EXPECT_TRUE(answer.rows[0].capacity);
-  EXPECT_THAT(answer.rows[1].reason, HasSubstr("does not fit"));
+  EXPECT_THAT(answer.rows[1].reason, HasSubstr(" short on each GPU"));
   EXPECT_THAT(answer.rows[2].reason, HasSubstr("divide"));
+}
+
+// 131,072 tokens take 80 layers x 8 heads x 128 x 2 x 2 bytes each, 40 GiB: a little more than is
+// left.
+TEST(CapacityTable, NamesTheLongestContextWhereTheFullOneDoesNotFit) {
+  CapacityTableQuestion question = chat_to_compare();
+  question.each.scenario.model = "llama-3.1-70b";
+  question.gpus = {"mi300x"};
+  question.sizes = {1};
+  const CapacityTableAnswer answer = capacity_table(question);
+  EXPECT_THAT(answer.rows[0].reason,
+              testing::AllOf(HasSubstr("131,072 tokens of context do not fit, "),
+                             HasSubstr(" would (`max_model_len`)")));
 }
 
 TEST(CapacityTable, StatesTheLoadWithoutARateThatNoRowHas) {

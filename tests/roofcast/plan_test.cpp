@@ -361,6 +361,7 @@ TEST(PlanAnswer, MixesPoolsByRequestClass) {
       {.name = "batch", .share = 0.5, .targets = {parse_percentile_target("p95:tpot:200ms")}}};
   const PlanAnswer answer = plan_read_back(plan(question));
   ASSERT_TRUE(answer.mixed);
+  EXPECT_FALSE(answer.choice_probability);  // which is of one kind
   ASSERT_EQ(answer.mixed->pools.size(), 2u);
   for (const MixedPool& pool : answer.mixed->pools) {
     ASSERT_TRUE(pool.classes);

@@ -66,6 +66,10 @@ TEST(WhatIfAnswer, KeepsAVariantThatCannotRunWithItsReason) {
   EXPECT_EQ(what_if_runs(answer, "roofcast whatif").size(), 2U);
 }
 
+TEST(WhatIfAnswer, AGpuThatDoesNotExistIsNoVariant) {
+  EXPECT_THROW(what_if(chat_with("gpu=h100x,l40s")), UsageError);
+}
+
 // The same requests on the same engine, so the same steps.
 TEST(WhatIfAnswer, HasTheUtilisationOfTheSimulation) {
   WhatIfQuestion question = chat_with("gpu=l40s");
