@@ -10,6 +10,7 @@
 #include "base/wording.hpp"
 #include "reports/answers/cost_cells.hpp"
 #include "reports/answers/limits_section.hpp"
+#include "reports/answers/what_if_sections.hpp"
 #include "roofcast/what_if.hpp"
 
 namespace roofcast {
@@ -30,14 +31,6 @@ std::string verdict_of(const VariantAnswer& row, bool judged) {
   return fmt::format("{}, saturated in {} of {}", bad, row.saturated, row.runs);
 }
 
-/// Whether it contains the wait in queues of an engine that does not keep up: the figure is that of
-/// one length.
-bool grows(const VariantAnswer& row, const MetricName& metric) {
-  const bool waits = metric.name == "ttft_s" || metric.name == "e2e_s" ||
-                     metric.name == "queue_s" || metric.name == "client_queue_s";
-  return waits && row.runs > 0 && row.saturated == row.runs;
-}
-
 bool has_slo(const Slo& slo) { return !slo.targets.empty() || !slo.classes.empty(); }
 
 // ---- text
@@ -51,32 +44,6 @@ std::vector<const CostFigure*> unasked_costs(const std::vector<MetricAnswer>& me
     if (!asked && cost.in_tables) costs.push_back(&cost);
   }
   return costs;
-}
-
-Table variant_table(const WhatIfAnswer& answer) {
-  Table table{.title = "Variants", .columns = {{"Variant", false}}, .rows = {}};
-  const std::vector<MetricAnswer>& metrics = answer.variants.front().metrics;
-  for (const MetricAnswer& metric : metrics) table.columns.push_back({title_of(metric)});
-  const bool judged = has_slo(answer.baseline.slo);
-  table.columns.push_back({judged ? "SLO" : "Load", false});
-  const std::vector<const CostFigure*> costs = unasked_costs(metrics);
-  table.columns.push_back({"MFU"});
-  table.columns.push_back({"MBU"});
-  for (const CostFigure* cost : costs) table.columns.push_back({cost->title});
-  for (const VariantAnswer& row : answer.variants) {
-    std::vector<Cell> cells = {name_of(row)};
-    for (const MetricAnswer& metric : row.metrics) {
-      cells.push_back(grows(row, metric) ? "grows without bound"
-                      : metric.value     ? metric_cell(metric, *metric.value)
-                                         : "-");
-    }
-    cells.push_back(row.reason.empty() ? verdict_of(row, judged) : "no answer");
-    cells.push_back(mfu_cell(row.utilisation));
-    cells.push_back(mbu_cell(row.utilisation));
-    for (const CostFigure* cost : costs) cells.push_back(cost_text(row.cost, *cost));
-    table.rows.push_back(std::move(cells));
-  }
-  return table;
 }
 
 /// Difference / baseline; empty if the baseline is zero or absent.
@@ -262,6 +229,38 @@ std::vector<std::string> notes_of(const WhatIfAnswer& answer) {
 }
 
 }  // namespace
+
+bool grows(const VariantAnswer& row, const MetricName& metric) {
+  const bool waits = metric.name == "ttft_s" || metric.name == "e2e_s" ||
+                     metric.name == "queue_s" || metric.name == "client_queue_s";
+  return waits && row.runs > 0 && row.saturated == row.runs;
+}
+
+Table variant_table(const WhatIfAnswer& answer) {
+  Table table{.title = "Variants", .columns = {{"Variant", false}}, .rows = {}};
+  const std::vector<MetricAnswer>& metrics = answer.variants.front().metrics;
+  for (const MetricAnswer& metric : metrics) table.columns.push_back({title_of(metric)});
+  const bool judged = has_slo(answer.baseline.slo);
+  table.columns.push_back({judged ? "SLO" : "Load", false});
+  const std::vector<const CostFigure*> costs = unasked_costs(metrics);
+  table.columns.push_back({"MFU"});
+  table.columns.push_back({"MBU"});
+  for (const CostFigure* cost : costs) table.columns.push_back({cost->title});
+  for (const VariantAnswer& row : answer.variants) {
+    std::vector<Cell> cells = {name_of(row)};
+    for (const MetricAnswer& metric : row.metrics) {
+      cells.push_back(grows(row, metric) ? "grows without bound"
+                      : metric.value     ? metric_cell(metric, *metric.value)
+                                         : "-");
+    }
+    cells.push_back(row.reason.empty() ? verdict_of(row, judged) : "no answer");
+    cells.push_back(mfu_cell(row.utilisation));
+    cells.push_back(mbu_cell(row.utilisation));
+    for (const CostFigure* cost : costs) cells.push_back(cost_text(row.cost, *cost));
+    table.rows.push_back(std::move(cells));
+  }
+  return table;
+}
 
 Document what_if_document(const WhatIfAnswer& answer) {
   Document document{.machine = to_json(answer), .sections = {}};

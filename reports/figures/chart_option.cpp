@@ -217,7 +217,12 @@ Json marked_lines(const Figure& figure) {
     const bool upright = of_x != figure.horizontal;
     Json label{{"position", upright ? "end" : "insideStartTop"}};
     // At the right end of the axis a centred name would run out of the picture.
-    if (upright && marked.value > max_drawn(figure)) label["align"] = "right";
+    constexpr double kLeft = 0.15;
+    if (upright && marked.value > max_drawn(figure)) {
+      label["align"] = "right";
+    } else if (upright && marked.value < kLeft * max_drawn(figure)) {
+      label["align"] = "left";  // nor over the scale of the other axis
+    }
     lines.push_back({{upright ? "xAxis" : "yAxis", marked.value},
                      {"name", marked.name},
                      {"label", std::move(label)}});

@@ -10,7 +10,7 @@
 #include "base/io/bounded_json.hpp"
 #include "base/numbers.hpp"
 #include "base/wording.hpp"
-#include "reports/answers/limits_section.hpp"
+#include "reports/answers/what_if_sections.hpp"
 #include "reports/pages/figures/figure_units.hpp"
 #include "reports/pages/stored_report.hpp"
 #include "roofcast/store_rows.hpp"
@@ -36,18 +36,20 @@ Stored stored_answer(const Store& store, std::int64_t id) {
 }
 
 /// A row of the figure's table: value, difference and its interval.
-std::vector<Cell> row_of(const std::string& variant, const MetricAnswer& metric) {
+std::vector<Cell> row_of(const std::string& variant, const MetricAnswer& metric, bool grown) {
   const auto shown = [&](const std::optional<double>& value) {
-    return value ? difference_cell(metric, *value) : "-";
+    return value && !grown ? difference_cell(metric, *value) : "-";
   };
   return {variant,
-          metric.value ? metric_cell(metric, *metric.value) : "-",
+          grown          ? "grows without bound"
+          : metric.value ? metric_cell(metric, *metric.value)
+                         : "-",
           shown(metric.difference),
           shown(metric.low),
           shown(metric.high),
-          !metric.significant   ? ""
-          : *metric.significant ? "yes"
-                                : "no"};
+          !metric.significant || grown ? ""
+          : *metric.significant        ? "yes"
+                                       : "no"};
 }
 
 /// The whisker is the interval of the difference, shifted to the value.
@@ -96,7 +98,9 @@ Figure metric_figure(const WhatIfAnswer& answer, std::size_t which) {
     const auto x = static_cast<double>(figure.x.names.size());
     const std::string name = name_of(variant);
     figure.x.names.push_back(name);
-    figure.table.rows.push_back(row_of(name, variant.metrics[which]));
+    const bool grown = grows(variant, metric);
+    figure.table.rows.push_back(row_of(name, variant.metrics[which], grown));
+    if (grown) continue;
     auto point = point_of(name, variant.metrics[which]);
     if (!point) continue;
     point->x = x;
@@ -115,12 +119,13 @@ Figure metric_figure(const WhatIfAnswer& answer, std::size_t which) {
 
 // ---- the answer
 
-/// The variant that is best in the headline metric; the first of several equal ones.
+/// The variant that is best in the headline metric; the first of several equal ones; null if none
+/// keeps up.
 const VariantAnswer* best_of(const WhatIfAnswer& answer) {
   const VariantAnswer* best = nullptr;
   for (const VariantAnswer& variant : answer.variants) {
     const MetricAnswer& metric = variant.metrics.front();
-    if (!metric.value) continue;
+    if (!metric.value || grows(variant, metric)) continue;
     const auto max = best == nullptr ? std::nullopt : best->metrics.front().value;
     if (!max ||
         (more_is_better(metric).value_or(false) ? *metric.value > *max : *metric.value < *max)) {
@@ -136,12 +141,6 @@ std::optional<double> slo_share(const VariantAnswer& variant) {
     if (figure.metric.name == "slo_met") return figure.value;
   }
   return std::nullopt;
-}
-
-std::string held_text(const std::optional<double>& share) {
-  if (!share) return "";
-  if (*share >= 1) return "met";
-  return *share > 0 ? fmt::format("met in {} of the seeds", as_percent(*share, 0)) : "missed";
 }
 
 /// " 3 of 4 variants meet the SLO."; empty without an SLO.
@@ -170,7 +169,17 @@ std::string answer_text(const WhatIfAnswer& answer) {
   const std::string of =
       fmt::format("{} to {} on {}", counted(std::ssize(answer.variants) - 1, "change"),
                   base.labels.model, gpu_title(base.labels.gpu));
-  const VariantAnswer& best = *best_of(answer);
+  const VariantAnswer* found = best_of(answer);
+  if (found == nullptr) {
+    return fmt::format("Neither the baseline nor any of {} keeps up: {} grows without bound.", of,
+                       title_of(before));
+  }
+  const VariantAnswer& best = *found;
+  if (grows(base, before)) {
+    return fmt::format("Of {}, {} has the best {}, {}; at the baseline it grows without bound.{}",
+                       of, name_of(best), title_of(before),
+                       metric_text(before, *best.metrics.front().value), slo_text(answer));
+  }
   if (best.settings.empty()) {
     return fmt::format("None of {} improves its {} of {}.{}", of, title_of(before),
                        metric_text(before, *before.value), slo_text(answer));
@@ -181,27 +190,14 @@ std::string answer_text(const WhatIfAnswer& answer) {
                      metric_text(before, *before.value), chance_text(after), slo_text(answer));
 }
 
-/// One row per variant with every compared metric and its run.
-Table variant_table(const Stored& stored) {
-  Table table{.title = "Variants", .columns = {{"Variant", false}}, .rows = {}};
-  for (const MetricName& metric : stored.answer.variants.front().metrics) {
-    table.columns.push_back({title_of(metric)});
-  }
-  table.columns.push_back({"SLO", false});
-  table.columns.push_back({"MFU"});
-  table.columns.push_back({"MBU"});
+/// The variants with their runs.
+Table table_of_runs(const Stored& stored) {
+  Table table = variant_table(stored.answer);
   table.columns.push_back({"Run"});
   auto run = stored.runs.begin();
-  for (const VariantAnswer& variant : stored.answer.variants) {
-    std::vector<Cell> cells{name_of(variant)};
-    for (const MetricAnswer& metric : variant.metrics) {
-      cells.push_back(metric.value ? metric_cell(metric, *metric.value) : "-");
-    }
-    cells.push_back(held_text(slo_share(variant)));
-    cells.push_back(mfu_cell(variant.utilisation));
-    cells.push_back(mbu_cell(variant.utilisation));
-    cells.push_back(variant.reason.empty() ? std::to_string((run++)->row.id) : "-");
-    table.rows.push_back(std::move(cells));
+  for (std::size_t i = 0; i < table.rows.size(); ++i) {
+    const bool refused = !stored.answer.variants[i].reason.empty();
+    table.rows[i].push_back(refused ? "-" : std::to_string((run++)->row.id));
   }
   return table;
 }
@@ -248,7 +244,7 @@ Report what_if_report(const Store& store, const Run& run) {
   if (const std::string text = answer_text(answer); !text.empty()) report.answer = text;
   ReportSection differences{.heading = "Effect of each change",
                             .lines = refusals(answer),
-                            .tables = {variant_table(stored)}};
+                            .tables = {table_of_runs(stored)}};
   for (std::size_t i = 0; i < answer.variants.front().metrics.size(); ++i) {
     Figure figure = metric_figure(answer, i);
     if (!figure.series.front().points.empty()) differences.figures.push_back(std::move(figure));

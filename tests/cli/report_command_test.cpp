@@ -254,6 +254,21 @@ TEST_F(Report, OfAPlanHasItsFinalistsAndHowToRunTheFirst) {
   EXPECT_EQ(report["facts"]["GPUs searched"], "NVIDIA H100 SXM");
 }
 
+// 200 requests/s of 1,000 tokens need 2 x 8e9 x 200,000 = 3,200 TFLOP/s: more than one L40S or H100
+// computes.
+TEST_F(Report, OfAWhatIfHasNoLatencyOfASaturatedVariant) {
+  ASSERT_EQ(run_command("whatif --model llama-3.1-8b --gpu h100 --vary gpu=l40s --request-rate 200 "
+                        "--num-prompts 2000 --input-len 1000 --output-len 20 --seeds 1 "
+                        "--metric ttft:p95 --store r.db")
+                .exit_code,
+            0);
+  const json report = machine();
+  EXPECT_THAT(report["answer"].get<std::string>(), StartsWith("Neither the baseline nor any of "));
+  const json table = report["sections"][0]["tables"][0];
+  EXPECT_EQ(table["rows"][1][1], "grows without bound");
+  EXPECT_EQ(table["rows"][1][2], "saturated");
+}
+
 TEST_F(Report, OfAPlanThatFindsNothingSaysWhy) {
   // 40 requests/s of 1,000 tokens need more L40S than the stock holds.
   run_command(

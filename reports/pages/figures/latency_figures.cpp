@@ -58,6 +58,13 @@ std::optional<double> edge_before(double longest_s, const std::vector<LatencyLim
   return end;
 }
 
+/// The least number of two digits that is not below: charts round the ends of their axes.
+double rounded_up(double value) {
+  const double step = std::pow(10.0, std::floor(std::log10(value)) - 1);
+  constexpr double kRounding = 1e-9;
+  return std::ceil(value / step - kRounding) * step;
+}
+
 /// Percentiles and the maximum.
 bool is_tabled(const DistributionStatistic& statistic) {
   return statistic.percent || statistic.value == &Distribution::max;
@@ -112,11 +119,12 @@ std::optional<Figure> latency_figure(const LatencyQuestion& question,
                 .y = {.title = "requests (%)", .low = 0, .high = kPercent}};
   for (const LatencySample& sample : samples) figure.series.push_back(curve_of(sample, unit));
   if (samples.size() == 1) figure.series.push_back(percentiles_of(samples.front(), unit));
-  if (edge) figure.x.high = unit.of(longest);
+  const double end = edge ? rounded_up(unit.of(longest)) : unit.of(longest);
+  if (edge) figure.x.high = end;
   for (const LatencyLimit& limit : limits) {
     const bool beyond = edge && limit.limit_s > longest;
     figure.marked.push_back({.axis = MarkedValue::Across::x,
-                             .value = beyond ? unit.of(longest) : unit.of(limit.limit_s),
+                             .value = beyond ? end : unit.of(limit.limit_s),
                              .name = limit.name + (beyond ? " (beyond the axis)" : "")});
   }
   figure.table = percentile_table(samples);

@@ -27,6 +27,15 @@ TEST(LatencyFigure, AFarLimitStandsAtTheEdgeOfTheData) {
   EXPECT_THAT(figure.marked[0].name, EndsWith("(beyond the axis)"));
 }
 
+// A fifth beyond 41 ms is 49.2 ms, which a chart would round below the mark.
+TEST(LatencyFigure, TheEdgeIsARoundNumber) {
+  const Figure figure =
+      *latency_figure({.key = "ttft", .name = "TTFT", .words = "Time to first token"},
+                      {{.name = "", .values_s = {0.01, 0.041}}}, {{.name = "SLO", .limit_s = 0.5}});
+  EXPECT_THAT(figure.x.high, Optional(DoubleEq(50)));
+  EXPECT_DOUBLE_EQ(figure.marked.at(0).value, 50);
+}
+
 TEST(LatencyFigure, ANearLimitStandsInItsPlace) {
   const Figure figure = figure_of({60});
   EXPECT_FALSE(figure.x.high);
