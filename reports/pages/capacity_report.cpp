@@ -107,6 +107,7 @@ Report stored_capacity_table_report(const Store& store, const Run& run) {
   }
   report.answer = std::move(table.answer);
   report.verdict = table.verdict;
+  report.tiles = std::move(table.tiles);
   report.sections = std::move(table.sections);
   report.sections.push_back(input_section(run.row));
   return report;

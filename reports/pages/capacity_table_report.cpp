@@ -19,8 +19,8 @@ Figure cost_figure(const CapacityTableAnswer& answer) {
       .key = "cost_against_speed",
       .title = "Price of tokens against speed",
       .caption =
-          "Each line is a deployment under growing load, up to its capacity, where "
-          "its name stands. More load makes tokens cheaper and each user's slower: "
+          "Each line is a deployment under growing load, from little, where its name "
+          "stands, up to its capacity. More load makes tokens cheaper and each user's slower: "
           "right and down is better.",
       .x = {.title = "output tokens/s that a user sees (1 / mean TPOT)", .low = 0},
       .y = {.title = "$ per million tokens, in and out", .scale = AxisScale::logarithmic}};
@@ -28,18 +28,36 @@ Figure cost_figure(const CapacityTableAnswer& answer) {
     FigureSeries series{.name = row.title};
     for (const CapacityTablePoint& point : row.points) {
       if (!point.dollars_per_million_tokens) continue;
-      const bool last = point.load == row.capacity;
+      const bool first = series.points.empty();
       series.points.push_back(
           {.x = point.user_tokens_per_s,
            .y = *point.dollars_per_million_tokens,
            .label = fmt::format("{} at {}: {} tokens/s each, ${} per million", row.title,
                                 as_load(row.load, point.load), fixed(point.user_tokens_per_s, 1),
                                 fixed(*point.dollars_per_million_tokens, 3)),
-           .name = last ? row.title : ""});
+           .name = first ? row.title : ""});
     }
     if (!series.points.empty()) figure.series.push_back(std::move(series));
   }
   return figure;
+}
+
+std::vector<ReportTile> tiles_of(const CapacityTableRow& best) {
+  if (!best.capacity) return {};
+  std::vector<ReportTile> tiles;
+  if (const auto& each = best.cost.dollars_per_million_tokens) {
+    tiles.push_back({.name = "Cheapest tokens",
+                     .value = fmt::format("${} per million", fixed(*each, 2)),
+                     .note = "prompt and output tokens together"});
+  }
+  tiles.push_back({.name = "Capacity",
+                   .value = (best.bounded ? "" : "at least ") + as_load(best.load, *best.capacity),
+                   .note = best.title});
+  tiles.push_back(
+      {.name = "Step times",
+       .value = step_source_words(best.step_sources, best.step_uncertainty),
+       .note = rests_on_datasheet(best.step_sources) ? "its kernels were not timed" : ""});
+  return tiles;
 }
 
 }  // namespace
@@ -57,6 +75,7 @@ Report capacity_table_report(const CapacityTableAnswer& answer) {
   Report report{.title = table.heading,
                 .answer = sentences.front(),
                 .verdict = answer.holds,
+                .tiles = tiles_of(answer.rows.front()),
                 .footer = "Roofcast " + answer.head.tool_version,
                 .machine = document.machine};
   report.sections.push_back(

@@ -180,7 +180,13 @@ std::vector<ReportTile> tiles_of(const SimulationRun& run,
                      .note = confidence ? "probability that it is met: " +
                                               as_probability(confidence->probability)
                                         : ""});
-    if (auto margin = margin_tile(result)) tiles.push_back(*std::move(margin));
+    if (result.saturation.saturated) {
+      tiles.push_back({.name = "Latency",
+                       .value = "grows without bound",
+                       .note = "for as long as the load lasts"});
+    } else if (auto margin = margin_tile(result)) {
+      tiles.push_back(*std::move(margin));
+    }
   } else {
     tiles.push_back({.name = "Load",
                      .value = result.saturation.saturated ? "too high" : "carried",
