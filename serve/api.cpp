@@ -54,6 +54,7 @@ constexpr std::array<std::string_view, 13> kCommands = {
     "simulate", "capacity", "plan",   "whatif",   "compare",   "runs"};
 constexpr std::array<std::string_view, 6> kDrawn = {"simulate", "staircase", "learn",
                                                     "sampling", "capacity",  "compare"};
+constexpr std::array<std::string_view, 3> kSearches = {"capacity", "plan", "whatif"};
 constexpr std::array<std::string_view, 7> kQuick = {"models",   "gpus", "memory", "estimate",
                                                     "sampling", "runs", "compare"};
 
@@ -192,7 +193,7 @@ Json trace_json(const StoredTrace& trace) {
 }
 
 template <std::size_t N>
-bool is_among(const std::array<std::string_view, N>& names, const std::string& name) {
+bool is_among(const std::array<std::string_view, N>& names, std::string_view name) {
   return std::ranges::find(names, name) != names.end();
 }
 
@@ -212,7 +213,8 @@ Api::Api(ApiLimits limits, std::string store, bool needs_token)
       needs_token_(needs_token),
       store_name_(std::filesystem::path(store_).filename().string()),
       slots_(limits_.runs_at_once, limits_.runs_waiting),
-      quick_slots_(limits_.runs_at_once, limits_.runs_waiting) {}
+      quick_slots_(limits_.runs_at_once, limits_.runs_waiting),
+      search_slots_(limits_.runs_at_once, limits_.runs_waiting) {}
 
 /// Errors of the store name its file.
 ApiAnswer Api::error_answer(int status, const std::exception& error) const {
@@ -257,6 +259,15 @@ ApiAnswer Api::asked(WorkSlots& slots, const GivenUp& given_up, const std::strin
   });
 }
 
+WorkSlots& Api::slots_of(std::string_view name) {
+  if (is_among(kQuick, name)) return quick_slots_;
+  return is_among(kSearches, name) ? search_slots_ : slots_;
+}
+
+std::chrono::milliseconds Api::longest_in(const WorkSlots& slots) const {
+  return &slots == &search_slots_ ? limits_.longest_search : limits_.longest_run;
+}
+
 ApiAnswer Api::worked(WorkSlots& slots, const GivenUp& given_up, const Work& work) {
   const GivenUp is_abandoned = [&] { return stopping_ || given_up(); };
   const auto place = slots.take(limits_.patience, is_abandoned);
@@ -264,7 +275,8 @@ ApiAnswer Api::worked(WorkSlots& slots, const GivenUp& given_up, const Work& wor
     return api_error(http_status::kServiceUnavailable, "the server is busy: try again in a moment");
   }
   const FreedMemory freed;
-  const auto end = std::chrono::steady_clock::now() + limits_.longest_run;
+  const std::chrono::milliseconds longest = longest_in(slots);
+  const auto end = std::chrono::steady_clock::now() + longest;
   const auto is_late = [end] { return std::chrono::steady_clock::now() >= end; };
   try {
     ApiAnswer answer = work([&] { return is_abandoned() || is_late(); });
@@ -286,7 +298,7 @@ ApiAnswer Api::worked(WorkSlots& slots, const GivenUp& given_up, const Work& wor
     return api_error(http_status::kGatewayTimeout,
                      fmt::format("exceeded the server's limit of {:g} s; nothing was stored: use "
                                  "fewer requests or shorter outputs",
-                                 std::chrono::duration<double>(limits_.longest_run).count()));
+                                 std::chrono::duration<double>(longest).count()));
   }
 }
 
@@ -409,7 +421,7 @@ ApiAnswer Api::command(const std::string& name, const std::string& body, const G
   const Shown shown = [&](std::string_view what, std::int64_t done, std::int64_t total) {
     if (entry) entry->show({.what = what, .done = done, .total = total});
   };
-  return asked(is_among(kQuick, name) ? quick_slots_ : slots_, given_up, body,
+  return asked(slots_of(name), given_up, body,
                [&](const Json& question) { return work_of(name, question, shown); });
 }
 
@@ -465,7 +477,7 @@ Api::Work Api::figures_of(const std::string& command, const Json& question) cons
 
 ApiAnswer Api::figures(const std::string& name, const std::string& body, const GivenUp& given_up) {
   if (!is_among(kDrawn, name)) return api_error(http_status::kNotFound, "no such figures");
-  return asked(is_among(kQuick, name) ? quick_slots_ : slots_, given_up, body,
+  return asked(slots_of(name), given_up, body,
                [&](const Json& question) { return figures_of(name, question); });
 }
 
@@ -585,7 +597,8 @@ ApiAnswer Api::get(const std::string& what, const GivenUp& given_up) {
     return {.body = {{"requests", limits_.max_requests},
                      {"tokens", limits_.max_tokens},
                      {"saves", limits_.saves},
-                     {"run_s", std::chrono::duration<double>(limits_.longest_run).count()}}};
+                     {"run_s", std::chrono::duration<double>(limits_.longest_run).count()},
+                     {"search_s", std::chrono::duration<double>(limits_.longest_search).count()}}};
   }
   if (what == "openapi.json") return {.body = openapi(limits_, needs_token_)};
   if (what == "runs") return runs(given_up);

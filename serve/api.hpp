@@ -86,6 +86,10 @@ class Api {
   /// Answers within a time limit; `stopped` turns true when it must end.
   using Work = std::function<ApiAnswer(const GivenUp& stopped)>;
   /// `make` reads the question, which may throw Error; its work then runs in a slot.
+  /// Where a question waits for its turn.
+  WorkSlots& slots_of(std::string_view name);
+  /// How long what has a place there may take.
+  std::chrono::milliseconds longest_in(const WorkSlots& slots) const;
   ApiAnswer answered(WorkSlots& slots, const GivenUp& given_up, const std::function<Work()>& make);
   /// The same of a question as JSON. One that names a trace of the store is read in the slot: it
   /// holds the trace's bytes from then on.
@@ -112,7 +116,8 @@ class Api {
   const bool needs_token_;        // for the description
   const std::string store_name_;  // without its folder, for answers
   WorkSlots slots_;
-  WorkSlots quick_slots_;  // for what takes milliseconds: it does not wait behind simulations
+  WorkSlots quick_slots_;   // for what takes milliseconds: it does not wait behind simulations
+  WorkSlots search_slots_;  // for what takes up to a minute: simulations do not wait behind it
   ProgressBoard board_;
   std::atomic<bool> stopping_{false};
   // Constant; made at the first request.

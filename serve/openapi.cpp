@@ -129,7 +129,8 @@ void add_gets(Json& paths) {
                                     object_of({{"requests", {{"type", "integer"}}},
                                                {"tokens", {{"type", "integer"}}},
                                                {"saves", {{"type", "boolean"}}},
-                                               {"run_s", {{"type", "number"}}}}));
+                                               {"run_s", {{"type", "number"}}},
+                                               {"search_s", {{"type", "number"}}}}));
   paths["/api/runs"]["get"] =
       get("listRuns", "The newest stored runs",
           object_of({{"runs", list_of_objects()}, {"runs_total", {{"type", "integer"}}}}));
@@ -222,9 +223,10 @@ Json openapi(const ApiLimits& limits, bool needs_token) {
         {"summary", "Capacity planning for serving large language models"},
         {"description",
          fmt::format("Keys of a question are flags of the command line, or their aliases, with '_' "
-                     "or '-'. A simulation has at most {} requests and takes at most {:g} s.",
-                     limits.max_requests,
-                     std::chrono::duration<double>(limits.longest_run).count())},
+                     "or '-'. A simulation has at most {} requests and takes at most {:g} s, a "
+                     "search {:g} s.",
+                     limits.max_requests, std::chrono::duration<double>(limits.longest_run).count(),
+                     std::chrono::duration<double>(limits.longest_search).count())},
         {"license", {{"name", "Apache-2.0"}, {"identifier", "Apache-2.0"}}}}},
       {"servers", Json::array({{{"url", "/"}}})},
       {"paths", std::move(paths)},

@@ -38,6 +38,7 @@ struct ApiLimits {
   std::int64_t max_variants = 100;          // simulations of a what-if, combinations of a plan
   bool saves = true;                        // whether runs can be saved: the store is writable
   std::chrono::milliseconds longest_run{10'000};
+  std::chrono::milliseconds longest_search{60'000};  // of a plan, a what-if or a capacity
   int runs_at_once = 1;
   std::vector<OfferedProfile> profiles{};
   /// The trace of that name; set by Api, which has the store.

@@ -24,7 +24,7 @@ constexpr const char* kSimulation =
 
 /// Limits that a slow machine or a sanitised program does not meet; for tests of other things.
 ApiLimits unhurried(ApiLimits limits = {}) {
-  limits.longest_run = limits.patience = std::chrono::minutes(10);
+  limits.longest_run = limits.longest_search = limits.patience = std::chrono::minutes(10);
   return limits;
 }
 
@@ -551,6 +551,20 @@ TEST(Api, FiguresPastTheirTimeSaySoInTheSameWords) {
   const ApiAnswer pictures = api.figures("simulate", question);
   EXPECT_EQ(pictures.status, 504);
   EXPECT_EQ(line_of(pictures), line_of(api.command("simulate", question)));
+}
+
+TEST(Api, SearchesHaveATimeOfTheirOwn) {
+  const char* question =
+      R"({"model": "llama-3.1-8b", "gpu": "h100", "request_rate": 20, "num_prompts": 20000,
+          "vary": ["gpu=l40s"]})";
+  Api hasty(
+      {.longest_run = std::chrono::minutes(10), .longest_search = std::chrono::milliseconds(1)},
+      "none.db");
+  EXPECT_EQ(hasty.command("whatif", question).status, 504);
+  Api patient(
+      {.longest_run = std::chrono::milliseconds(0), .longest_search = std::chrono::minutes(10)},
+      "none.db");
+  EXPECT_EQ(patient.command("whatif", question).status, 200);
 }
 
 TEST(Api, OnceStoppedNothingIsBegun) {

@@ -16,7 +16,7 @@ using testing::Not;
 
 ApiLimits unhurried_limits() {
   ApiLimits limits;
-  limits.longest_run = limits.patience = std::chrono::minutes(10);
+  limits.longest_run = limits.longest_search = limits.patience = std::chrono::minutes(10);
   return limits;
 }
 
