@@ -271,9 +271,10 @@ std::int64_t graph_size(const Engine& engine, std::int64_t sequences, std::int64
 std::int64_t padded_batch(const Engine& engine, std::int64_t sequences, std::int64_t tokens_each) {
   const std::vector<std::int64_t>& sizes = engine.graph_batch_sizes;
   const std::int64_t size = graph_size(engine, sequences, tokens_each);
-  const std::int64_t tokens_of_one = sequences * tokens_each / std::max<std::int64_t>(1, size);
-  if (!engine.graph_padding) return sequences * tokens_each;
+  if (!engine.graph_padding || size == 0) return sequences * tokens_each;
   const auto next = std::lower_bound(sizes.begin(), sizes.end(), size);
+  // Tokens that a graph's size stands for: it counts tokens, or sequences.
+  const std::int64_t tokens_of_one = size == sequences ? tokens_each : 1;
   return (next == sizes.end() ? size : *next) * tokens_of_one;
 }
 
