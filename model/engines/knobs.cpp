@@ -453,7 +453,7 @@ std::vector<EngineKnob> scheduler_knobs() {
            .key = "hicache_ratio",
            .group = scheduler,
            .kind = number,
-           .range = {.min = 0, .min_open = true},
+           .range = {.min = 1},  // "host memory should be larger" (HostKVCache)
            .owner = sglang,
            .help = "SGLang: tokens in host memory per token of the KV cache (2)",
            .effect = "SGLang: tokens that the hierarchical cache holds in host memory, as a "
@@ -951,23 +951,6 @@ std::vector<EngineKnob> feature_knobs() {
 
 // ---- checks
 
-/// "1 to 1000", "more than 0 and at most 1", "at least 1".
-std::string range_text(const EngineKnob& knob) {
-  const KnobRange& range = knob.range;
-  const bool whole = knob.kind == count || knob.kind == length || knob.kind == counts;
-  const auto number = [whole](double bound) {
-    return whole ? fmt::format("{:.0f}", bound) : fmt::format("{:g}", bound);
-  };
-  const bool bounded = std::isfinite(range.max);
-  if (bounded && !range.min_open && !range.max_open) {
-    return fmt::format("{}{} to {}", knob.kind == KnobKind::share ? "a number from " : "",
-                       number(range.min), number(range.max));
-  }
-  std::string text = (range.min_open ? "more than " : "at least ") + number(range.min);
-  if (bounded) text += (range.max_open ? " and less than " : " and at most ") + number(range.max);
-  return text;
-}
-
 const char* unit_of(KnobKind kind) {
   if (kind == KnobKind::bytes) return " bytes";
   if (kind == KnobKind::bandwidth) return " bytes/s";
@@ -982,7 +965,10 @@ void check_range(const EngineKnob& knob, const KnobValue& value) {
   }
   const auto number = number_in(value);
   if (!number || contains(knob.range, *number)) return;
-  throw UsageError(fmt::format("{}: {}{} given, expected {}", knob_name(knob), *number,
+  // A double would round a count of 19 digits.
+  const auto* whole = std::get_if<std::int64_t>(&value);
+  throw UsageError(fmt::format("{}: {}{} given, expected {}", knob_name(knob),
+                               whole ? fmt::format("{}", *whole) : fmt::format("{}", *number),
                                unit_of(knob.kind), range_text(knob)));
 }
 
@@ -1010,6 +996,22 @@ void check_use(const EngineKnob& knob, const EngineOverrides& overrides,
 }
 
 }  // namespace
+
+std::string range_text(const EngineKnob& knob) {
+  const KnobRange& range = knob.range;
+  const bool whole = knob.kind == count || knob.kind == length || knob.kind == counts;
+  const auto number = [whole](double bound) {
+    return whole ? fmt::format("{:.0f}", bound) : fmt::format("{:g}", bound);
+  };
+  const bool bounded = std::isfinite(range.max);
+  if (bounded && !range.min_open && !range.max_open) {
+    return fmt::format("{}{} to {}", knob.kind == KnobKind::share ? "a number from " : "",
+                       number(range.min), number(range.max));
+  }
+  std::string text = (range.min_open ? "more than " : "at least ") + number(range.min);
+  if (bounded) text += (range.max_open ? " and less than " : " and at most ") + number(range.max);
+  return text;
+}
 
 bool contains(const KnobRange& range, double value) {
   return std::isfinite(value) && (range.min_open ? value > range.min : value >= range.min) &&

@@ -325,6 +325,12 @@ void resolve_rank_steps(Engine& engine, const EngineSetting& setting) {
     throw UsageError("`prefill_schedule_interval`: not modelled with pipeline stages");
   }
   if (!given.enable_dbo.value_or(false)) return;
+  constexpr int kFirstWithOverlap = 11;  // vllm-project/vllm pull 23693
+  if (setting.minor < kFirstWithOverlap) {
+    throw UsageError(
+        fmt::format("`enable_dbo`: vLLM has it from 0.{} on, expected --engine vllm-0.{} or later",
+                    kFirstWithOverlap, kFirstWithOverlap));
+  }
   constexpr std::int64_t kDecodeTokens = 32, kPrefillTokens = 512;
   engine.overlap =
       batch_overlap(engine, setting.gpu, given.dbo_decode_token_threshold.value_or(kDecodeTokens),

@@ -211,7 +211,9 @@ void read_picture_limit(ServeWords& words, const std::string& text, const std::s
     const nlohmann::json& one = config[modality];
     const nlohmann::json count = one.is_object() ? one.value("count", nlohmann::json()) : one;
     if (!count.is_number_unsigned()) return std::nullopt;
-    return count.get<std::int64_t>();
+    // Beyond what a count holds is beyond the knob's range, too.
+    constexpr auto kMost = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
+    return static_cast<std::int64_t>(std::min(count.get<std::uint64_t>(), kMost));
   };
   const std::optional<std::int64_t> images = limit("image"), videos = limit("video");
   if (images && (*images > 0 || videos == 0)) {

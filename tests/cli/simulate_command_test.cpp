@@ -85,6 +85,18 @@ TEST(SimulateCommand, ATargetWithoutAUnitIsMisuse) {
   expect_misuse(kBase + "--slo p99:e2e:0.5", "bare numbers are milliseconds, from 1 on");
 }
 
+TEST(SimulateCommand, ANumberBelowAKnobsRangeIsToldTheRange) {
+  expect_misuse(kBase + "--engine vllm-0.24 --prefill-schedule-interval -1",
+                "--prefill-schedule-interval: -1 given, expected 1 to");
+  expect_misuse(kBase + "--max-num-seqs -4", "--max-num-seqs: -4 given, expected 1 to");
+  expect_misuse(
+      "simulate --model qwen3-vl-8b --gpu h100 --limit-mm-per-prompt 9223372036854775807 "
+      "--no-store",
+      "--limit-mm-per-prompt: 9223372036854775807 given, expected 0 to 10000");
+  expect_misuse("simulate --model deepseek-v3 --gpu h200 --tp 8 --expert-power-law -1 --no-store",
+                "--expert-power-law: -1 given, expected 0 to");
+}
+
 TEST(SimulateCommand, FlagsThatWouldChangeNothingAreMisuse) {
   expect_misuse(kBase + "--acceptance-rate 0.7", "--acceptance-rate: requires");
   expect_misuse(kBase + "--draft-pass-time 1ms", "--draft-pass-time: requires");

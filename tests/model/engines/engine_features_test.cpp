@@ -233,6 +233,12 @@ TEST(Speculation, WhatDescribesDraftsNeedsDrafts) {
             "`draft_pass_time`: requires `num_speculative_tokens`");
 }
 
+// vllm-project/vllm pull 23693, in 0.11.
+TEST(BatchOverlap, IsNotOfVersionsBeforeIt) {
+  EXPECT_THAT(feature_error({.enable_dbo = true}, "vllm-0.10"), HasSubstr("from 0.11 on"));
+  EXPECT_THAT(feature_error({.enable_dbo = true}, "vllm-0.11"), HasSubstr("`all2all_backend`"));
+}
+
 // 0.5.15 server_args.py: hicache_ratio 2.0 unless hicache_size is given.
 TEST(HierarchicalCache, HoldsTwiceTheKvCacheUnlessToldOtherwise) {
   const auto cache = [](EngineOverrides given) {
@@ -246,6 +252,9 @@ TEST(HierarchicalCache, HoldsTwiceTheKvCacheUnlessToldOtherwise) {
   EXPECT_EQ(cache({}).bandwidth, BytesPerSecond{55e9});
   EXPECT_EQ(cache({.hicache_ratio = 4.0}).ratio, 4.0);
   EXPECT_EQ(cache({.hicache_size = Bytes{64e9}}).size, Bytes{64e9});
+  // mem_cache/memory_pool_host.py: "The host memory should be larger than the device memory".
+  EXPECT_EQ(feature_error({.enable_hierarchical_cache = true, .hicache_ratio = 0.5}, "sglang"),
+            "`hicache_ratio`: 0.5 given, expected at least 1");
   EXPECT_THAT(feature_error({.hicache_ratio = 4.0}, "sglang"),
               HasSubstr("without `enable_hierarchical_cache`"));
   EXPECT_THAT(
