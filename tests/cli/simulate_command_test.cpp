@@ -97,6 +97,17 @@ TEST(SimulateCommand, ANumberBelowAKnobsRangeIsToldTheRange) {
                 "--expert-power-law: -1 given, expected 0 to");
 }
 
+// Llama-3.1-8B on an H100 leaves some 43 GiB for K and V; 100 GiB of host memory on each of two
+// replicas of a node are 200.
+TEST(SimulateCommand, HostMemoryIsThatOfAllReplicasOfANode) {
+  const std::string kept = kBase + "--kv-offloading-size 100GiB --host-memory 150GiB";
+  EXPECT_EQ(run_command(kept).exit_code, 0);
+  const CommandResult refused = run_command(kept + " --replicas 2");
+  EXPECT_EQ(refused.exit_code, 3);
+  EXPECT_THAT(refused.out + refused.err,
+              HasSubstr("need 200.0 GiB of a node, which has 2 replicas of 1 x 100.0 GiB"));
+}
+
 TEST(SimulateCommand, FlagsThatWouldChangeNothingAreMisuse) {
   expect_misuse(kBase + "--acceptance-rate 0.7", "--acceptance-rate: requires");
   expect_misuse(kBase + "--draft-pass-time 1ms", "--draft-pass-time: requires");
