@@ -41,6 +41,9 @@ std::optional<KvReservation> named(std::string_view name, KvReservation) {
   return parse_kv_reservation(name);
 }
 std::optional<All2All> named(std::string_view name, All2All) { return parse_all2all(name); }
+std::optional<OffloadingBackend> named(std::string_view name, OffloadingBackend) {
+  return parse_offloading_backend(name);
+}
 std::optional<MoeBackend> named(std::string_view name, MoeBackend) {
   return parse_moe_backend(name);
 }
@@ -924,6 +927,21 @@ std::vector<EngineKnob> feature_knobs() {
            .help = "host memory for the KV cache, all ranks together, such as 64GiB",
            .effect = "vLLM: host memory for offloaded KV cache, all ranks together.",
            .examples = {64e9}}),
+      knob<&O::kv_offloading_backend>(
+          {.flag = "kv-offloading-backend",
+           .key = "kv_offloading_backend",
+           .group = features,
+           .kind = choice,
+           .owner = vllm_scheduler,
+           .partner = "kv-offloading-size",
+           .choice = {.placeholder = "BACKEND",
+                      .noun = "backend",
+                      .names = offloading_backend_names()},
+           .help = "native, which loads while others run (default), or lmcache, within steps",
+           .effect = "vLLM: what keeps K and V in host memory: its own connector, which loads "
+                     "while other requests run, or LMCache, which loads and stores chunks of 256 "
+                     "tokens within steps.",
+           .examples = {"lmcache"}}),
       knob<&O::kv_offloading_bandwidth>(
           {.flag = "kv-offloading-bandwidth",
            .key = "kv_offloading_bandwidth_bytes_per_s",

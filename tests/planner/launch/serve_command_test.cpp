@@ -169,6 +169,10 @@ TEST(ServeCommand, HostMemoryForKAndVIsReadInEitherForm) {
   };
   EXPECT_EQ(size_of("--kv-offloading-size 64 --kv-offloading-backend native"), Bytes{64 * kGiB});
   EXPECT_EQ(
+      read_serve_command("vllm serve m --kv-offloading-size 64 --kv-offloading-backend lmcache")
+          .deployment.overrides.kv_offloading_backend,
+      OffloadingBackend::lmcache);
+  EXPECT_EQ(
       size_of("--kv-transfer-config '{\"kv_connector\": \"OffloadingConnector\", \"kv_role\": "
               "\"kv_both\", \"kv_connector_extra_config\": {\"cpu_bytes_to_use\": 8000000000}}'"),
       Bytes{8e9});
