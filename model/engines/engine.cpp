@@ -73,6 +73,13 @@ void check_cache_dtype(const EnginePreset& preset, const EngineOverrides& given,
                   name_of(dtype), preset.name, joined(names), name_of(model.activation)));
 }
 
+/// Without K and V there is no cache whose rules an engine could have; vLLM's batches are known.
+void check_encoder(const EnginePreset& preset, const Transformer& model) {
+  if (!is_encoder(model) || preset.defaults.memory_rule == MemoryRule::vllm) return;
+  throw UsageError(fmt::format(
+      "{}: an encoder, which is modelled behind vLLM only, expected --engine vllm", model.name));
+}
+
 /// The x of the version 0.x in the preset's name, or the last one that its values are from.
 int minor_of(const EnginePreset& preset) {
   return minor_version(parse_engine_name(preset.name).version).value_or(preset.last_compared);
@@ -84,6 +91,7 @@ Engine resolve(const EngineSetting& setting) {
   const Transformer& model = setting.model;
   check_overrides(given, preset);
   check_cache_dtype(preset, given, model);
+  check_encoder(preset, model);
   Engine engine = preset.defaults;
   engine.name = preset.name;
   engine.version = preset.name;

@@ -103,11 +103,14 @@ MemoryTerm cache_term(const MemoryPlan& plan) {
 }
 
 /// The part of the budget that is not in blocks; negative if memory is short.
-MemoryTerm remainder_term(Bytes left) {
+MemoryTerm remainder_term(Bytes left, const CacheLayout& layout) {
   if (left.value < 0) {
     return {.name = "shortfall", .detail = "missing: the terms above need more", .bytes = left};
   }
-  return {.name = "unused", .detail = "less than one block", .bytes = left};
+  const bool caches = layout.row_bytes().value > 0;
+  return {.name = "unused",
+          .detail = caches ? "less than one block" : "the model keeps no K and V",
+          .bytes = left};
 }
 
 /// Tokens that vLLM up to 0.20 prints as "GPU KV cache size": the blocks divided among the groups.
@@ -302,7 +305,7 @@ MemoryPlan plan_memory(const Deployment& deployment) {
 
   plan.terms = std::move(division.before);
   plan.terms.push_back(cache_term(plan));
-  plan.terms.push_back(remainder_term(division.kv_budget - plan.terms.back().bytes));
+  plan.terms.push_back(remainder_term(division.kv_budget - plan.terms.back().bytes, plan.layout));
   for (MemoryTerm& term : division.after) plan.terms.push_back(std::move(term));
 
   const Bytes one = sequence_bytes(deployment, plan, engine.max_model_len);

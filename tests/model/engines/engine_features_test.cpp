@@ -43,6 +43,38 @@ TEST(Pooling, SchedulesStepByStepInVllmUnlessToldOtherwise) {
   EXPECT_THAT(feature_error({.pooling = true}, "trtllm"), HasSubstr("engine vllm or sglang"));
 }
 
+// vLLM's own table of models (tests/test_config.py): BAAI/bge-base-en is "encoder_only", without
+// chunked prefill and prefix caching. Its context becomes the step's least budget.
+TEST(Encoders, PoolWholePromptsBehindVllm) {
+  Transformer encoder = test::gpt2_small();
+  encoder.name = "an-encoder";
+  for (Layer& layer : encoder.layers) {
+    std::get<Attention>(layer.mixer).span.kind = AttentionSpan::Kind::both;
+  }
+  const auto engine_of = [&](const EngineOverrides& given, const std::string& preset) {
+    return resolve_engine(preset, given, encoder, test::h100(), {});
+  };
+  const auto error = [&](const EngineOverrides& given, const std::string& preset) -> std::string {
+    try {
+      engine_of(given, preset);
+    } catch (const UsageError& caught) {
+      return caught.what();
+    }
+    return "no error";
+  };
+  const Engine engine = engine_of({}, "vllm-0.19");
+  EXPECT_TRUE(engine.pooling);
+  EXPECT_FALSE(engine.chunked_prefill);
+  EXPECT_FALSE(engine.prefix_caching);
+  EXPECT_FALSE(engine.async_scheduling);
+  EXPECT_EQ(error({.enable_chunked_prefill = true}, "vllm-0.19"),
+            "`enable_chunked_prefill`: on given, but an-encoder is an encoder, expected off");
+  EXPECT_THAT(error({.enable_prefix_caching = true}, "vllm-0.19"), HasSubstr("expected off"));
+  EXPECT_THAT(error({.pooling = false}, "vllm-0.19"), HasSubstr("expected on"));
+  EXPECT_THAT(error({}, "sglang"), HasSubstr("behind vLLM only"));
+  EXPECT_THAT(error({.max_num_batched_tokens = 512}, "vllm-0.19"), HasSubstr("1024"));
+}
+
 // vllm-project/vllm pulls 44558 and 46532 are of June 2026.
 TEST(PrefillScheduleInterval, IsVllmsFrom0_24On) {
   const EngineOverrides given{.prefill_schedule_interval = 4};
