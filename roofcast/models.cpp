@@ -41,6 +41,8 @@ std::string describe(const AttentionSpan& span) {
       return fmt::format(", chunks of {}", span.tokens);
     case AttentionSpan::Kind::sparse:
       return fmt::format(", sparse top {}", span.tokens);
+    case AttentionSpan::Kind::both:
+      return ", both directions";
   }
   return "";
 }

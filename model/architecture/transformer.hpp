@@ -17,17 +17,18 @@
 
 namespace roofcast {
 
-/// Which earlier tokens an attention layer attends to. Two layers with equal spans read the same
-/// number of cached tokens for a given sequence.
+/// Which tokens an attention layer attends to: earlier ones, but for encoders. Two layers with equal
+/// spans read the same number of cached tokens for a given sequence.
 struct AttentionSpan {
   enum class Kind {
     full,     // all earlier tokens
     sliding,  // the last `tokens` tokens, including the current one
     chunked,  // the tokens of the current chunk of `tokens` (Llama-4 local layers)
     sparse,   // the `tokens` best earlier ones, chosen by an indexer (DeepSeek-V3.2)
+    both,     // the whole input, earlier and later tokens (BERT): nothing is cached
   };
   Kind kind = Kind::full;
-  std::int64_t tokens = 0;  // unused for full
+  std::int64_t tokens = 0;  // unused for full and both
 
   bool operator==(const AttentionSpan&) const = default;
 };
@@ -225,5 +226,9 @@ struct Transformer {
   std::vector<std::string> notes{};         // assumptions and omissions, for the user to read
   std::string source{};                     // where the values come from
 };
+
+/// Whether its layers attend in both directions (BERT), so that it keeps no K and V and generates
+/// nothing: it pools.
+bool is_encoder(const Transformer& model);
 
 }  // namespace roofcast

@@ -384,6 +384,8 @@ std::int64_t reserved_group_rows(const CacheGroup& group, std::int64_t block, st
       return ceil_divide(std::min(window - 1 + in_flight, tokens), block) + 1;
     case AttentionSpan::Kind::chunked:
       return ceil_divide(std::min(window + in_flight, tokens), block);
+    case AttentionSpan::Kind::both:
+      return 0;
   }
   return 0;
 }

@@ -31,7 +31,7 @@ double index_key_bytes(std::int64_t elements) {
 
 CacheNeed need_of(const Attention& a, const Transformer&, DType cache_dtype, int tensor) {
   CacheNeed need{.per_token = {}, .span = a.span, .per_sequence = {}};
-  if (a.reuses_earlier_cache) return need;
+  if (a.reuses_earlier_cache || a.span.kind == AttentionSpan::Kind::both) return need;
   const bool one_cache = a.keys_are_values && !a.caches_both;
   const std::int64_t width = one_cache ? a.head_dim : a.head_dim + a.value_head_dim;
   const double entry =

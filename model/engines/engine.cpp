@@ -73,6 +73,13 @@ void check_cache_dtype(const EnginePreset& preset, const EngineOverrides& given,
                   name_of(dtype), preset.name, joined(names), name_of(model.activation)));
 }
 
+/// Without K and V there is no cache whose rules an engine could have; vLLM's batches are known.
+void check_encoder(const EnginePreset& preset, const Transformer& model) {
+  if (!is_encoder(model) || preset.defaults.memory_rule == MemoryRule::vllm) return;
+  throw UsageError(fmt::format(
+      "{}: an encoder, which is modelled behind vLLM only, expected --engine vllm", model.name));
+}
+
 /// The x of the version 0.x in the preset's name, or the last one that its values are from.
 int minor_of(const EnginePreset& preset) {
   return minor_version(parse_engine_name(preset.name).version).value_or(preset.last_compared);
@@ -84,6 +91,7 @@ Engine resolve(const EngineSetting& setting) {
   const Transformer& model = setting.model;
   check_overrides(given, preset);
   check_cache_dtype(preset, given, model);
+  check_encoder(preset, model);
   Engine engine = preset.defaults;
   engine.name = preset.name;
   engine.version = preset.name;
@@ -271,9 +279,10 @@ std::int64_t graph_size(const Engine& engine, std::int64_t sequences, std::int64
 std::int64_t padded_batch(const Engine& engine, std::int64_t sequences, std::int64_t tokens_each) {
   const std::vector<std::int64_t>& sizes = engine.graph_batch_sizes;
   const std::int64_t size = graph_size(engine, sequences, tokens_each);
-  const std::int64_t tokens_of_one = sequences * tokens_each / std::max<std::int64_t>(1, size);
-  if (!engine.graph_padding) return sequences * tokens_each;
+  if (!engine.graph_padding || size == 0) return sequences * tokens_each;
   const auto next = std::lower_bound(sizes.begin(), sizes.end(), size);
+  // Tokens that a graph's size stands for: it counts tokens, or sequences.
+  const std::int64_t tokens_of_one = size == sequences ? tokens_each : 1;
   return (next == sizes.end() ? size : *next) * tokens_of_one;
 }
 

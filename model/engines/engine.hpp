@@ -73,9 +73,10 @@ struct EngineOverrides {
   std::optional<double> acceptance_deviation{};                 // Speculation::acceptance_deviation
   std::optional<Seconds> draft_pass_time{};                     // of one draft, whatever the batch
   std::optional<std::int64_t> max_loras{};                      // adapters in one batch
-  std::optional<Seconds> lora_step_time{};            // that a step with adapters takes longer
-  std::optional<Seconds> lora_adapter_time{};         // and for each adapter in it
-  std::optional<Bytes> kv_offloading_size{};          // host memory of all ranks together
+  std::optional<Seconds> lora_step_time{};     // that a step with adapters takes longer
+  std::optional<Seconds> lora_adapter_time{};  // and for each adapter in it
+  std::optional<Bytes> kv_offloading_size{};   // host memory of all ranks together
+  std::optional<OffloadingBackend> kv_offloading_backend{};  // unset: native
   std::optional<std::int64_t> limit_mm_per_prompt{};  // vLLM: most pictures; 0: without encoder
   std::optional<BytesPerSecond> kv_offloading_bandwidth{};    // per GPU, each way
   std::optional<Seconds> kv_offloading_latency{};             // per transfer

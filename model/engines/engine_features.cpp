@@ -124,9 +124,11 @@ KvOffloading resolve_kv_offloading(const EngineOverrides& overrides, const Gpu& 
   // vLLM's --kv-offloading-size is the total of all ranks (its help text).
   const double ranks = static_cast<double>(parallel.tensor) * parallel.pipeline;
   const Link host = gpu.host.value_or(Link{});
-  KvOffloading offloading{.size = *overrides.kv_offloading_size / ranks,
-                          .bandwidth = overrides.kv_offloading_bandwidth.value_or(host.bandwidth),
-                          .latency = overrides.kv_offloading_latency.value_or(host.latency)};
+  KvOffloading offloading{
+      .size = *overrides.kv_offloading_size / ranks,
+      .bandwidth = overrides.kv_offloading_bandwidth.value_or(host.bandwidth),
+      .latency = overrides.kv_offloading_latency.value_or(host.latency),
+      .backend = overrides.kv_offloading_backend.value_or(OffloadingBackend::native)};
   if (!(offloading.bandwidth >= kSlowestLink && std::isfinite(offloading.bandwidth.value))) {
     throw UsageError(fmt::format(
         "`kv_offloading_bandwidth`: {} bytes/s, expected at least {:g} ({} {} host_link)",

@@ -70,11 +70,12 @@ struct LoraServing {
   Seconds adapter{};
 };
 
-/// K and V kept in host memory, as vLLM's native offloading connector does.
+/// K and V kept in host memory by vLLM.
 struct KvOffloading {
   Bytes size{};  // host memory, one rank's share; 0: off
   BytesPerSecond bandwidth{};
   Seconds latency{};  // per request's transfer
+  OffloadingBackend backend = OffloadingBackend::native;
 
   bool on() const { return size.value > 0; }
 };

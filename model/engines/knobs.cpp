@@ -41,6 +41,9 @@ std::optional<KvReservation> named(std::string_view name, KvReservation) {
   return parse_kv_reservation(name);
 }
 std::optional<All2All> named(std::string_view name, All2All) { return parse_all2all(name); }
+std::optional<OffloadingBackend> named(std::string_view name, OffloadingBackend) {
+  return parse_offloading_backend(name);
+}
 std::optional<MoeBackend> named(std::string_view name, MoeBackend) {
   return parse_moe_backend(name);
 }
@@ -453,7 +456,7 @@ std::vector<EngineKnob> scheduler_knobs() {
            .key = "hicache_ratio",
            .group = scheduler,
            .kind = number,
-           .range = {.min = 0, .min_open = true},
+           .range = {.min = 1},  // "host memory should be larger" (HostKVCache)
            .owner = sglang,
            .help = "SGLang: tokens in host memory per token of the KV cache (2)",
            .effect = "SGLang: tokens that the hierarchical cache holds in host memory, as a "
@@ -924,6 +927,21 @@ std::vector<EngineKnob> feature_knobs() {
            .help = "host memory for the KV cache, all ranks together, such as 64GiB",
            .effect = "vLLM: host memory for offloaded KV cache, all ranks together.",
            .examples = {64e9}}),
+      knob<&O::kv_offloading_backend>(
+          {.flag = "kv-offloading-backend",
+           .key = "kv_offloading_backend",
+           .group = features,
+           .kind = choice,
+           .owner = vllm_scheduler,
+           .partner = "kv-offloading-size",
+           .choice = {.placeholder = "BACKEND",
+                      .noun = "backend",
+                      .names = offloading_backend_names()},
+           .help = "native, which loads while others run (default), or lmcache, within steps",
+           .effect = "vLLM: what keeps K and V in host memory: its own connector, which loads "
+                     "while other requests run, or LMCache, which loads and stores chunks of 256 "
+                     "tokens within steps.",
+           .examples = {"lmcache"}}),
       knob<&O::kv_offloading_bandwidth>(
           {.flag = "kv-offloading-bandwidth",
            .key = "kv_offloading_bandwidth_bytes_per_s",
@@ -951,23 +969,6 @@ std::vector<EngineKnob> feature_knobs() {
 
 // ---- checks
 
-/// "1 to 1000", "more than 0 and at most 1", "at least 1".
-std::string range_text(const EngineKnob& knob) {
-  const KnobRange& range = knob.range;
-  const bool whole = knob.kind == count || knob.kind == length || knob.kind == counts;
-  const auto number = [whole](double bound) {
-    return whole ? fmt::format("{:.0f}", bound) : fmt::format("{:g}", bound);
-  };
-  const bool bounded = std::isfinite(range.max);
-  if (bounded && !range.min_open && !range.max_open) {
-    return fmt::format("{}{} to {}", knob.kind == KnobKind::share ? "a number from " : "",
-                       number(range.min), number(range.max));
-  }
-  std::string text = (range.min_open ? "more than " : "at least ") + number(range.min);
-  if (bounded) text += (range.max_open ? " and less than " : " and at most ") + number(range.max);
-  return text;
-}
-
 const char* unit_of(KnobKind kind) {
   if (kind == KnobKind::bytes) return " bytes";
   if (kind == KnobKind::bandwidth) return " bytes/s";
@@ -982,7 +983,10 @@ void check_range(const EngineKnob& knob, const KnobValue& value) {
   }
   const auto number = number_in(value);
   if (!number || contains(knob.range, *number)) return;
-  throw UsageError(fmt::format("{}: {}{} given, expected {}", knob_name(knob), *number,
+  // A double would round a count of 19 digits.
+  const auto* whole = std::get_if<std::int64_t>(&value);
+  throw UsageError(fmt::format("{}: {}{} given, expected {}", knob_name(knob),
+                               whole ? fmt::format("{}", *whole) : fmt::format("{}", *number),
                                unit_of(knob.kind), range_text(knob)));
 }
 
@@ -1010,6 +1014,22 @@ void check_use(const EngineKnob& knob, const EngineOverrides& overrides,
 }
 
 }  // namespace
+
+std::string range_text(const EngineKnob& knob) {
+  const KnobRange& range = knob.range;
+  const bool whole = knob.kind == count || knob.kind == length || knob.kind == counts;
+  const auto number = [whole](double bound) {
+    return whole ? fmt::format("{:.0f}", bound) : fmt::format("{:g}", bound);
+  };
+  const bool bounded = std::isfinite(range.max);
+  if (bounded && !range.min_open && !range.max_open) {
+    return fmt::format("{}{} to {}", knob.kind == KnobKind::share ? "a number from " : "",
+                       number(range.min), number(range.max));
+  }
+  std::string text = (range.min_open ? "more than " : "at least ") + number(range.min);
+  if (bounded) text += (range.max_open ? " and less than " : " and at most ") + number(range.max);
+  return text;
+}
 
 bool contains(const KnobRange& range, double value) {
   return std::isfinite(value) && (range.min_open ? value > range.min : value >= range.min) &&

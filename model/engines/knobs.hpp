@@ -47,6 +47,11 @@ struct KnobRange {
 
 bool contains(const KnobRange& range, double value);
 
+struct EngineKnob;
+
+/// "1 to 1000", "more than 0 and at most 1", "at least 1".
+std::string range_text(const EngineKnob& knob);
+
 /// Where help lists a knob.
 enum class KnobGroup {
   memory_and_batch,  // what fits, and how much of it runs at once

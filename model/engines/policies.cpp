@@ -56,6 +56,10 @@ constexpr NameTable<All2All, 17> kBackends = {
      {All2All::deepep, "nixl"},
      {All2All::deepep, "mori"}}};
 
+// vLLM 0.19, config/cache.py (KVOffloadingBackend).
+constexpr NameTable<OffloadingBackend, 2> kOffloading = {
+    {{OffloadingBackend::native, "native"}, {OffloadingBackend::lmcache, "lmcache"}}};
+
 constexpr NameTable<KvReservation, 4> kReservations = {{{KvReservation::paged, "paged"},
                                                         {KvReservation::max, "max"},
                                                         {KvReservation::pow2, "pow2"},
@@ -76,6 +80,15 @@ std::string_view name_of(CapacityPolicy policy) { return name_in(kCapacity, poli
 std::string_view name_of(ChunkingPolicy policy) { return name_in(kChunking, policy); }
 std::string_view name_of(MoeBackend backend) { return name_in(kMoeBackends, backend); }
 std::string_view name_of(All2All backend) { return name_in(kBackends, backend); }
+std::string_view name_of(OffloadingBackend backend) { return name_in(kOffloading, backend); }
+
+std::optional<OffloadingBackend> parse_offloading_backend(std::string_view text) {
+  return value_in(kOffloading, text);
+}
+
+std::vector<std::string_view> offloading_backend_names() {
+  return {name_of(OffloadingBackend::native), name_of(OffloadingBackend::lmcache)};
+}
 
 std::optional<All2All> parse_all2all(std::string_view text) { return value_in(kBackends, text); }
 

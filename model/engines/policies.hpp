@@ -65,6 +65,13 @@ std::string_view name_of(All2All backend);
 std::vector<std::string_view> all2all_names();
 std::optional<All2All> parse_all2all(std::string_view text);
 
+/// What keeps vLLM's K and V in host memory: its own connector, which loads while other requests
+/// run, or LMCache, which loads and stores within steps.
+enum class OffloadingBackend { native, lmcache };
+std::string_view name_of(OffloadingBackend backend);
+std::vector<std::string_view> offloading_backend_names();
+std::optional<OffloadingBackend> parse_offloading_backend(std::string_view text);
+
 /// How a sequence's K and V take room in the cache: block by block as it grows (PagedAttention), or
 /// when admitted and in one contiguous range: for max_model_len tokens, for the output rounded up
 /// to a power of two, or for the output that it will have. The last three are Orca (Max), (Pow2)

@@ -325,6 +325,12 @@ void resolve_rank_steps(Engine& engine, const EngineSetting& setting) {
     throw UsageError("`prefill_schedule_interval`: not modelled with pipeline stages");
   }
   if (!given.enable_dbo.value_or(false)) return;
+  constexpr int kFirstWithOverlap = 11;  // vllm-project/vllm pull 23693
+  if (setting.minor < kFirstWithOverlap) {
+    throw UsageError(
+        fmt::format("`enable_dbo`: vLLM has it from 0.{} on, expected --engine vllm-0.{} or later",
+                    kFirstWithOverlap, kFirstWithOverlap));
+  }
   constexpr std::int64_t kDecodeTokens = 32, kPrefillTokens = 512;
   engine.overlap =
       batch_overlap(engine, setting.gpu, given.dbo_decode_token_threshold.value_or(kDecodeTokens),
@@ -363,7 +369,26 @@ void add_all_reduce_workspace(Engine& engine, const EngineSetting& setting) {
   engine.memory.non_torch_multi += Bytes{kBuffers * ranks * tokens * token};
 }
 
+/// Encoders pool (0.19, config/model.py: `--runner auto` of BertModel is pooling), and neither cut
+/// prompts into chunks nor find prefixes, since a token attends to later ones
+/// (is_chunked_prefill_supported, is_prefix_caching_supported: attn_type "encoder_only").
+void resolve_encoder(Engine& engine, const EngineSetting& setting) {
+  if (!is_encoder(setting.model)) return;
+  const EngineOverrides& given = setting.given;
+  const auto refuse = [&](const char* knob, bool value) {
+    throw UsageError(fmt::format("`{}`: {} given, but {} is an encoder, expected {}", knob,
+                                 value ? "on" : "off", setting.model.name, value ? "off" : "on"));
+  };
+  if (!given.pooling.value_or(true)) refuse("pooling", false);
+  if (given.enable_chunked_prefill.value_or(false)) refuse("enable_chunked_prefill", true);
+  if (given.enable_prefix_caching.value_or(false)) refuse("enable_prefix_caching", true);
+  engine.pooling = true;
+  engine.chunked_prefill = false;
+  engine.prefix_caching = false;
+}
+
 void resolve_vllm_0_29(Engine& engine, const EngineSetting& setting) {
+  resolve_encoder(engine, setting);
   check_drafts(setting);
   resolve_rank_steps(engine, setting);
   check_weights(setting);

@@ -46,6 +46,7 @@ void build_qwen3(const Fields& config, Transformer& model);
 void build_phi3(const Fields& config, Transformer& model);
 void build_olmo2(const Fields& config, Transformer& model);
 void build_gpt2(const Fields& config, Transformer& model);
+void build_bert(const Fields& config, Transformer& model);
 void build_falcon(const Fields& config, Transformer& model);
 void build_nemotron_nas(const Fields& config, Transformer& model);
 // Gemma.

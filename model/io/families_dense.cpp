@@ -99,6 +99,36 @@ void build_gpt2(const Fields& config, Transformer& model) {
   add_layers(model, layer_count(config), layer);
 }
 
+// Encoders: LayerNorms (gain and bias) after both blocks and after the embeddings, tables of
+// positions and of token types, biases everywhere. RoBERTa's first two positions are its padding's
+// (padding_idx + 1). The checkpoint's pooler is a matrix on the first token; engines that return
+// embeddings leave it out.
+void build_bert(const Fields& config, Transformer& model) {
+  const std::string positions = config.text({"position_embedding_type"});
+  if (!positions.empty() && positions != "absolute") {
+    config.fail("position_embedding_type", "is not modelled, expected absolute");
+  }
+  Attention attention = grouped_attention(config);
+  attention.qkv_bias = attention.output_bias = true;
+  attention.span.kind = AttentionSpan::Kind::both;
+  const Layer layer{
+      .mixer = attention,
+      .ffn = DenseFfn{.intermediate = ffn_width(config), .gated = false, .bias = true},
+      .norm_elements = 4 * model.hidden};
+  model.final_norm_elements = 2 * model.hidden;  // the embeddings' norm
+  model.learned_positions = config.size({"max_position_embeddings"}, kLargestVocabulary);
+  constexpr std::int64_t kPadding = 2;
+  const bool padded = model.model_type != "bert" && model.learned_positions > kPadding;
+  model.max_context = model.learned_positions - (padded ? kPadding : 0);
+  model.extra.push_back({.name = "token_types",
+                         .outputs = config.size_or({"type_vocab_size"}, 2, kLargestVocabulary),
+                         .inputs = model.hidden,
+                         .multiplies = false});
+  model.extra.push_back(
+      {.name = "pooler", .outputs = model.hidden, .inputs = model.hidden + 1, .multiplies = false});
+  add_layers(model, layer_count(config), layer);
+}
+
 // The old architecture (7B) with multi_query has one KV head whatever num_kv_heads states
 // (transformers, FalconAttention). LayerNorms have biases: one before both blocks if they run in
 // parallel, two in the new architecture unless `num_ln_in_parallel_attn` is 1, two if serial.

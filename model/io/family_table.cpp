@@ -23,6 +23,7 @@ constexpr ModuleNames kDeepSeekV4{
 constexpr ModuleNames kGemma4{.experts = "experts", .shared = "mlp"};
 constexpr ModuleNames kStep{.experts = "moe", .shared = "share_expert"};
 constexpr ModuleNames kGpt2{.attention = "attn"};
+constexpr ModuleNames kBert{.attention = "attention", .dense = "intermediate"};
 constexpr ModuleNames kFalcon{.attention = "self_attention"};
 
 std::vector<Family> dense_families() {
@@ -57,6 +58,13 @@ std::vector<Family> dense_families() {
        .build = build_gpt2,
        .tied_by_default = true,
        .names = kGpt2},
+      // The head of an encoder that pools is none; "tied" leaves it out.
+      {.kind = "bert",
+       .model_types = {"bert", "roberta", "xlm-roberta", "camembert"},
+       .architectures = {"BertModel", "RobertaModel", "XLMRobertaModel", "CamembertModel"},
+       .build = build_bert,
+       .tied_by_default = true,
+       .names = kBert},
       {.kind = "falcon",
        .model_types = {"falcon", "RefinedWebModel", "RefinedWeb"},
        .architectures = {"FalconForCausalLM", "RWForCausalLM"},

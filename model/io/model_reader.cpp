@@ -170,7 +170,7 @@ Transformer read_model(const Fields& top, const std::optional<Fields>& beside) {
   family.build(text, model);
   check_bounds(model, top.where());
   model.activation = activation_of(top, text, model);
-  model.max_context = longest_context(text, model.model_type);
+  if (model.max_context == 0) model.max_context = longest_context(text, model.model_type);
   if (model.max_context == 0) model.max_context = family.default_context;
   read_formats(top, text, beside, family, model);
   read_draft_layers(text, model);

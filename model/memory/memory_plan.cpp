@@ -103,11 +103,14 @@ MemoryTerm cache_term(const MemoryPlan& plan) {
 }
 
 /// The part of the budget that is not in blocks; negative if memory is short.
-MemoryTerm remainder_term(Bytes left) {
+MemoryTerm remainder_term(Bytes left, const CacheLayout& layout) {
   if (left.value < 0) {
     return {.name = "shortfall", .detail = "missing: the terms above need more", .bytes = left};
   }
-  return {.name = "unused", .detail = "less than one block", .bytes = left};
+  const bool caches = layout.row_bytes().value > 0;
+  return {.name = "unused",
+          .detail = caches ? "less than one block" : "the model keeps no K and V",
+          .bytes = left};
 }
 
 /// Tokens that vLLM up to 0.20 prints as "GPU KV cache size": the blocks divided among the groups.
@@ -173,7 +176,8 @@ std::string host_shortage(const Deployment& deployment, const MemoryPlan& plan) 
     const double ratio = std::floor(engine.hierarchical_cache.ratio *
                                     (room / (plan.host_cache * static_cast<double>(ranks))) * 100) /
                          100;
-    if (ratio > 0) remedy = fmt::format("; --hicache-ratio {:g} fits", ratio);
+    // Its pool must exceed the GPU's (there).
+    if (ratio > 1) remedy = fmt::format("; --hicache-ratio {:g} fits", ratio);
   }
   return fmt::format(
       "K and V in host memory need {:.1f} GiB of a node ({} x {:.1f} GiB for its ranks{}), {:.1f} "
@@ -301,7 +305,7 @@ MemoryPlan plan_memory(const Deployment& deployment) {
 
   plan.terms = std::move(division.before);
   plan.terms.push_back(cache_term(plan));
-  plan.terms.push_back(remainder_term(division.kv_budget - plan.terms.back().bytes));
+  plan.terms.push_back(remainder_term(division.kv_budget - plan.terms.back().bytes, plan.layout));
   for (MemoryTerm& term : division.after) plan.terms.push_back(std::move(term));
 
   const Bytes one = sequence_bytes(deployment, plan, engine.max_model_len);

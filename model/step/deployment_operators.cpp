@@ -132,6 +132,10 @@ void set_expert_shape(const Deployment& deployment, const Layer& layer, const We
   op.shape.experts = whole.copies;
   op.shape.experts_per_token = whole.copies_used;
   op.shape.expert_ranks = ranks;
+  // TensorRT-LLM's kernels, as timed, take a rank's share of the time.
+  op.dispatched = deployment.parallel.data > 1 &&
+                  deployment.engine.all2all != All2All::allgather_reducescatter &&
+                  !deployment.engine.name.starts_with("trtllm");
   op.shape_each = to_double(op.group_tokens);
 }
 

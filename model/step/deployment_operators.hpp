@@ -64,6 +64,9 @@ struct LinearOperator {
   // these alone, as many pairs over as many experts. 0: there is no such shape.
   OperatorShape alone_shape{};
   double alone_each = 0;
+  /// Experts over ranks: whether a rank gets the pairs of its own experts alone (DeepEP), rather
+  /// than every token, whose other pairs its kernels pass over at a cost.
+  bool dispatched = false;
   // Where it runs within the routed experts' kernels or beside them on a second stream, it costs
   // the memory and arithmetic that it takes from them, no time of its own.
   SharedExpertOverlap beside{};

@@ -205,6 +205,14 @@ Seconds MeasuredTimes::at(double x, double y) const {
   return table_->at(x, y, node_time());
 }
 
+double MeasuredTimes::last_timed() const {
+  double last = 0;
+  for (const CurveBlend::Part& part : blend_.parts) {
+    last = std::max(last, part.curve.points.back().x);
+  }
+  return last;
+}
+
 Seconds MeasuredTimes::tail(const UnevenBatch& batch) const {
   if (!has_tail() || batch.longest.front() <= batch.mean) return {};
   const EvenKernel even{.time = at(batch.sequences, batch.mean), .token = tail_token_};

@@ -48,6 +48,8 @@ class MeasuredTimes {
   bool writes_cache() const { return writes_cache_; }
   /// The part of at() that a call saves in a captured graph.
   Seconds graph_saving() const { return graph_saving_; }
+  /// The largest first size that was timed.
+  double last_timed() const;
 
   /// Whether attention's products ran in fp8.
   bool fp8_arithmetic() const { return blend_.shape.fp8_arithmetic; }

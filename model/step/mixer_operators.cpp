@@ -75,7 +75,7 @@ struct Target {
 
 /// The operator's name, with the width of its span unless that is the whole context.
 std::string name_with_span(std::string name, const AttentionSpan& span) {
-  if (span.kind == AttentionSpan::Kind::full) return name;
+  if (span.tokens == 0) return name;
   name += '_';
   name += std::to_string(span.tokens);
   return name;
@@ -186,6 +186,9 @@ void add_mixer(const Attention& a, const Layer&, const Target& target) {
   reading.reuses_earlier_cache = false;
   reading.cache_compression = 1;
   reading.local_tokens = 0;
+  // An encoder's K and V are activations: read, though not cached.
+  const bool cached = a.span.kind != AttentionSpan::Kind::both;
+  if (!cached) reading.span = {};
   const EntryBytes entry = entry_bytes(reading, target.deployment);
 
   AttentionOperator op;
@@ -214,7 +217,7 @@ void add_mixer(const Attention& a, const Layer&, const Target& target) {
   const bool rotates = target.deployment.model.learned_positions == 0;
   const std::int64_t passes = (rotates ? 1 : 0) + (a.qk_norm_elements > 0 ? 1 : 0);
   if (passes > 0) target.add_memory_bound("rope", passes, 2.0 * rotated * element);
-  if (!a.reuses_earlier_cache) {
+  if (!a.reuses_earlier_cache && cached) {
     target.add_memory_bound("kv_write", 1, kv_heads * width * element + entry.entry);
   }
 }

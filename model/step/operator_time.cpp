@@ -94,6 +94,7 @@ TimedOperator::TimedOperator(LinearOperator op, const Gpu& gpu, std::string_view
       efficiency_(efficiency_of(op_.work, gpu)),
       measured_(measured_times(gpu, op_.shape, {}, engine)),
       scratch_(op_.work) {
+  if (measured_ && op_.dispatched) dispatched_ = dispatched_experts(gpu, op_.shape, engine);
   if (!measured_ && op_.alone_each > 0) {
     measured_ = measured_times(gpu, op_.alone_shape, {}, engine);
     if (measured_) {
@@ -137,7 +138,13 @@ double TimedOperator::missed_share(double size) const {
 }
 
 Seconds TimedOperator::time_of_call(double size) const {
-  const auto at = [&](double tokens) { return measured_->at(tokens, 0); };
+  const auto at = [&](double tokens) {
+    const Seconds gathered = measured_->at(tokens, 0);
+    if (!dispatched_) return gathered;
+    // A power law's curve is asked for tokens, not for the busiest rank's share of pairs.
+    const double busiest = measured_->of_power_law() ? op_.busiest : 1;
+    return std::min(gathered, dispatched_->at(tokens * busiest));
+  };
   if (!spread_picks_) return at(size);
   const double experts = to_double(op_.shape.experts);
   const double picked = to_double(op_.shape.experts_per_token);

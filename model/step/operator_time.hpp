@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "model/step/deployment_operators.hpp"
+#include "model/step/dispatched_experts.hpp"
 #include "model/step/efficiency.hpp"
 #include "model/step/measured_mixer_time.hpp"
 #include "model/step/measured_time.hpp"
@@ -56,7 +57,8 @@ class TimedOperator {
   LinearOperator op_;
   EfficiencyEstimate efficiency_;
   std::optional<MeasuredTimes> measured_;
-  bool spread_picks_ = false;            // time_of_call()
+  std::optional<DispatchedExperts> dispatched_;  // no slower than measured_
+  bool spread_picks_ = false;                    // time_of_call()
   std::vector<double> log_missed_{};     // of LinearOperator::pick_classes: that a token misses one
   double busiest_by_chance_ = 0;         // its hits beyond the mean, in standard deviations
   std::vector<std::int64_t> bend_;       // counts, ascending

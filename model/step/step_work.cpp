@@ -50,6 +50,7 @@ double entries_read(const AttentionSpan& span, std::int64_t new_tokens, std::int
   const std::int64_t all = new_tokens + context;
   switch (span.kind) {
     case AttentionSpan::Kind::full:
+    case AttentionSpan::Kind::both:
       return to_double(all);
     case AttentionSpan::Kind::sliding:
       return to_double(std::min(all, new_tokens + span.tokens - 1));
@@ -101,6 +102,8 @@ double attended_pairs(const AttentionSpan& span, std::int64_t new_tokens, std::i
       return windowed_pairs(n, to_double(context), to_double(span.tokens));
     case AttentionSpan::Kind::chunked:
       return sawtooth_sum(context + new_tokens, span.tokens) - sawtooth_sum(context, span.tokens);
+    case AttentionSpan::Kind::both:
+      return n * (to_double(context) + n);
   }
   return 0;
 }

@@ -31,7 +31,7 @@ StepBatch speculative_batch(const Transformer& model, std::int64_t sequences, st
 StepBatch prefill_batch(std::int64_t sequences, std::int64_t tokens);
 
 /// Pairs of new and attended tokens of a causal chunk with `context` tokens cached before it. Full
-/// attention: new * context + new * (new + 1) / 2.
+/// attention: new * context + new * (new + 1) / 2. Of an encoder's input: new * new.
 double attended_pairs(const AttentionSpan& span, std::int64_t new_tokens, std::int64_t context);
 
 }  // namespace roofcast

@@ -110,6 +110,14 @@ KnobValue parse_value(KnobKind kind, const std::string& text, const std::string&
   return text;
 }
 
+/// The readers of counts and numbers know 0 and 1 as least values; a knob has a range of its own.
+void refuse_below(const EngineKnob& knob, const std::string& text, const std::string& flag) {
+  if (knob.kind != KnobKind::count && knob.kind != KnobKind::number) return;
+  const auto given = to_number<double>(text);
+  if (!given || *given >= 0 || contains(knob.range, *given)) return;
+  throw UsageError(fmt::format("{}: {} given, expected {}", flag, text, range_text(knob)));
+}
+
 Flag<EngineOverrides> flag_of(const EngineKnob& knob) {
   return {.name = knob.flag,
           .placeholder = placeholder_of(knob),
@@ -283,6 +291,7 @@ void read_knob(EngineOverrides& overrides, const EngineKnob& knob, const std::st
                const std::string& flag) {
   const KnobChoice& choice = knob.choice;
   if (choice.auto_unsets && text == "auto") return;
+  refuse_below(knob, text, flag);
   if (knob.set(overrides, parse_value(knob.kind, text, flag))) return;
   throw UsageError(fmt::format("{}: '{}' is not a {} ({}{})", flag, text, choice.noun,
                                choice.auto_unsets ? "auto, " : "", alternatives(choice.names)));

@@ -48,7 +48,7 @@ void add_knobs(std::vector<ServeFlag>& rows) {
   add_flag(rows, "--num-redundant-experts", kRedundantExperts, {.written = false});
   add_flag(rows, "--eplb-config", kEplbConfig);
   add_flag(rows, "--kv-offloading-size", kOffloadingSize);
-  add_flag(rows, "--kv-offloading-backend", kOffloadingBackend, {.written = false});
+  add_flag(rows, "--kv-offloading-backend", kOffloadingBackend);
   add_flag(rows, "--kv-transfer-config", kTransferConfig, {.written = false});
   add_flag(rows, "--runner", kRunner);
   add_flag(rows, "--prefill-schedule-interval", kPromptInterval);

@@ -168,9 +168,14 @@ Text write_offloading_size(const ServeWords& words) {
   return bytes ? Text(number_text(bytes->value / kGiB)) : Text();
 }
 
-// LMCache's backend loads within a step, in chunks of 256 tokens, which is not modelled.
 void read_offloading_backend(ServeWords& words, const std::string& text, const std::string& flag) {
-  if (text != "native") words.not_modelled.push_back(flag + " " + text);
+  words.overrides.kv_offloading_backend = parse_offloading_backend(text);
+  if (!words.overrides.kv_offloading_backend) words.not_modelled.push_back(flag + " " + text);
+}
+
+Text write_offloading_backend(const ServeWords& words) {
+  const auto& backend = words.overrides.kv_offloading_backend;
+  return backend ? Text(std::string(name_of(*backend))) : Text();
 }
 
 // The connector that --kv-offloading-size stands for may be named itself (0.22, config/vllm.py,
@@ -211,7 +216,9 @@ void read_picture_limit(ServeWords& words, const std::string& text, const std::s
     const nlohmann::json& one = config[modality];
     const nlohmann::json count = one.is_object() ? one.value("count", nlohmann::json()) : one;
     if (!count.is_number_unsigned()) return std::nullopt;
-    return count.get<std::int64_t>();
+    // Beyond what a count holds is beyond the knob's range, too.
+    constexpr auto kMost = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
+    return static_cast<std::int64_t>(std::min(count.get<std::uint64_t>(), kMost));
   };
   const std::optional<std::int64_t> images = limit("image"), videos = limit("video");
   if (images && (*images > 0 || videos == 0)) {
@@ -582,8 +589,8 @@ const ServeKnob kLora{"max_lora_rank", read_lora, write_lora};
 const ServeKnob kMaxLoraRank = count_knob<&O::max_lora_rank>("max_lora_rank");
 const ServeKnob kMaxLoras = count_knob<&O::max_loras>("max_loras");
 const ServeKnob kOffloadingSize{"kv_offloading_size", read_offloading_size, write_offloading_size};
-const ServeKnob kOffloadingBackend{"kv_offloading_size", read_offloading_backend,
-                                   [](const W&) { return Text(); }};
+const ServeKnob kOffloadingBackend{"kv_offloading_backend", read_offloading_backend,
+                                   write_offloading_backend};
 const ServeKnob kTransferConfig{"kv_offloading_size", read_transfer_config,
                                 [](const W&) { return Text(); }};
 const ServeKnob kPooling = switch_knob<&O::pooling>("pooling");

@@ -147,6 +147,23 @@ double steps_at_once(const SimulationResult& result, const PoolRun& pool) {
   return busy > 0 ? steps / busy : 1;
 }
 
+/// A node's free host memory must hold what its ranks keep there: those of as many replicas as it
+/// has GPUs for. (plan_memory compares that of one replica.)
+std::string host_memory_refusal(const PoolRun& pool) {
+  const Deployment& deployment = pool.deployment;
+  const Bytes free = deployment.engine.host_memory;
+  const std::int32_t gpus = deployment.parallel.gpus();
+  const std::int32_t on_node = std::min(pool.replicas, deployment.gpu.gpus_per_node / gpus);
+  if (free.value <= 0 || on_node < 2) return {};
+  const Bytes needed =
+      pool.plan.host_memory + pool.plan.host_cache * static_cast<double>((on_node - 1) * gpus);
+  if (needed <= free) return {};
+  return fmt::format(
+      "K and V in host memory need {:.1f} GiB of a node, which has {} replicas of {} x {:.1f} GiB; "
+      "{:.1f} GiB are free",
+      to_gib(needed), on_node, gpus, to_gib(pool.plan.host_cache), to_gib(free));
+}
+
 }  // namespace
 
 std::vector<PoolScenario> pools_of(const Scenario& scenario) {
@@ -200,6 +217,10 @@ SimulationRun prepare_simulation(const Scenario& scenario,
     run.refusal = fmt::format("{} does not fit on {}: {}", pool.deployment.model.name,
                               pool.deployment.gpu.display_name, pool.plan.reason);
     return run;
+  }
+  for (const PoolRun& pool : run.pools) {
+    run.refusal = host_memory_refusal(pool);
+    if (!run.refusal.empty()) return run;
   }
   run.workload = recorded ? *recorded : load_workload(scenario);
   take_recorded_limit(run);

@@ -36,6 +36,11 @@ Table term_table(const MemoryAnswer& answer) {
 
 std::string verdict(const MemoryAnswer& answer) {
   if (!answer.fits) return "Does not fit: " + answer.reason.value_or("") + ".";
+  if (answer.block_bytes.value <= 0) {
+    return fmt::format(
+        "Fits: the model keeps no K and V; {} run at once, as many as are scheduled.",
+        counted(answer.max_batch, "sequence"));
+  }
   const std::string printed =
       answer.kv_tokens == answer.kv_tokens_in_blocks
           ? ""

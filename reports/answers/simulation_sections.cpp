@@ -219,9 +219,11 @@ Table load_table(const SimulationAnswer& answer) {
                              with_separators(use.peak_running)));
   row("waiting", fmt::format("{} mean, {} peak", fixed(use.mean_waiting, 1),
                              with_separators(use.peak_waiting)));
-  row("KV use", fmt::format("{} mean, {} peak{}", as_percent(use.mean_kv_use),
-                            as_percent(use.peak_kv_use), kv_blocks(answer)));
-  row("KV empty", empty_slots(use));
+  if (answer.engine.kv_blocks != 0) {  // an encoder has none
+    row("KV use", fmt::format("{} mean, {} peak{}", as_percent(use.mean_kv_use),
+                              as_percent(use.peak_kv_use), kv_blocks(answer)));
+    row("KV empty", empty_slots(use));
+  }
   if (use.mean_kv_stranded > 0) {
     row("KV stranded", as_percent(use.mean_kv_stranded) +
                            " mean: free, but in ranges too short for the next request");

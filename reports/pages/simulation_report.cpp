@@ -211,6 +211,10 @@ ReportSection memory_section(const SimulationRun& run) {
   ReportSection section{.heading = "Memory", .figures = {memory_figure(run.pools)}};
   for (const PoolRun& pool : run.pools) {
     const MemoryPlan& plan = pool.plan;
+    if (plan.layout.row_bytes().value <= 0) {
+      section.lines.push_back("The model keeps no K and V.");
+      break;
+    }
     section.lines.push_back(fmt::format(
         "{}{} hold {} (±{}): {} sequences of {} at once.",
         run.pools.size() > 1 ? pool.name + ": " : "", counted(plan.kv_blocks, "KV block"),

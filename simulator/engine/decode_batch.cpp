@@ -44,7 +44,8 @@ void empty(Queue& queue) {
 
 /// Whether the sequence attends to one more token at the next tick.
 bool AttendedSum::grows(std::int64_t computed) const {
-  const bool whole = span_.kind == Kind::full || span_.kind == Kind::chunked;
+  const bool whole =
+      span_.kind == Kind::full || span_.kind == Kind::both || span_.kind == Kind::chunked;
   return whole || computed + 1 < span_.tokens;
 }
 
@@ -52,7 +53,7 @@ void AttendedSum::join(std::int64_t computed, std::int64_t tick, std::int64_t la
   sum_ += attended_tokens(span_, computed);
   if (!grows(computed)) return;
   ++growing_;
-  if (span_.kind == Kind::full) return;
+  if (span_.kind == Kind::full || span_.kind == Kind::both) return;
   const std::int64_t until = span_.kind == Kind::chunked ? span_.tokens - computed % span_.tokens
                                                          : span_.tokens - 1 - computed;
   if (tick + until <= last) turns_.push({.tick = tick + until, .last = last});

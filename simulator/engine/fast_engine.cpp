@@ -64,20 +64,20 @@ FastEngine::FastEngine(const Replica& replica, RequestTable& table, TokenGaps& g
 
 std::optional<Nanoseconds> FastEngine::start_step(Nanoseconds now) {
   assert(!in_progress_);
-  if (next_.empty()) decide(now, next_);
-  if (next_.empty() && !state_.arrived.empty()) decide(now, next_);  // which now looks for them
-  if (next_.empty()) return std::nullopt;
+  if (next_->empty()) decide(now, *next_);
+  if (next_->empty() && !state_.arrived.empty()) decide(now, *next_);  // which now looks for them
+  if (next_->empty()) return std::nullopt;
   std::swap(step_, next_);
-  next_.clear();
+  next_->clear();
   const Nanoseconds duration = to_nanoseconds(
-      std::max(step_time_->seconds(step_.batch) + step_.plan.added, step_.plan.loading));
+      std::max(step_time_->seconds(step_->batch) + step_->plan.added, step_->plan.loading));
   assert(duration >= 0);
   step_end_ = now + duration;
   in_progress_ = true;
   account_step(state_, duration);
   if (!decides_ahead(state_.engine)) return step_end_;
   if (state_.step_number) ++*state_.step_number;
-  decide(now, next_);
+  decide(now, *next_);
   return step_end_;
 }
 
@@ -104,11 +104,11 @@ std::optional<DecodeLoad> FastEngine::quiet_load() {
 bool FastEngine::run_quiet_step(Nanoseconds& now, Nanoseconds horizon) {
   if (one_by_one_ > 0) return false;
   const bool ahead = decides_ahead(state_.engine);  // the step itself is already decided
-  if (ahead && !next_.only_batch()) return false;
-  if (!ahead && !next_.empty()) return false;
+  if (ahead && !next_->only_batch()) return false;
+  if (!ahead && !next_->empty()) return false;
   const std::optional<DecodeLoad> load = quiet_load();
   if (!load) return false;
-  StepBatch& batch = next_.batch;
+  StepBatch& batch = next_->batch;
   if (!ahead) {
     clear(batch, step_time_->spans().size());
     decoding_.describe(batch);
@@ -124,9 +124,9 @@ bool FastEngine::run_quiet_step(Nanoseconds& now, Nanoseconds horizon) {
     decoding_.describe(batch);
   }
   now = step_end_ = now + duration;
-  const std::int64_t tick = ahead ? next_.tick : decoding_.tick() + 1;
-  decoding_.advance(state_.blocks, next_.completed);
-  next_.tick = decoding_.tick();
+  const std::int64_t tick = ahead ? next_->tick : decoding_.tick() + 1;
+  decoding_.advance(state_.blocks, next_->completed);
+  next_->tick = decoding_.tick();
   if (!ahead) account_step(state_, duration);
   emit_gap(tick, members_);
   return true;
@@ -208,7 +208,7 @@ void FastEngine::gather() {
 /// Returns to individual request states, in the step in progress too.
 void FastEngine::dissolve() {
   decoding_.dissolve(state_.running, state_.blocks);
-  const bool in_flight = in_progress_ && step_.decodes;
+  const bool in_flight = in_progress_ && step_->decodes;
   for (RequestId id : state_.running) {
     RequestState& request = state_[id];
     if (request.joined < 0) continue;
@@ -223,16 +223,16 @@ void FastEngine::dissolve() {
       request.last_token = last_batch_end_;
       record.largest_gap = std::max(record.largest_gap, maxima_.since(request.joined + 2));
     }
-    if (samples_now) step_.plan.sampled.push_back(id);
+    if (samples_now) step_->plan.sampled.push_back(id);
     request.joined = -1;
   }
   std::fill(members_.begin(), members_.end(), 0);
   newly_joined_.clear();
   ends_.clear();
   if (!in_flight) return;
-  step_.decodes = false;
-  step_.fresh.clear();
-  step_.completed.clear();
+  step_->decodes = false;
+  step_->fresh.clear();
+  step_->completed.clear();
 }
 
 void FastEngine::move_step_end(Nanoseconds end) {
@@ -245,8 +245,8 @@ std::span<const RequestId> FastEngine::finish_step() {
   assert(in_progress_);
   in_progress_ = false;
   finished_.clear();
-  if (step_.decodes) emit_from_batch();
-  for (RequestId id : step_.plan.sampled) {
+  if (step_->decodes) emit_from_batch();
+  for (RequestId id : step_->plan.sampled) {
     if (emit_token(state_, id, step_end_, gaps_)) finished_.push_back(id);
   }
   if (!finished_.empty()) remove_finished();
@@ -256,31 +256,31 @@ std::span<const RequestId> FastEngine::finish_step() {
 /// Every member of the batch emits a token.
 void FastEngine::emit_from_batch() {
   if (chunked()) {
-    emit_gap(step_.tick, step_.members);
-    for (RequestId id : step_.completed) {
+    emit_gap(step_->tick, step_->members);
+    for (RequestId id : step_->completed) {
       emit_chunks(id, state_[id].output_tokens);
       state_.requests.record(id).finished = step_end_;
     }
-    finished_ = step_.completed;
+    finished_ = step_->completed;
     return;
   }
-  for (RequestId id : step_.fresh) {
+  for (RequestId id : step_->fresh) {
     RequestRecord& record = state_.requests.record(id);
     const Nanoseconds gap = step_end_ - state_[id].last_token;
     const std::size_t log = gaps_.index_of(record.request);
     record.largest_gap = std::max(record.largest_gap, gap);
     gaps_.add(log, gap);
-    --step_.members[log];
+    --step_->members[log];
   }
-  emit_gap(step_.tick, step_.members);
-  for (RequestId id : step_.completed) {
+  emit_gap(step_->tick, step_->members);
+  for (RequestId id : step_->completed) {
     RequestState& request = state_[id];
     RequestRecord& record = state_.requests.record(id);
     record.largest_gap = std::max(record.largest_gap, maxima_.since(request.joined + 2));
     record.finished = step_end_;
     request.emitted = request.output_tokens;
   }
-  finished_ = step_.completed;
+  finished_ = step_->completed;
 }
 
 /// The previous token of the `members` of each log came in the batch's previous step.
@@ -336,8 +336,8 @@ void FastEngine::remove_finished() {
 
 std::vector<RequestId> FastEngine::evacuate() {
   dissolve();
-  step_.clear();
-  next_.clear();
+  step_->clear();
+  next_->clear();
   unbatched_.clear();
   in_progress_ = false;
   return roofcast::evacuate(state_, *policy_);

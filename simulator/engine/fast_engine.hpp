@@ -4,6 +4,7 @@
 // the policy is called as in PlainEngine. Results equal PlainEngine's to the nanosecond.
 #pragma once
 
+#include <array>
 #include <utility>
 
 #include "simulator/engine/decode_batch.hpp"
@@ -60,6 +61,8 @@ class FastEngine final : public ReplicaEngine {
   /// `table` and `gaps` must outlive the engine; they record what happens to each request.
   FastEngine(const Replica& replica, RequestTable& table, TokenGaps& gaps,
              std::unique_ptr<BatchingPolicy> policy);
+  FastEngine(const FastEngine&) = delete;
+  FastEngine& operator=(const FastEngine&) = delete;
 
   void enqueue(RequestId id) override { roofcast::enqueue(state_, *policy_, id); }
   std::optional<Nanoseconds> start_step(Nanoseconds now) override;
@@ -99,8 +102,9 @@ class FastEngine final : public ReplicaEngine {
                                          // order
   std::vector<RequestId> newly_joined_;  // joined since the last tick
   std::vector<std::int64_t> members_;    // number of batch members, by the log of their gaps
-  FastStep step_;                        // in progress
-  FastStep next_;                        // decided while step_ runs, with asynchronous scheduling
+  std::array<FastStep, 2> steps_;        // they take turns:
+  FastStep* step_ = &steps_[0];          // in progress
+  FastStep* next_ = &steps_[1];          // decided while step_ runs, with asynchronous scheduling
   bool in_progress_ = false;
   Nanoseconds step_end_ = 0;
   Nanoseconds last_batch_end_ = 0;  // end of the last step in which the batch decoded

@@ -24,18 +24,50 @@ bool offloads(const EngineState& state) {
   return state.engine.kv_offloading.on() && state.blocks.shareable_tokens() > 0;
 }
 
+bool in_chunks(const EngineState& state) {
+  return state.engine.kv_offloading.backend == OffloadingBackend::lmcache;
+}
+
+/// Blocks of what is kept as one: a block, or LMCache's chunk (config.py, chunk_size).
+std::int64_t blocks_kept_as_one(const EngineState& state) {
+  constexpr std::int64_t kChunk = 256;  // tokens
+  const std::int64_t block = state.blocks.shareable_tokens();
+  return in_chunks(state) ? (kChunk + block - 1) / block : 1;
+}
+
+std::int64_t chunk_tokens(const EngineState& state) {
+  return blocks_kept_as_one(state) * state.blocks.shareable_tokens();
+}
+
+/// The prompt's whole chunks, each known by its last block's key, which stands for all before it.
+std::vector<BlockKey> chunk_keys(const EngineState& state, const RequestState& request) {
+  const auto blocks = static_cast<std::size_t>(blocks_kept_as_one(state));
+  const auto chunks = static_cast<std::size_t>(request.input_tokens / chunk_tokens(state));
+  std::vector<BlockKey> keys;
+  for (std::size_t i = 1; i <= chunks && i * blocks <= request.keys.size(); ++i) {
+    keys.push_back(request.keys[i * blocks - 1]);
+  }
+  return keys;
+}
+
+Seconds transfer_time(const EngineState& state, std::int64_t blocks) {
+  return block_bytes(state.blocks) * static_cast<double>(blocks) /
+         state.engine.kv_offloading.bandwidth;
+}
+
 }  // namespace
 
 HostCache& KvOffload::host(const EngineState& state) {
   if (!host_) {
     const double blocks = state.engine.kv_offloading.size / block_bytes(state.blocks);
-    host_.emplace(static_cast<std::int64_t>(blocks));
+    host_.emplace(
+        static_cast<std::int64_t>(blocks / static_cast<double>(blocks_kept_as_one(state))));
   }
   return *host_;
 }
 
 std::int64_t KvOffload::find(EngineState& state, RequestId id, std::int64_t cached) {
-  if (!offloads(state)) return 0;
+  if (!offloads(state) || in_chunks(state)) return 0;
   const RequestState& request = state[id];
   const std::int64_t full = request.tokens() / state.blocks.shareable_tokens();
   return host(state).find(keys_between(request, cached, full));
@@ -66,14 +98,50 @@ bool KvOffload::give_up_last(EngineState& state) {
   return true;
 }
 
-void KvOffload::store(EngineState& state, RequestId id, std::int64_t tokens) {
-  if (!offloads(state)) return;
+std::int64_t KvOffload::find_chunks(EngineState& state, RequestId id) {
+  if (!offloads(state) || !in_chunks(state)) return 0;
+  return host(state).find(chunk_keys(state, state[id])) * chunk_tokens(state);
+}
+
+Seconds KvOffload::load_chunks(EngineState& state, RequestId id, std::int64_t cached,
+                               std::int64_t found) {
+  if (!offloads(state) || !in_chunks(state)) return {};
+  RequestState& request = state[id];
+  const std::int64_t chunks = found / chunk_tokens(state);
+  request.offloaded = chunks;
+  if (found <= cached) return {};
+  const std::vector<BlockKey> keys = chunk_keys(state, request);
+  host(state).touch(std::span(keys).first(static_cast<std::size_t>(chunks)));
+  state.counters.offload_hits += found - cached;
+  const std::int64_t loaded = chunks - cached / chunk_tokens(state);
+  return state.engine.kv_offloading.latency +
+         transfer_time(state, loaded * blocks_kept_as_one(state));
+}
+
+Seconds KvOffload::store_chunks(EngineState& state, RequestId id, std::int64_t tokens) {
+  RequestState& request = state[id];
+  const std::vector<BlockKey> keys = chunk_keys(state, request);
+  const std::int64_t end = std::min(tokens / chunk_tokens(state), std::ssize(keys));
+  std::int64_t copied = 0;
+  for (std::int64_t i = request.offloaded; i < end; ++i) {
+    const BlockKey key = keys[static_cast<std::size_t>(i)];
+    if (host(state).find(std::span(&key, 1)) == 0) ++copied;
+    host(state).store(key);
+  }
+  request.offloaded = std::max(request.offloaded, end);
+  return transfer_time(state, copied * blocks_kept_as_one(state));
+}
+
+Seconds KvOffload::store(EngineState& state, RequestId id, std::int64_t tokens) {
+  if (!offloads(state)) return {};
+  if (in_chunks(state)) return store_chunks(state, id, tokens);
   RequestState& request = state[id];
   const std::int64_t full = tokens / state.blocks.shareable_tokens();
   const auto named = keys_between(request, request.offloaded, full);
   for (const BlockKey key : named) host(state).store(key);
   host(state).store_nameless(full - request.offloaded - std::ssize(named));
   request.offloaded = std::max(request.offloaded, full);
+  return {};
 }
 
 std::optional<Nanoseconds> KvOffload::next_end(Nanoseconds now) const {

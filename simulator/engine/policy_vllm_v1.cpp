@@ -168,7 +168,7 @@ std::int64_t schedule_running(EngineState& state, StepPlan& plan, KvOffload& off
     // Drafts are not shared: they may be rejected.
     const std::int64_t certain = std::min(request.computed + tokens, request.tokens());
     share_full_blocks(state, id, certain);
-    offload.store(state, id, certain);
+    plan.added += offload.store(state, id, certain);
     plan.scheduled.push_back({id, tokens});
     pass.budget -= tokens;
     ++pass.at;

@@ -15,6 +15,7 @@ struct Start {
   std::int64_t computed = 0;  // tokens already cached
   std::int64_t tokens = 0;    // to compute in this step; 0: it cannot start
   bool loads = false;         // K and V are being loaded from host memory instead
+  std::int64_t chunks = 0;    // tokens in LMCache's chunks, which the step itself loads
 };
 
 /// Blocks that stay free whatever is admitted. vLLM takes a fraction of all block ids, the null
@@ -95,6 +96,9 @@ Start start_of(EngineState& state, RequestId id, AdmissionPass pass, AdmissionMe
       return start;
     }
     start.computed = std::max(start.hit.tokens, request.received);
+    start.chunks = memory.offload.find_chunks(state, id);
+    // At least one token is computed, for its logits.
+    start.computed = std::max(start.computed, std::min(start.chunks, request.tokens() - 1));
     start.loads = load_from_host(state, id, start, pass, memory);
     if (start.loads) return start;
   }
@@ -123,6 +127,7 @@ void admit(EngineState& state, StepPlan& plan, const Start& start, AdmissionMemo
   }
   request.loaded = -1;
   request.offloaded = 0;
+  plan.added += memory.offload.load_chunks(state, id, start.hit.tokens, start.chunks);
   request.computed = start.computed;
   const std::int64_t tokens = start.computed + start.tokens;
   if (state.blocks.contiguous()) state.blocks.reserve(request.kv, reserved_by(state, request));
@@ -130,7 +135,7 @@ void admit(EngineState& state, StepPlan& plan, const Start& start, AdmissionMemo
   assert(grown);
   static_cast<void>(grown);
   share_full_blocks(state, id, tokens);
-  memory.offload.store(state, id, tokens);
+  plan.added += memory.offload.store(state, id, tokens);
   state.waiting.pop_front();
   state.running.push_back(id);
   plan.admitted.push_back(id);

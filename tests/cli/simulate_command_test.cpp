@@ -110,6 +110,29 @@ TEST(SimulateCommand, ATargetWithoutAUnitIsMisuse) {
   expect_misuse(kBase + "--slo p99:e2e:0.5", "bare numbers are milliseconds, from 1 on");
 }
 
+TEST(SimulateCommand, ANumberBelowAKnobsRangeIsToldTheRange) {
+  expect_misuse(kBase + "--engine vllm-0.24 --prefill-schedule-interval -1",
+                "--prefill-schedule-interval: -1 given, expected 1 to");
+  expect_misuse(kBase + "--max-num-seqs -4", "--max-num-seqs: -4 given, expected 1 to");
+  expect_misuse(
+      "simulate --model qwen3-vl-8b --gpu h100 --limit-mm-per-prompt 9223372036854775807 "
+      "--no-store",
+      "--limit-mm-per-prompt: 9223372036854775807 given, expected 0 to 10000");
+  expect_misuse("simulate --model deepseek-v3 --gpu h200 --tp 8 --expert-power-law -1 --no-store",
+                "--expert-power-law: -1 given, expected 0 to");
+}
+
+// Llama-3.1-8B on an H100 leaves some 43 GiB for K and V; 100 GiB of host memory on each of two
+// replicas of a node are 200.
+TEST(SimulateCommand, HostMemoryIsThatOfAllReplicasOfANode) {
+  const std::string kept = kBase + "--kv-offloading-size 100GiB --host-memory 150GiB";
+  EXPECT_EQ(run_command(kept).exit_code, 0);
+  const CommandResult refused = run_command(kept + " --replicas 2");
+  EXPECT_EQ(refused.exit_code, 3);
+  EXPECT_THAT(refused.out + refused.err,
+              HasSubstr("need 200.0 GiB of a node, which has 2 replicas of 1 x 100.0 GiB"));
+}
+
 TEST(SimulateCommand, FlagsThatWouldChangeNothingAreMisuse) {
   expect_misuse(kBase + "--acceptance-rate 0.7", "--acceptance-rate: requires");
   expect_misuse(kBase + "--draft-pass-time 1ms", "--draft-pass-time: requires");

@@ -43,6 +43,38 @@ TEST(Pooling, SchedulesStepByStepInVllmUnlessToldOtherwise) {
   EXPECT_THAT(feature_error({.pooling = true}, "trtllm"), HasSubstr("engine vllm or sglang"));
 }
 
+// vLLM's own table of models (tests/test_config.py): BAAI/bge-base-en is "encoder_only", without
+// chunked prefill and prefix caching. Its context becomes the step's least budget.
+TEST(Encoders, PoolWholePromptsBehindVllm) {
+  Transformer encoder = test::gpt2_small();
+  encoder.name = "an-encoder";
+  for (Layer& layer : encoder.layers) {
+    std::get<Attention>(layer.mixer).span.kind = AttentionSpan::Kind::both;
+  }
+  const auto engine_of = [&](const EngineOverrides& given, const std::string& preset) {
+    return resolve_engine(preset, given, encoder, test::h100(), {});
+  };
+  const auto error = [&](const EngineOverrides& given, const std::string& preset) -> std::string {
+    try {
+      engine_of(given, preset);
+    } catch (const UsageError& caught) {
+      return caught.what();
+    }
+    return "no error";
+  };
+  const Engine engine = engine_of({}, "vllm-0.19");
+  EXPECT_TRUE(engine.pooling);
+  EXPECT_FALSE(engine.chunked_prefill);
+  EXPECT_FALSE(engine.prefix_caching);
+  EXPECT_FALSE(engine.async_scheduling);
+  EXPECT_EQ(error({.enable_chunked_prefill = true}, "vllm-0.19"),
+            "`enable_chunked_prefill`: on given, but an-encoder is an encoder, expected off");
+  EXPECT_THAT(error({.enable_prefix_caching = true}, "vllm-0.19"), HasSubstr("expected off"));
+  EXPECT_THAT(error({.pooling = false}, "vllm-0.19"), HasSubstr("expected on"));
+  EXPECT_THAT(error({}, "sglang"), HasSubstr("behind vLLM only"));
+  EXPECT_THAT(error({.max_num_batched_tokens = 512}, "vllm-0.19"), HasSubstr("1024"));
+}
+
 // vllm-project/vllm pulls 44558 and 46532 are of June 2026.
 TEST(PrefillScheduleInterval, IsVllmsFrom0_24On) {
   const EngineOverrides given{.prefill_schedule_interval = 4};
@@ -233,6 +265,12 @@ TEST(Speculation, WhatDescribesDraftsNeedsDrafts) {
             "`draft_pass_time`: requires `num_speculative_tokens`");
 }
 
+// vllm-project/vllm pull 23693, in 0.11.
+TEST(BatchOverlap, IsNotOfVersionsBeforeIt) {
+  EXPECT_THAT(feature_error({.enable_dbo = true}, "vllm-0.10"), HasSubstr("from 0.11 on"));
+  EXPECT_THAT(feature_error({.enable_dbo = true}, "vllm-0.11"), HasSubstr("`all2all_backend`"));
+}
+
 // 0.5.15 server_args.py: hicache_ratio 2.0 unless hicache_size is given.
 TEST(HierarchicalCache, HoldsTwiceTheKvCacheUnlessToldOtherwise) {
   const auto cache = [](EngineOverrides given) {
@@ -246,6 +284,9 @@ TEST(HierarchicalCache, HoldsTwiceTheKvCacheUnlessToldOtherwise) {
   EXPECT_EQ(cache({}).bandwidth, BytesPerSecond{55e9});
   EXPECT_EQ(cache({.hicache_ratio = 4.0}).ratio, 4.0);
   EXPECT_EQ(cache({.hicache_size = Bytes{64e9}}).size, Bytes{64e9});
+  // mem_cache/memory_pool_host.py: "The host memory should be larger than the device memory".
+  EXPECT_EQ(feature_error({.enable_hierarchical_cache = true, .hicache_ratio = 0.5}, "sglang"),
+            "`hicache_ratio`: 0.5 given, expected at least 1");
   EXPECT_THAT(feature_error({.hicache_ratio = 4.0}, "sglang"),
               HasSubstr("without `enable_hierarchical_cache`"));
   EXPECT_THAT(

@@ -62,6 +62,11 @@ constexpr Total kTotals[] = {
     {"phi-3-medium", 13'960'238'080, 'R'},
     {"phi-4", 14'659'507'200, 'C'},  // 29,319,014,400 bytes
     {"gpt2", 124'439'808, 'R'},
+    // BERT-large: 31,782,912 of embeddings (words, 512 positions, 2 token types, a norm), 24 layers
+    // of 12,596,224 and the pooler's 1,049,600. XLM-RoBERTa: 250,002 words and one type instead.
+    {"bge-large-en-v1.5", 335'141'888, 'R'},
+    {"multilingual-e5-large", 559'890'432, 'R'},
+    {"bge-m3", 567'754'752, 'D'},  // 8,194 positions
     {"gpt2-medium", 354'823'168, 'R'},
     {"gpt2-large", 774'030'080, 'R'},
     {"gpt2-xl", 1'557'611'200, 'R'},
@@ -213,6 +218,7 @@ struct KvBytes {
 
 // bf16, whole model, before any window is full.
 constexpr KvBytes kKvBytes[] = {
+    {"bge-m3", 0},
     {"gpt2", 36'864},
     {"gpt2-xl", 307'200},
     {"falcon-7b", 8'192},

@@ -290,6 +290,39 @@ TEST(MeasuredStep, AnExpertParallelRankIsTimedAtTheTokensOfAllRanksFirst) {
   EXPECT_NEAR(experts.time.value, 48 * 777e-6, 1e-9);
 }
 
+// Over 2, 4 and 8 ranks a call takes 1 us for each token of all ranks and a rank's share of 8 us for
+// the token's pairs. DeepEP brings a rank its own pairs: 3 us of a call with one token and 8 us *
+// 512 / 4, where every token on each rank takes 3 us * 512.
+TEST(MeasuredStep, ARankThatGetsItsOwnPairsAloneDoesNotPassOverOthers) {
+  Deployment deployment = calibrated(test::qwen3_30b_a3b(), {.data = 4, .expert_parallel = true});
+  auto& curves = deployment.gpu.measured->curves;
+  for (const int ranks : {2, 4, 8}) {
+    MeasuredCurve curve{.shape = {.family = OperatorFamily::moe,
+                                  .format = "bf16",
+                                  .outputs = 768,
+                                  .inputs = 2048,
+                                  .experts = 128,
+                                  .experts_per_token = 8,
+                                  .gated = true,
+                                  .expert_ranks = ranks},
+                        .kernel = "spread",
+                        .terms = {.floor = Seconds{1e-6}}};
+    for (const double tokens : {1, 512, 2048}) {
+      curve.points.push_back(
+          {.x = tokens, .time = Seconds{tokens * (1e-6 + 8e-6 / ranks)}, .samples = 1});
+    }
+    curves.push_back(curve);
+  }
+  const auto experts_with = [&](All2All backend) {
+    deployment.engine.all2all = backend;
+    const RooflineStepTime times(deployment);
+    return named(times.explain(decode_batch(deployment.model, 128, 100)), "experts").time.value /
+           48;
+  };
+  EXPECT_NEAR(experts_with(All2All::allgather_reducescatter), 1536e-6, 1e-9);
+  EXPECT_NEAR(experts_with(All2All::deepep_high_throughput), 1027e-6, 1e-9);
+}
+
 // One rank's experts alone, timed with even picks at 1 us a token, are asked for the busiest rank's
 // pairs: 512 tokens on each of 8 ranks pick 8, as many a rank as 512 tokens alone, times its share.
 TEST(MeasuredStep, TheBusiestRankIsCountedOnce) {

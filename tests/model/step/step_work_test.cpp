@@ -413,6 +413,22 @@ TEST(Operators, PairsAgreeWithCountingThem) {
   }
 }
 
+// 12 layers with 12 heads of 64: two inputs of 100 tokens have 2 x 100 x 100 pairs, of 2 x (64 +
+// 64) FLOPs a head. Queries and outputs, keys and values are 2 x 12 x 64 elements each, in 16 bits.
+TEST(Operators, AnEncodersTokensAttendToTheWholeInput) {
+  Transformer model = test::gpt2_small();
+  for (Layer& layer : model.layers) {
+    std::get<Attention>(layer.mixer).span.kind = AttentionSpan::Kind::both;
+  }
+  const Deployment d = deployment_of(model, round_gpu());
+  const std::vector<Work> work = step_work(d, prefill_batch(2, 100));
+  const Work* attention = find(work, "prefill_attention");
+  ASSERT_NE(attention, nullptr);
+  EXPECT_DOUBLE_EQ(attention->flops.value, 12.0 * 2 * 100 * 100 * 12 * 256);
+  EXPECT_DOUBLE_EQ(attention->bytes.value, 12.0 * 200 * (2 * 2 * 12 * 64) * 2);
+  EXPECT_EQ(find(work, "kv_write"), nullptr);
+}
+
 TEST(Operators, EveryModelHasFiniteWorkOfEveryOperator) {
   for (const Transformer& model :
        {test::llama_3_1_70b(), test::qwen3_30b_a3b(), test::deepseek_v3_2(), test::gpt_oss_20b(),

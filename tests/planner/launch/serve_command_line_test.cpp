@@ -133,6 +133,7 @@ std::string sample_value(const ServeFlag& row) {
                                           "allgather_reducescatter",
                                           "EAGLE",
                                           "pooling",
+                                          "lmcache",
                                           "{\"num_redundant_experts\": 32}",
                                           "{\"image\": 2, \"video\": 0}",
                                           "{\"method\": \"ngram\", \"num_speculative_tokens\": 3}"};

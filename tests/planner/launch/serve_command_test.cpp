@@ -65,6 +65,9 @@ TEST(ServeCommand, PicturesArePerPromptAndNoneMeansNoEncoder) {
   EXPECT_EQ(limit("--limit-mm-per-prompt '{\"image\": 2, \"video\": 0}'"), 2);
   EXPECT_EQ(limit("--limit-mm-per-prompt '{\"image\": {\"count\": 3, \"width\": 512}}'"), 3);
   EXPECT_EQ(limit("--limit-mm-per-prompt '{\"image\": 0, \"video\": 0}'"), 0);
+  constexpr std::int64_t kMost = 9'223'372'036'854'775'807;
+  EXPECT_EQ(limit("--limit-mm-per-prompt '{\"image\": 9223372036854775807}'"), kMost);
+  EXPECT_EQ(limit("--limit-mm-per-prompt '{\"image\": 18446744073709551615}'"), kMost);
   EXPECT_EQ(limit("--language-model-only"), 0);
   // The encoder stays for videos.
   const ServeCommand videos =
@@ -165,6 +168,10 @@ TEST(ServeCommand, HostMemoryForKAndVIsReadInEitherForm) {
     return read_serve_command("vllm serve m " + flags).deployment.overrides.kv_offloading_size;
   };
   EXPECT_EQ(size_of("--kv-offloading-size 64 --kv-offloading-backend native"), Bytes{64 * kGiB});
+  EXPECT_EQ(
+      read_serve_command("vllm serve m --kv-offloading-size 64 --kv-offloading-backend lmcache")
+          .deployment.overrides.kv_offloading_backend,
+      OffloadingBackend::lmcache);
   EXPECT_EQ(
       size_of("--kv-transfer-config '{\"kv_connector\": \"OffloadingConnector\", \"kv_role\": "
               "\"kv_both\", \"kv_connector_extra_config\": {\"cpu_bytes_to_use\": 8000000000}}'"),

@@ -84,5 +84,63 @@ TEST(KvOffload, LoadsShareTheLink) {
   EXPECT_EQ(result.requests[3].scheduled, 6 * kSecond);
 }
 
+/// LMCache with room for `chunks` chunks of 256 tokens, 64 bytes each, at 64 bytes/s: a chunk takes
+/// a second. A load takes half a second beside.
+Engine with_lmcache(double chunks) {
+  Engine engine = offloading(64 * chunks);
+  engine.kv_offloading.backend = OffloadingBackend::lmcache;
+  engine.kv_offloading.bandwidth = BytesPerSecond{64};
+  engine.max_num_batched_tokens = 1024;
+  return engine;
+}
+
+/// A leaves 128 blocks of 4 tokens, B's 150 evict 118 of them from a GPU cache of 160, the last
+/// first; C and, after it, D need all of A's tokens and 10 of their own.
+Workload asked_again_in_chunks() {
+  Workload workload = batch_of({{512, 1}, {600, 1}, {522, 1}, {522, 1}});
+  for (std::size_t i = 1; i < 4; ++i) {
+    workload.requests[i].arrival = static_cast<Nanoseconds>(i) * 10 * kSecond;
+  }
+  workload.contents = {{7, 512}};
+  for (const std::size_t i : {0, 2, 3}) workload.requests[i].contents_count = 1;
+  return workload;
+}
+
+TEST(LmCache, LoadsAndStoresChunksWithinTheStep) {
+  const FakeStepTime step_time(Seconds{1});
+  const auto result =
+      simulate(replica_of(with_lmcache(100), step_time, 160, 4), asked_again_in_chunks(), {});
+  // A's step takes 1 s and 2 s more for its two chunks, and so does B's.
+  EXPECT_EQ(result.requests[0].finished, 3 * kSecond);
+  EXPECT_EQ(result.requests[1].finished, 13 * kSecond);
+  // Of A's 512 tokens the GPU has the first 40, within the first chunk, so both chunks are loaded,
+  // 0.5 s + 2 s. Both are in host memory already: nothing is stored.
+  EXPECT_EQ(result.requests[2].scheduled, 20 * kSecond);
+  EXPECT_EQ(result.requests[2].cached_tokens, 512);
+  EXPECT_EQ(result.requests[2].finished, 23 * kSecond + kSecond / 2);
+  // The GPU has as much of D as host memory: nothing is loaded.
+  EXPECT_EQ(result.requests[3].finished, 31 * kSecond);
+  EXPECT_EQ(result.use.prefill_tokens, 512 + 600 + 10 + 10);
+}
+
+TEST(LmCache, KeepsTheLastChunks) {
+  // Of A's and B's two chunks each, room for three leaves A's second, which is nothing without the
+  // first: C computes 522 tokens less the GPU's 40.
+  const FakeStepTime step_time(Seconds{1});
+  const auto result =
+      simulate(replica_of(with_lmcache(3), step_time, 160, 4), asked_again_in_chunks(), {});
+  EXPECT_EQ(result.requests[2].cached_tokens, 40);
+}
+
+TEST(LmCache, OneTokenAtLeastIsComputed) {
+  Workload workload = asked_again_in_chunks();
+  workload.requests.resize(3);
+  workload.requests[2].input_tokens = 512;
+  const FakeStepTime step_time(Seconds{1});
+  const auto result = simulate(replica_of(with_lmcache(100), step_time, 160, 4), workload, {});
+  EXPECT_EQ(result.requests[2].cached_tokens, 511);
+  EXPECT_EQ(result.use.prefill_tokens, 512 + 600 + 1);
+}
+
 }  // namespace
 }  // namespace roofcast::test

@@ -257,6 +257,18 @@ TEST(VllmV1, AdmissionCountsAWindowAtItsLargest) {
   EXPECT_THAT(starts.steps_to_end(), ElementsAre("A8", "A8", "A4 B4", "A1 B7", "A1 B7", "A1 B2"));
 }
 
+// Without K and V no blocks are taken, of none. 12 tokens a step are one prompt of 8, since prompts
+// are computed whole; two of 6 fit.
+TEST(VllmV1, AnEncodersPromptsAreLimitedByTheBudgetAlone) {
+  CacheLayout none;
+  none.block_tokens = 16;
+  Engine engine = with_budget(12);
+  engine.chunked_prefill = false;
+  Schedule schedule(engine, 0, none, batch_of({{8, 1}, {8, 1}, {6, 1}, {6, 1}}));
+  EXPECT_THAT(schedule.steps_to_end(), ElementsAre("A8", "B8", "C6 D6"));
+  EXPECT_EQ(schedule.used_blocks(), 0);
+}
+
 TEST(VllmV1, ReservesNothingForDeclaredOutput) {
   // Blocks of 4, 4 usable: both prompts fit, whatever their clients declare.
   for (const std::int64_t max_tokens : {std::int64_t{4}, std::int64_t{1000}, kNoMaxTokens}) {

@@ -8,6 +8,21 @@
 namespace roofcast::test {
 namespace {
 
+/// Keeps K and V by LMCache, with prompts and caches so much longer that some fill its chunks.
+void use_chunks(EngineCase& c) {
+  constexpr std::int64_t kLonger = 24;
+  c.engine.kv_offloading.backend = OffloadingBackend::lmcache;
+  c.engine.kv_offloading.size = c.engine.kv_offloading.size * static_cast<double>(kLonger);
+  c.engine.chunked_prefill = true;
+  c.engine.max_model_len = 0;
+  c.usable_blocks *= kLonger;
+  for (Request& request : c.workload.requests) {
+    request.input_tokens *= kLonger;
+    if (request.max_tokens > 0) request.max_tokens *= kLonger;
+  }
+  for (ContentSpan& span : c.workload.contents) span.tokens *= kLonger;
+}
+
 EngineCase case_with_features(std::uint64_t seed) {
   EngineCase c = random_engine_case(seed);
   c.engine.scheduler = SchedulerKind::vllm_v1;
@@ -31,13 +46,14 @@ EngineCase case_with_features(std::uint64_t seed) {
     c.engine.kv_offloading = {.size = Bytes{static_cast<double>(draw(random, 1, 60))},
                               .bandwidth = BytesPerSecond{4},
                               .latency = Seconds{0.1}};
+    if (one_in(random, 2)) use_chunks(c);
   }
   meet_alignment(c);
   return c;
 }
 
 TEST(VllmFeatures, ServeEverybodyOnRandomSmallWorkloads) {
-  std::int64_t loaded = 0, preemptions = 0, drafted = 0;
+  std::int64_t loaded = 0, in_chunks = 0, preemptions = 0, drafted = 0;
   for (std::uint64_t seed = 0; seed < trials(1000U); ++seed) {
     SCOPED_TRACE(seed);
     const EngineCase c = case_with_features(seed);
@@ -65,11 +81,13 @@ TEST(VllmFeatures, ServeEverybodyOnRandomSmallWorkloads) {
       ASSERT_EQ(fast.requests[i].first_token, plain.requests[i].first_token) << i;
       ASSERT_EQ(fast.requests[i].finished, plain.requests[i].finished) << i;
     }
-    loaded += plain.use.offload_hits;
+    const bool chunks = c.engine.kv_offloading.backend == OffloadingBackend::lmcache;
+    (chunks ? in_chunks : loaded) += plain.use.offload_hits;
     preemptions += plain.use.preemptions;
     drafted += plain.use.draft_acceptance > 0 ? 1 : 0;
   }
   EXPECT_GT(loaded, often(1'000));
+  EXPECT_GT(in_chunks, often(1'000));
   EXPECT_GT(preemptions, often(1'000));
   EXPECT_GT(drafted, often(100));
 }

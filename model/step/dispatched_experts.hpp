@@ -1,0 +1,48 @@
+// Experts of a rank that gets their tokens alone, told from kernels timed with every token on it.
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+#include "base/units.hpp"
+#include "model/curves/operator_shape.hpp"
+#include "model/hardware/gpu.hpp"
+#include "model/step/measured_time.hpp"
+
+namespace roofcast {
+
+/// Kernels of experts over ranks are timed with the tokens of all ranks on each: they pass over the
+/// pairs of other ranks' experts, but not for nothing (SGLang 0.5.14 on H100, 16,384 tokens to
+/// DeepSeek-V3's experts: 17.9, 13.9, 11.9, 10.8 and 10.5 ms over 2, 4, 8, 16 and 32 ranks). A time
+/// over R ranks is thus M + L / R: M grows with all tokens, L is what the pairs of all experts
+/// take, the reading of weights and the FLOPs, at the efficiency with which they were timed. Two
+/// numbers of ranks tell L; a rank to which DeepEP brings its own pairs takes L / R, and in
+/// addition what a call with one token does.
+class DispatchedExperts {
+ public:
+  struct OverRanks {
+    MeasuredTimes times;
+    int ranks = 1;
+  };
+
+  /// `one_token`: of a call over `ranks`. Precondition: few.ranks < many.ranks.
+  DispatchedExperts(OverRanks few, OverRanks many, int ranks, Seconds one_token);
+
+  /// One call's time for `tokens` tokens of all ranks together, evenly picked. Past the sizes timed
+  /// over both numbers of ranks it is proportional to them.
+  Seconds at(double tokens) const;
+
+ private:
+  MeasuredTimes few_;
+  MeasuredTimes many_;
+  double share_ = 1;  // of their difference
+  double last_ = 0;   // tokens
+  Seconds fixed_{};
+};
+
+/// For a shape over ranks; nullopt unless the GPU's curves time these experts over two numbers of
+/// ranks and the shape's.
+std::optional<DispatchedExperts> dispatched_experts(const Gpu& gpu, const OperatorShape& shape,
+                                                    std::string_view engine);
+
+}  // namespace roofcast
