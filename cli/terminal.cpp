@@ -246,12 +246,23 @@ struct Phrase {
 
 /// The first match at a position wins, so longer ones stand before their prefixes.
 constexpr Phrase kPhrases[] = {
-    {"Does not fit", kRed},     {"does not fit", kRed}, {"The SLO is not met", kRed},
-    {"The SLO is met", kGreen}, {"MISSED", kRed},       {"Saturated", kRed},
-    {"saturated", kRed},        {"not met", kRed},      {"No load meets the SLO", kRed},
-    {"Undecided", kYellow},     {"undecided", kYellow}, {"not all requests served", kRed},
-    {"Keeps up", kGreen},       {"keeps up", kGreen},   {"Fits", kGreen},
-    {"holds", kGreen},          {"met", kGreen},        {"Throttled", kRed},
+    {"Does not fit", kRed},
+    {"does not fit", kRed},
+    {"The SLO is not met", kRed},
+    {"The SLO is met", kGreen},
+    {"missed", kRed},
+    {"Saturated", kRed},
+    {"saturated", kRed},
+    {"not met", kRed},
+    {"No load meets the SLO", kRed},
+    {"Undecided", kYellow},
+    {"undecided", kYellow},
+    {"not all requests served", kRed},
+    {"Keeps up", kGreen},
+    {"keeps up", kGreen},
+    {"Fits", kGreen},
+    {"met", kGreen},
+    {"Throttled", kRed},
 };
 
 bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
@@ -267,12 +278,12 @@ const Phrase* phrase_at(std::string_view line, std::size_t at) {
   return nullptr;
 }
 
-/// Short words of tables ("met", "holds") are verdicts only as a cell: at the end of a line or
+/// Short words of tables ("met", "missed") are verdicts only as a cell: at the end of a line or
 /// before two spaces, and after two.
 bool is_verdict(std::string_view line, std::size_t at, const Phrase& phrase) {
   const bool lower = std::islower(static_cast<unsigned char>(phrase.text.front())) != 0;
   // A capital begins a sentence, or the title of a column ("Fits").
-  if (!lower) return phrase.text == "MISSED" || line.find_first_not_of(' ') == at;
+  if (!lower) return line.find_first_not_of(' ') == at;
   const std::size_t end = at + phrase.text.size();
   const std::string_view rest = line.substr(end);
   const bool last = rest.empty() || rest.starts_with("  ") || rest.starts_with(" in ");

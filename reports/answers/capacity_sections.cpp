@@ -152,8 +152,9 @@ std::string growth_line(const CapacityAnswer& answer, const CapacityGrowth& grow
 }
 
 std::string loss_line(const CapacityAnswer& answer, const LostReplicaAnswer& lost) {
+  const std::string pool = lost.pool == PoolScenario{}.name ? "" : " in pool " + lost.pool;
   const std::string whose =
-      fmt::format("With one replica fewer in pool {} ({} left)", lost.pool, lost.replicas_left);
+      fmt::format("With one replica fewer{} ({} left)", pool, lost.replicas_left);
   if (lost.replicas_left == 0) return whose + ", nothing is served.";
   std::string line = whose + ", ";
   line += lost.capacity ? "the capacity is " + as_load(answer.load, *lost.capacity)
@@ -168,8 +169,9 @@ std::string loss_line(const CapacityAnswer& answer, const LostReplicaAnswer& los
 
 std::string state_of(const CapacityAnswer& answer, const LoadPoint& point) {
   const bool doubtful = point.verdict.holds && point.verdict.undecided;
-  std::string state = doubtful                      ? "met, undecided"
-                      : point.verdict.holds         ? "met"
+  const std::string good = has_slo(answer) ? "met" : "keeps up";
+  std::string state = doubtful                      ? good + ", undecided"
+                      : point.verdict.holds         ? good
                       : point.verdict.saturated     ? "saturated"
                       : is_undecided(point.verdict) ? "undecided"
                                                     : "missed: " + binding_words(point.verdict);
@@ -201,7 +203,7 @@ Table curve_table(const CapacityAnswer& answer) {
               .rows = {}};
   const bool goodput = !answer.curve.empty() && answer.curve.front().verdict.goodput_share;
   if (goodput) table.columns.push_back({"Good"});
-  table.columns.push_back({"SLO", false});
+  table.columns.push_back({has_slo(answer) ? "SLO" : "Load", false});
   for (const CapacityPoint& point : answer.curve) {
     std::vector<Cell> row = {rate ? printed_load(point.load) : printed::fixed(point.load, 0),
                              printed_load(point.request_rate_per_s),

@@ -338,7 +338,7 @@ Table slo_table(const SimulationAnswer& answer) {
          printed::percent(outcome.attainment),
          !outcome.met   ? "not judged"
          : *outcome.met ? "met"
-                        : "MISSED"});
+                        : "missed"});
   }
   return table;
 }

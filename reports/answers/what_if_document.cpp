@@ -16,9 +16,9 @@
 namespace roofcast {
 namespace {
 
-/// "holds", "holds in 3 of 5", "saturated"; without an SLO, whether the engine keeps up.
+/// "met", "met in 3 of 5", "saturated"; without an SLO, whether the engine keeps up.
 std::string verdict_of(const VariantAnswer& row, bool judged) {
-  const char* good = judged ? "holds" : "keeps up";
+  const char* good = judged ? "met" : "keeps up";
   if (row.held == row.runs) return good;
   if (row.undecided > 0 && row.held == 0 && row.undecided == row.runs) return "undecided";
   if (row.undecided > 0 && row.held + row.undecided == row.runs) {
@@ -26,7 +26,7 @@ std::string verdict_of(const VariantAnswer& row, bool judged) {
   }
   if (row.held > 0) return fmt::format("{} in {} of {}", good, row.held, row.runs);
   if (row.saturated == row.runs) return "saturated";
-  const char* bad = judged ? "MISSED" : "not all requests served";
+  const char* bad = judged ? "missed" : "not all requests served";
   if (row.saturated == 0) return bad;
   return fmt::format("{}, saturated in {} of {}", bad, row.saturated, row.runs);
 }

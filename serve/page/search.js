@@ -242,9 +242,9 @@ function settingWords(variant) {
     .join(", ");
 }
 
-/// As the command's table says it (reports/pages/what_if_document.cpp).
+/// As the command's table says it (reports/answers/what_if_document.cpp).
 function verdictWords({ runs, runs_holding: held, runs_saturated: saturated, ...rest }, judged) {
-  const good = judged ? "holds" : "keeps up";
+  const good = judged ? "met" : "keeps up";
   const undecided = rest.runs_undecided;
   if (held === runs) return good;
   if (undecided === runs) return "undecided";

@@ -57,7 +57,7 @@ Table load_table(std::span<const CapacityPoint> points) {
          printed::fixed(point.output_tokens_per_s, 0), printed::time(Seconds{point.ttft.p50}),
          printed::time(Seconds{point.ttft.p95}), printed::time(Seconds{point.tpot.p50}),
          printed::time(Seconds{point.tpot.p95}), printed::percent(point.use.peak_kv_use),
-         point.verdict.holds ? "holds" : binding_words(point.verdict)});
+         point.verdict.holds ? "met" : binding_words(point.verdict)});
   }
   return table;
 }
