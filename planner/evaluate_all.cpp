@@ -74,11 +74,13 @@ bool for_each_index(std::int64_t count, int threads, const std::function<void(st
   for (int i = 0; i < used; ++i) arena.enqueue([&work] { work_on(work); });
   std::unique_lock lock(work.mutex);
   const auto ended = [&work] { return work.workers == 0; };
+  bool cancelled = false;
   while (!work.changed.wait_for(lock, kPollInterval, ended)) {
     lock.unlock();
-    if (progress && !work.stopped && !progress(work.done, count)) work.stopped = true;
+    if (progress && !work.stopped && !progress(work.done, count)) cancelled = work.stopped = true;
     lock.lock();
   }
+  if (cancelled) return false;
   if (work.failure) std::rethrow_exception(work.failure);
   return !work.stopped;
 }

@@ -19,8 +19,8 @@ int available_threads();
 /// `fn` is called from several threads at once: anything it shares must be read-only. Must not be
 /// called from within `fn`. `progress`, if not empty, is called from time to time with (done,
 /// count) on the calling thread; once it returns false no further call starts, and this returns
-/// false. If `fn` throws, running calls finish first, then the exception of the lowest index is
-/// rethrown.
+/// false, whatever running calls then throw. If `fn` throws, running calls finish first, then the
+/// exception of the lowest index is rethrown.
 bool for_each_index(std::int64_t count, int threads, const std::function<void(std::int64_t)>& fn,
                     const Progress& progress);
 

@@ -243,7 +243,8 @@ CapacityAnswer answer_of(const CapacityFindings& found, const CapacityQuestion& 
 
 /// Advice for the load at which the limits are judged.
 Advice advice_at_limit(const CapacityFindings& found, Execution& execution) {
-  SimulationRun run = at_load(found.study, found.limit_load);
+  const LoadStudy study = with_requests_of(found.study, {.requests = found.limit_requests});
+  SimulationRun run = at_load(study, found.limit_load);
   run.stopped = execution.stopped;
   run.result = simulate_run(run);
   auto advice = advice_on(run, steady_question(found.study, found.limit_load), execution.threads,

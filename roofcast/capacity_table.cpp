@@ -185,6 +185,10 @@ CapacityTableAnswer capacity_table(const CapacityTableQuestion& question,
       .inputs = {
           .scenario = question.each.scenario, .gpus = question.gpus, .sizes = question.sizes}};
   answer.inputs.scenario.gpu = question.gpus.front();
+  if (const Scenario studied = with_load(answer.inputs.scenario);
+      question.each.free_length && may_grow(studied)) {
+    set_arrivals(answer.inputs.scenario, arrival_limits(studied).first);  // as each row begins with
+  }
   answer.workload = load_of(question.each);
   const bool any_size = question.sizes.empty();
   if (any_size) answer.inputs.sizes = {1, 2, 4, 8};

@@ -1,6 +1,7 @@
 #include "roofcast/plan.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <limits>
 #include <memory>
@@ -309,6 +310,14 @@ PlanDeployment deployment_of(const PreparedPlan& prepared, const Shape& shape) {
   return record_from_json<PlanDeployment>(json);
 }
 
+/// Its figures. A trial that holds was judged only by whether it has the probability asked for: how
+/// much more it has is not known.
+CandidateFigures known_figures(const TriedCandidate& tried) {
+  CandidateFigures figures = tried.figures;
+  if (tried.holds) figures.probability.reset();
+  return figures;
+}
+
 PlanCandidate candidate_of(const PreparedPlan& prepared, const PlanFindings& found,
                            const TriedCandidate& tried) {
   const Shape& shape = found.shapes[tried.shape].shape;
@@ -345,9 +354,7 @@ RejectedPlan rejected_of(const PreparedPlan& prepared, const PlanFindings& found
   if (!nearest.tried) return rejected;
   const TriedCandidate& tried = *nearest.tried;
   rejected.units = tried.units;
-  rejected.result = tried.figures;
-  // It has the probability asked for; how much more is not known.
-  if (tried.holds) rejected.result->probability.reset();
+  rejected.result = known_figures(tried);
   rejected.title = title_of(planned.shape, tried.units);
   rejected.holds = tried.holds;
   if (!found.ranked.empty()) {
@@ -401,6 +408,7 @@ PlanAnswer answer_of(const PreparedPlan& prepared, const PlanFindings& found) {
   }
   for (const TriedCandidate& tried : found.closest) {
     answer.closest.push_back(candidate_of(prepared, found, tried));
+    answer.closest.back().result = known_figures(tried);
   }
   for (const NearestRejected& nearest : found.rejected) {
     answer.rejected.push_back(rejected_of(prepared, found, nearest));
@@ -419,6 +427,16 @@ PlanAnswer answer_of(const PreparedPlan& prepared, const PlanFindings& found) {
   return answer;
 }
 
+/// fn() on another thread while this one asks `progress`, which ends the simulations of `fn` by way
+/// of PlanCatalogue::stopped; nullopt if it did. As work that was begun, not a count of
+/// simulations.
+template <class Fn>
+auto unless_cancelled(const Fn& fn, const Progress& progress) {
+  return answers_of(
+      1, 1, [&](std::int64_t) { return fn(); },
+      [&](std::int64_t, std::int64_t) { return !progress || progress(0, 1); });
+}
+
 /// The limits of the best candidate; nullopt if there is none or when cancelled.
 std::optional<LimitsAnswer> limits_of_best(const PreparedPlan& prepared, const PlanAnswer& answer,
                                            int threads, const Progress& progress) {
@@ -426,8 +444,10 @@ std::optional<LimitsAnswer> limits_of_best(const PreparedPlan& prepared, const P
   const RankedPlan& best = answer.ranked.front();
   SimulationRun run = run_of(prepared.catalogue,
                              {.shape = best.shape, .units = static_cast<std::int32_t>(best.units)});
-  const LimitAccount account = simulate_with_account(run, step_times_of(run), {});
-  const auto report = report_limits(run, account, threads, progress);
+  const auto account = unless_cancelled(
+      [&] { return simulate_with_account(run, step_times_of(run), {}); }, progress);
+  if (!account) return std::nullopt;
+  const auto report = report_limits(run, account->front(), threads, progress);
   if (!report) return std::nullopt;
   const auto advice = advice_on(run,
                                 {.load = prepared.catalogue.growing.get(),
@@ -577,8 +597,6 @@ std::optional<SpreadLengths> with_spread_lengths(const PreparedPlan& prepared,
       load->output.kind != Kind::fixed || load->output.a <= 1) {
     return std::nullopt;
   }
-  // One simulation, which cannot be cut short: it is not begun once the user has cancelled.
-  if (progress && !progress(0, 1)) return std::nullopt;
   load->input = spread_about(load->input.a, kInputSigma);
   load->output = spread_about(load->output.a, kOutputSigma);
   SpreadLengths spread{.input = to_text(load->input), .output = to_text(load->output)};
@@ -592,9 +610,11 @@ std::optional<SpreadLengths> with_spread_lengths(const PreparedPlan& prepared,
     catalogue.workload = load_workload(scenario);
     catalogue.growing =
         std::make_shared<const GrowingLoad>(scenario, catalogue.workload, task.free_length);
-    spread.result = trial_figures_of(
-        run_of(catalogue, {.shape = best.shape, .units = static_cast<std::int32_t>(best.units)}),
-        catalogue, task);
+    const Candidate candidate{.shape = best.shape, .units = static_cast<std::int32_t>(best.units)};
+    const auto figures = unless_cancelled(
+        [&] { return trial_figures_of(run_of(catalogue, candidate), catalogue, task); }, progress);
+    if (!figures) return std::nullopt;
+    spread.result = figures->front();
   } catch (const Error&) {  // the longest of these lengths exceed the context
     return std::nullopt;
   }
@@ -643,9 +663,9 @@ std::pair<std::size_t, std::size_t> around_busiest(const PlanHours& day) {
 }
 
 /// Replicas come and go as waiting requests ask for them, as an autoscaler in Kubernetes would
-/// have them.
-AutoscaledPlan autoscaled_plan(const PreparedPlan& prepared, const RankedPlan& best,
-                               const PlanHours& day) {
+/// have them. Nullopt when cancelled.
+std::optional<AutoscaledPlan> autoscaled_plan(const PreparedPlan& prepared, const RankedPlan& best,
+                                              const PlanHours& day, const Progress& progress) {
   constexpr Nanoseconds kColdStart = 120'000'000'000;
   const auto [first, count] = around_busiest(day);
   AutoscaledPlan plan{.start_s = day.hours[first].start_s,
@@ -656,7 +676,9 @@ AutoscaledPlan autoscaled_plan(const PreparedPlan& prepared, const RankedPlan& b
   run.scenario.cluster->pools.front().autoscaling =
       Autoscaling{.min_replicas = 1, .max_replicas = plan.max_units, .start_up = kColdStart};
   run.workload = hours_of(*prepared.whole, first, count);
-  run.result = simulate_candidate(run);
+  auto result = unless_cancelled([&] { return simulate_candidate(run); }, progress);
+  if (!result) return std::nullopt;
+  run.result = std::move(result->front());
   const SloVerdict verdict = judge(run.result, prepared.task.requirement);
   plan.requests = std::ssize(run.workload.requests);
   plan.holds = verdict.holds;
@@ -668,7 +690,8 @@ AutoscaledPlan autoscaled_plan(const PreparedPlan& prepared, const RankedPlan& b
 }
 
 /// PlanAnswer::by_hour.
-PlanHours hours_of_plan(const PreparedPlan& prepared, const PlanAnswer& answer) {
+PlanHours hours_of_plan(const PreparedPlan& prepared, const PlanAnswer& answer,
+                        const Progress& progress) {
   constexpr double kSecondsPerHour = 3600;
   const std::vector<LoadHour> hours = load_by_hour(*prepared.whole);
   PlanHours day{.busiest = busiest_hour(hours)};
@@ -693,7 +716,7 @@ PlanHours hours_of_plan(const PreparedPlan& prepared, const PlanAnswer& answer) 
     day.following_cost = *best.cost.dollars_per_hour / static_cast<double>(best.units) * unit_hours;
   }
   if (best.units > 1 && !best.shape.split.apart()) {
-    day.autoscaled = autoscaled_plan(prepared, best, day);
+    day.autoscaled = autoscaled_plan(prepared, best, day, progress);
   }
   return day;
 }
@@ -781,13 +804,18 @@ PreparedPlan prepare_plan(const PlanQuestion& question) {
   return prepared;
 }
 
-PlanAnswer plan(const PreparedPlan& prepared, const PlanExecution& execution) {
+PlanAnswer plan(const PreparedPlan& asked, const PlanExecution& execution) {
+  // Set by this thread, which asks `progress`; looked at by those that simulate.
+  std::atomic<bool> cancelled = false;
   const auto progress_of = [&](PlanStage stage) -> Progress {
     if (!execution.progress) return {};
-    return [&execution, stage](std::int64_t done, std::int64_t total) {
-      return execution.progress(stage, done, total);
+    return [&execution, &cancelled, stage](std::int64_t done, std::int64_t total) {
+      if (!cancelled && !execution.progress(stage, done, total)) cancelled = true;
+      return !cancelled;
     };
   };
+  PreparedPlan prepared = asked;
+  prepared.catalogue.stopped = [&cancelled] { return cancelled.load(); };
   const int threads = execution.threads > 0 ? execution.threads : available_threads();
   auto shapes =
       plan_shapes(prepared.catalogue, prepared.task, threads, progress_of(PlanStage::placements));
@@ -814,7 +842,9 @@ PlanAnswer plan(const PreparedPlan& prepared, const PlanExecution& execution) {
   if (prepared.mix && !answer.stopped) {
     add_mix(prepared, found, threads, progress_of(PlanStage::simulations), answer);
   }
-  if (prepared.whole && !answer.stopped) answer.by_hour = hours_of_plan(prepared, answer);
+  if (prepared.whole && !answer.stopped) {
+    answer.by_hour = hours_of_plan(prepared, answer, progress_of(PlanStage::simulations));
+  }
   if (prepared.explain) {
     answer.limits = limits_of_best(prepared, answer, threads, progress_of(PlanStage::limits));
   }

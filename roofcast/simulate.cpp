@@ -335,12 +335,15 @@ void explain(SimulationOutcome& outcome, const SteadyQuestion& question, const P
 }
 
 /// Adds intervals of the latencies and the probability that the SLO is met, or why there are none.
+/// A number of requests that nobody asked for, which `steady` chose, is no reason for none.
 void add_certainty(SimulationOutcome& outcome, const SimulationQuestion& question,
-                   const Progress& progress) {
+                   const SteadyQuestion& steady, const Progress& progress) {
   const SimulationRun& run = outcome.run;
   SimulationAnswer& answer = outcome.answer;
   const IntervalSearch search{
-      .wanted = question.intervals,
+      .wanted = steady.load != nullptr && question.intervals == Intervals::of_small_loads
+                    ? Intervals::always
+                    : question.intervals,
       .other_draws =
           !question.recorded && std::holds_alternative<SyntheticWorkload>(run.scenario.workload),
       .threads = available_threads(),
@@ -397,7 +400,7 @@ SimulationOutcome simulate_in_steps(const SimulationQuestion& question,
   outcome.answer = answer_of(outcome.run);
   if (steps.simulated) steps.simulated(outcome);
   if (outcome.answer.stopped) return outcome;
-  add_certainty(outcome, question, steps.simulations);
+  add_certainty(outcome, question, steady, steps.simulations);
   if (question.explain) explain(outcome, steady, steps.simulations);
   return outcome;
 }

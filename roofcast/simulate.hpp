@@ -29,7 +29,8 @@ namespace roofcast {
 /// Whether intervals of the latencies are wanted: about 30 further simulations.
 enum class Intervals {
   none,
-  of_small_loads,  // of at most kSmallLoad requests: about a second of processor time
+  of_small_loads,  // of at most kSmallLoad requests (about a second of processor time), or of as
+                   // many as the verdict took if their number is free
   always
 };
 

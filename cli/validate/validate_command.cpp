@@ -218,8 +218,10 @@ int run_validate(CommandContext& context) {
   if (store) {
     const auto runs = validation_runs(*outcome, context.command_line);
     store->add_validations(runs);
-    context.err << counted(std::ssize(runs), "case") << " stored in " << options.store.path
-                << ", both sides (roofcast runs --store " << options.store.path << ")\n";
+    if (!runs.empty()) {
+      context.err << counted(std::ssize(runs), "case") << " stored in " << options.store.path
+                  << ", both sides (roofcast runs --store " << options.store.path << ")\n";
+    }
   }
   const ValidationAnswer& answer = outcome->answer;
   if (!options.plot_path.empty()) draw(options.plot_path, answer);

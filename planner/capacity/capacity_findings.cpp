@@ -82,17 +82,20 @@ void add_asked(CapacityFindings& answer, Execution& execution) {
 // ---- limits
 
 /// The load at which limits are judged: the least known to fail, or the capacity if none is.
-double load_at_limit(const Capacity& capacity) {
+const LoadPoint& point_at_limit(const Capacity& capacity) {
   const double holding = capacity.load.value_or(0);
   const auto failing = std::ranges::find_if(capacity.points, [&](const LoadPoint& point) {
     return !point.verdict.holds && point.load > holding;
   });
-  return failing == capacity.points.end() ? *capacity.load : failing->load;
+  return failing == capacity.points.end() ? point_of(capacity) : *failing;
 }
 
 void add_limits(CapacityFindings& answer, const CapacityRequest& request, Execution& execution) {
-  answer.limit_load = load_at_limit(answer.capacity);
-  SimulationRun run = at_load(answer.study, answer.limit_load);
+  const LoadPoint& point = point_at_limit(answer.capacity);
+  answer.limit_load = point.load;
+  answer.limit_requests = point.requests;
+  // With the requests of the point, or its figures would be others than those of the limits.
+  SimulationRun run = at_load(with_requests_of(answer.study, point), answer.limit_load);
   const auto account = run_all(execution, 1, [&](std::int64_t) {
     return simulate_with_account(run, step_times_of(run), {});
   });

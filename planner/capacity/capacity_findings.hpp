@@ -43,6 +43,7 @@ struct CapacityFindings {
   std::optional<double> low{}, high{};       // capacity with steps 1.28 sd slower and faster
   std::vector<LoadPoint> curve{};            // some loads from low to beyond capacity, sorted
   double limit_load = 0;                     // load at which the limits are judged
+  std::int64_t limit_requests = 0;           // simulated there, as many as its verdict needed
   LimitReport limits{};
   std::vector<PoolUtilisation> limit_use{};  // there
   std::optional<double> unrelaxed{};         // baseline for `relaxed`

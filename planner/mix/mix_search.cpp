@@ -394,7 +394,9 @@ SimulationRun with_pools_as_classes(const PlanCatalogue& catalogue,
 
 /// Fills in the latencies of each pool's own requests.
 void take_latencies(const PlanCatalogue& catalogue, std::vector<MixPool>& pools) {
-  const SimulationResult result = simulate_candidate(with_pools_as_classes(catalogue, pools));
+  const SimulationRun run = with_pools_as_classes(catalogue, pools);
+  const SimulationResult result = simulate_candidate(run);
+  throw_if_stopped(run);
   std::vector<TargetMargin> margins = judge(result).margins;  // of one pool after the other
   const std::size_t each = margins.size() / pools.size();
   for (std::size_t i = 0; i < pools.size(); ++i) {
@@ -443,7 +445,14 @@ void complete(Search& search, MixFindings& mix) {
                                                        search.catalogue, search.task.requirement);
                           })
                      .front();
-  take_latencies(search.catalogue, mix.pools);
+  mix.pools = search
+                  .all(1,
+                       [&](std::int64_t) {
+                         std::vector<MixPool> pools = mix.pools;
+                         take_latencies(search.catalogue, pools);
+                         return pools;
+                       })
+                  .front();
   search.simulations += mix.finalist.simulations + 1;
 }
 
@@ -584,6 +593,7 @@ SimulationRun run_of(const PlanCatalogue& catalogue, const std::vector<MixPool>&
   SimulationRun run;
   run.scenario = scenario_of(catalogue.base, pools);
   run.workload = catalogue.workload;
+  run.stopped = catalogue.stopped;
   run.pools.clear();
   for (const MixPool& pool : pools) {
     Deployment deployment = deploy(catalogue, pool.shape);

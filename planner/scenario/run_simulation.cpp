@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <span>
+#include <utility>
 
 #include "base/numbers.hpp"
 #include "model/step/carried_time.hpp"
@@ -55,21 +56,21 @@ void note_formats(std::vector<std::string>& notes, const PoolRun& pool) {
   notes.push_back(gpu.display_name + " has no bf16: such weights run as fp16");
 }
 
-/// How far the watts can be trusted (docs/accuracy.md, "Power"). A profile with active power says
-/// itself where it is from.
+/// How far the watts can be trusted (docs/accuracy.md, "Power"), once for pools of which the same
+/// is to be said. A profile with active power says itself where it is from.
 void note_power(std::vector<std::string>& notes, const PoolRun& pool) {
   if (!pool.step_energy) return;
   const Gpu& gpu = pool.deployment.gpu;
-  if (!gpu.power.active) {
-    notes.emplace_back(
-        "watts: from datasheets and the literature, not verified on this GPU; on MI355X measured "
-        "power was twice such estimates");
-    return;
+  std::string note =
+      "watts: from datasheets and the literature, not verified on this GPU; on MI355X measured "
+      "power was twice such estimates";
+  if (gpu.power.active) {
+    const auto source = gpu.sources.find("power.active_w");
+    note = source == gpu.sources.end()
+               ? "watts: from the profile's `power.active_w`, which has no source"
+               : "watts: from the profile's `power.active_w`, " + source->second;
   }
-  const auto source = gpu.sources.find("power.active_w");
-  notes.push_back(source == gpu.sources.end()
-                      ? "watts: from the profile's `power.active_w`, which has no source"
-                      : "watts: from the profile's `power.active_w`, " + source->second);
+  if (std::ranges::find(notes, note) == notes.end()) notes.push_back(std::move(note));
 }
 
 bool is_disaggregated(std::span<const PoolScenario> pools) {

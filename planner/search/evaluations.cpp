@@ -215,8 +215,9 @@ std::optional<std::vector<Figures>> Evaluations::answers(std::span<const FigureQ
     impl.collect(batch);
     if (Clock::now() - impl.last_kept >= impl.options.keep_every) impl.keep();
   }
-  if (batch.failed()) throw Error(batch.failure);
+  // Evaluations that were ended from within have failed, too.
   if (batch.ended) return std::nullopt;
+  if (batch.failed()) throw Error(batch.failure);
   std::vector<Figures> found;
   found.reserve(questions.size());
   for (const FigureQuestion& question : questions) found.push_back(impl.known.at(question));

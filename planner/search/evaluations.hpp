@@ -48,8 +48,9 @@ class Evaluations {
 
   /// Answers in the order of the questions, independent of threads, ranks and stored answers as
   /// long as the caller asks the same batches in the same order. `progress`, if not empty, gets
-  /// (answered, questions); returns nullopt once it returns false. Throws Error with what the
-  /// evaluator threw, for several failures that of the first question; failures are not stored.
+  /// (answered, questions); returns nullopt once it returns false, whatever the evaluator then
+  /// throws. Throws Error with what the evaluator threw, for several failures that of the first
+  /// question; failures are not stored.
   std::optional<std::vector<Figures>> answers(std::span<const FigureQuestion> questions,
                                               const Progress& progress);
 

@@ -93,6 +93,7 @@ SimulationRun run_of(const PlanCatalogue& catalogue, const Candidate& candidate)
   SimulationRun run;
   run.scenario = scenario_of(catalogue.base, candidate);
   run.workload = catalogue.workload;
+  run.stopped = catalogue.stopped;
   run.pools.clear();
   const Deployment deployment = deploy(catalogue, candidate.shape);
   const MemoryPlan plan = plan_memory(deployment);
@@ -112,7 +113,9 @@ SimulationResult simulate_candidate(const SimulationRun& run) {
   std::vector<const StepTime*> seams;
   for (const RooflineStepTime& times : step_times) seams.push_back(&times);
   return simulate(cluster_of(run.scenario, run.pools, seams), run.workload,
-                  {.max_concurrency = run.scenario.max_concurrency, .slo = run.scenario.slo});
+                  {.max_concurrency = run.scenario.max_concurrency,
+                   .slo = run.scenario.slo,
+                   .progress = ended_by(run, {})});
 }
 
 }  // namespace roofcast

@@ -2,6 +2,7 @@
 // load.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -22,6 +23,7 @@ struct PlanCatalogue {
   std::map<std::string, GpuProfile> gpus{};      // keyed as Shape::gpu
   std::map<std::string, Transformer> models{};   // keyed by weight format; "": the checkpoint's own
   std::map<std::string, EngineChoice> engines{};  // keyed as Shape::engine
+  std::function<bool()> stopped{};                // that of every run (SimulationRun::stopped)
 };
 
 /// The key of a GPU in Shape::gpu and in the limits of a plan: the path of a profile as written,
@@ -42,7 +44,8 @@ Deployment deploy(const PlanCatalogue& catalogue, const Shape& shape);
 /// The candidate with its load, ready to be simulated.
 SimulationRun run_of(const PlanCatalogue& catalogue, const Candidate& candidate);
 
-/// Simulates `run` without accounting for the provenance of its steps. Thread-safe.
+/// Simulates `run` without accounting for the provenance of its steps. Thread-safe. Ends early with
+/// a result to discard once run.stopped says so.
 SimulationResult simulate_candidate(const SimulationRun& run);
 
 }  // namespace roofcast

@@ -122,6 +122,7 @@ CandidateFigures trial_figures_of(SimulationRun run, const PlanCatalogue& catalo
                                   const PlanTask& task) {
   const PoolStepTimes step_times = step_times_of(run);
   const SloVerdict verdict = simulate_steadily(run, catalogue, step_times, task.requirement);
+  throw_if_stopped(run);
   CandidateFigures figures = figures_of(run.result, verdict);
   const PoolRun& pool = run.pools.front();
   figures.step_causes = pool.step_causes;
@@ -130,6 +131,7 @@ CandidateFigures trial_figures_of(SimulationRun run, const PlanCatalogue& catalo
   if (!verdict.holds || !task.min_probability) return figures;
   const Confidence confidence = confidence_for(margin_of(run, step_times, task.requirement),
                                                verdict.worst_margin, *task.min_probability);
+  throw_if_stopped(run);
   figures.probability = confidence.probability;
   figures.further_simulations = confidence.simulations;
   return figures;
@@ -158,17 +160,21 @@ FinalistFigures finalist_figures_of(SimulationRun run, const PlanCatalogue& cata
                                     const SloRequirement& requirement) {
   const PoolStepTimes step_times = step_times_of(run);
   const SloVerdict verdict = simulate_steadily(run, catalogue, step_times, requirement);
+  throw_if_stopped(run);
   FinalistFigures figures{
       .confidence = confidence_of(margin_of(run, step_times, requirement), verdict.worst_margin)};
+  throw_if_stopped(run);
   figures.utilisation = utilisation_of(run.pools);
   figures.cost = cost_of(run.pools, run.result);
   figures.simulations = figures.confidence.simulations + 1;
   if (run.scenario.max_concurrency || offered_rate_per_s(run.workload) <= 0) return figures;
   const SimulationRun asked = run;
   Capacity capacity = capacity_of(run, requirement);
+  throw_if_stopped(run);
   figures.simulations += std::ssize(capacity.points) - 1;
   if (requirement.must_stand && catalogue.growing->grows() && capacity.load) {
     capacity = standing_capacity(asked, catalogue, requirement, capacity);
+    throw_if_stopped(run);
     figures.simulations += std::ssize(capacity.points);
   }
   figures.capacity_factor = capacity.load;

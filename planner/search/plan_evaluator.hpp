@@ -10,12 +10,14 @@
 
 namespace roofcast {
 
-/// Answers questions about the shapes by simulating them. The arguments must outlive it.
+/// Answers questions about the shapes by simulating them. The arguments must outlive it. Throws
+/// Error once catalogue.stopped says so, so that no figures of a simulation cut short are kept.
 Evaluator plan_evaluator(const PlanCatalogue& catalogue, const PlanTask& task,
                          const std::vector<PlannedShape>& shapes);
 
 /// The same for any run of the catalogue's load, as of pools that differ: simulated until the
-/// verdict stands, judged, and with the probability that the task asks for.
+/// verdict stands, judged, and with the probability that the task asks for. Both throw Error if
+/// run.stopped ended a simulation.
 CandidateFigures trial_figures_of(SimulationRun run, const PlanCatalogue& catalogue,
                                   const PlanTask& task);
 FinalistFigures finalist_figures_of(SimulationRun run, const PlanCatalogue& catalogue,

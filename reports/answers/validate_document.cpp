@@ -280,10 +280,12 @@ std::vector<std::string> verdict(const ValidationAnswer& answer) {
   }
   const std::int64_t unanswered = answer.unanswered;
   lines.push_back(
-      fmt::format("{} of {} predicted{}; {} of {} within the 80 % interval.",
-                  with_separators(answer.answered), counted(std::ssize(answer.cases), "case"),
+      fmt::format("{} of {} predicted{}{}.", with_separators(answer.answered),
+                  counted(std::ssize(answer.cases), "case"),
                   unanswered > 0 ? fmt::format(", {} not", with_separators(unanswered)) : "",
-                  with_separators(held), counted(figures, "figure")));
+                  figures > 0 ? fmt::format("; {} of {} within the 80 % interval",
+                                            with_separators(held), counted(figures, "figure"))
+                              : ""));
   return lines;
 }
 

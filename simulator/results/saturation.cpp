@@ -168,6 +168,18 @@ std::string percent_range(const ConfidenceInterval& interval) {
   return fmt::format("{:.1f} to {:.1f} %", 100 * interval.low, 100 * interval.high);
 }
 
+/// "grows by 5.6 to 11.4 % of what arrives", "may shrink by 10.7 % or grow by 11.4 % of what
+/// arrives"
+std::string growth_in_words(const ConfidenceInterval& growth) {
+  const char* of = "of what arrives";
+  if (growth.low >= 0) return fmt::format("grows by {} {}", percent_range(growth), of);
+  if (growth.high > 0) {
+    return fmt::format("may shrink by {:.1f} % or grow by {:.1f} % {}", -100 * growth.low,
+                       100 * growth.high, of);
+  }
+  return fmt::format("shrinks by {} {}", percent_range({-growth.high, -growth.low}), of);
+}
+
 std::string verdict_in_words(const SimulationResult& result, const SaturationVerdict& verdict,
                              bool long_enough, const std::string& service) {
   const ConfidenceInterval growth{verdict.growth_low, verdict.growth_high};
@@ -177,14 +189,16 @@ std::string verdict_in_words(const SimulationResult& result, const SaturationVer
                        at_client ? "throttled by the client's concurrency limit" : "saturated",
                        percent_range(growth));
   }
+  constexpr double kShown = 0.0005;  // of which one decimal in percent shows something
+  if (!verdict.undecided && growth.high < kShown) return "keeps up: the backlog does not grow";
   if (!verdict.undecided) {
     return fmt::format("keeps up: the backlog grows by at most {:.1f} % of what arrives",
-                       100 * std::max(0.0, growth.high));
+                       100 * growth.high);
   }
   if (!long_enough) {
     return fmt::format("undecided: {}, so the arrivals end before the engine has filled", service);
   }
-  return fmt::format("undecided: the backlog grows by {} of what arrives", percent_range(growth));
+  return "undecided: the backlog " + growth_in_words(growth);
 }
 
 }  // namespace

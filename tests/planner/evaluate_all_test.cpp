@@ -66,6 +66,19 @@ TEST(EvaluateAll, WorkThatWasEndedIsNotDoneThoughItsLastCallCameToAnEnd) {
   EXPECT_FALSE(for_each_index(1, 1, nap, [&](std::int64_t, std::int64_t) { return ++looks < 2; }));
 }
 
+TEST(EvaluateAll, WorkThatWasEndedIsNotFailedThoughItsLastCallThrows) {
+  std::atomic<bool> ended = false;
+  const auto leave = [&](std::int64_t) {
+    while (!ended) std::this_thread::yield();
+    throw std::runtime_error("cut short");
+  };
+  int looks = 0;
+  EXPECT_FALSE(for_each_index(1, 1, leave, [&](std::int64_t, std::int64_t) {
+    ended = ++looks == 2;
+    return !ended;
+  }));
+}
+
 TEST(EvaluateAll, OfSeveralFailuresTheLeastIndexIsThrown) {
   // 3 fails after 40 has: the one that comes first in time must not win.
   const auto fail = [](std::int64_t i) {

@@ -53,6 +53,18 @@ TEST(CapacityTable, HasTheCapacityOfEachAloneAndItsTokensCost) {
   }
 }
 
+TEST(CapacityTable, StatesTheRequestsThatItSimulates) {
+  CapacityTableQuestion question = chat_to_compare();
+  question.gpus = {"h100"};
+  question.sizes = {1};
+  const auto requests_of = [](const CapacityTableAnswer& answer) {
+    return std::get<SyntheticWorkload>(answer.inputs.scenario.workload).num_prompts;
+  };
+  EXPECT_EQ(requests_of(capacity_table(question)), 100);
+  question.each.free_length = true;
+  EXPECT_EQ(requests_of(capacity_table(question)), kRequestLimits.first);
+}
+
 TEST(CapacityTable, SaysWhyARowHasNone) {
   CapacityTableQuestion question = chat_to_compare();
   question.each.scenario.model = "llama-3.1-70b";  // 141 GB of weights

@@ -4,6 +4,7 @@
 
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <span>
 
 #include "base/error.hpp"
 #include "roofcast/plan_words.hpp"
@@ -199,6 +200,49 @@ TEST(PlanAnswer, OfAPlanThatWasCancelledDecidesNothing) {
   EXPECT_TRUE(answer.stopped);
   EXPECT_FALSE(plan_read_back(answer).holds);
   EXPECT_TRUE(answer.ranked.empty());
+}
+
+TEST(PlanAnswer, IsCancelledWithinASimulation) {
+  PlanQuestion question = chat_to_plan();
+  std::get<SyntheticWorkload>(question.scenario.workload).num_prompts = 300'000;
+  question.gpus = {"h100"};
+  question.search = {parse_dimension("tp=1")};
+  // Asked every 20 ms, so that the simulation, which takes longer, has begun at the third time. One
+  // that came to its end would be kept.
+  std::size_t kept = 0;
+  int looks = 0;
+  const PlanExecution execution{
+      .threads = 1,
+      .kept = {.keep = [&](std::span<const AnsweredQuestion> all) { kept += all.size(); }},
+      .progress = [&](PlanStage stage, std::int64_t, std::int64_t) {
+        return stage != PlanStage::simulations || ++looks < 3;
+      }};
+  const PlanAnswer answer = plan(question, execution);
+  EXPECT_TRUE(answer.stopped);
+  EXPECT_EQ(kept, 0U);
+  EXPECT_TRUE(answer.closest.empty());
+}
+
+TEST(PlanAnswer, OfAPlanThatWasCancelledClaimsNoProbabilityThatItDoesNotKnow) {
+  PlanQuestion question = chat_to_plan();
+  question.gpus = {"h100"};
+  question.min_probability = 0.9;
+  const std::int64_t trials = plan(question, {.threads = 1}).simulations;
+  // What was ranked is being simulated again.
+  const PlanExecution execution{.threads = 1,
+                                .progress = [&](PlanStage stage, std::int64_t done, std::int64_t) {
+                                  return stage != PlanStage::simulations || done <= trials;
+                                }};
+  const PlanAnswer answer = plan(question, execution);
+  EXPECT_TRUE(answer.stopped);
+  int holding = 0;
+  for (const PlanCandidate& one : answer.closest) {
+    if (!one.result.verdict.holds) continue;
+    ++holding;
+    EXPECT_FALSE(one.result.probability);
+    EXPECT_EQ(miss_of(one.result), "meets the SLO");
+  }
+  EXPECT_GT(holding, 0);
 }
 
 TEST(PlanAnswer, NeedsAPromiseAndNoPoolsOfItsOwn) {

@@ -83,6 +83,34 @@ TEST(Simulate, IntervalsAndProbabilityAreTheQuestions) {
   expect_to_read_back(answer);
 }
 
+TEST(Simulate, ANumberOfRequestsThatNobodyAskedForHasItsProbability) {
+  // The limit is the percentile of the same load, so that no number of requests settles the
+  // verdict.
+  SimulationQuestion question{.scenario = chat_at_ten(), .free_length = true};
+  question.max_requests = 32'000;
+  question.intervals = Intervals::of_small_loads;
+  auto& load = std::get<SyntheticWorkload>(question.scenario.workload);
+  load.output = fixed_length(8);
+  load.num_prompts = 2 * kSmallLoad;
+  question.scenario.slo.targets = {parse_percentile_target("p95:ttft:1h")};
+  SimulationQuestion given = question;
+  given.free_length = false;
+  const SimulationAnswer by_given = simulate(given);
+  EXPECT_FALSE(by_given.intervals);
+  EXPECT_FALSE(by_given.slo.probability);
+  question.scenario.slo.targets[0].limit = Seconds{by_given.load.ttft.p95};
+  const SimulationAnswer chosen = simulate(question);
+  ASSERT_GT(chosen.workload.requests, kSmallLoad);
+  EXPECT_TRUE(chosen.intervals);
+  EXPECT_TRUE(chosen.slo.probability);
+}
+
+TEST(Simulate, SaysOfTwoPoolsOnceWhereTheirWattsAreFrom) {
+  const SimulationAnswer answer = simulate({.scenario = prefill_apart()});
+  const auto of_watts = [](const std::string& note) { return note.starts_with("watts:"); };
+  EXPECT_EQ(std::ranges::count_if(answer.notes, of_watts), 1);
+}
+
 TEST(Simulate, AGivenLoadHasNoOtherDraws) {
   SimulationQuestion question{.scenario = chat_at_ten(), .intervals = Intervals::always};
   question.recorded = load_workload(question.scenario);

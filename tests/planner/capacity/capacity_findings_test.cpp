@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cmath>
@@ -224,6 +225,25 @@ TEST(CapacityFindings, OfAClosedLoopIsAWholeNumberBelowTheFirstThatFails) {
     if (point.load > *answer.capacity.load) break;
     EXPECT_TRUE(point.verdict.holds) << point.load;
   }
+}
+
+TEST(CapacityFindings, LimitsAreOfTheRequestsThatTheVerdictThereNeeded) {
+  Scenario scenario = chat(20);
+  auto& load = std::get<SyntheticWorkload>(scenario.workload);
+  load.output = fixed_length(300);
+  scenario.slo.targets.push_back(
+      {.metric = LatencyMetric::tpot, .percentile = 95, .limit = Seconds{0.02}});
+  Execution execution{.threads = 2};
+  const CapacityFindings answer = capacity_findings(study_of(scenario, {}, true), {}, execution);
+  const auto point = std::ranges::find(answer.capacity.points, answer.limit_load, &LoadPoint::load);
+  ASSERT_NE(point, answer.capacity.points.end());
+  // Just beyond the capacity a verdict needs more requests than at it.
+  ASSERT_GT(point->requests, std::ssize(answer.study.run.workload.requests));
+  EXPECT_EQ(answer.limit_requests, point->requests);
+  ASSERT_TRUE(answer.limits.target);
+  ASSERT_EQ(answer.limits.target->target.metric, LatencyMetric::tpot);
+  EXPECT_NEAR(answer.limits.as_is_s, point->tpot.p95, 1e-3 * point->tpot.p95);
+  EXPECT_DOUBLE_EQ(answer.limits.use.peak_kv_use, point->use.peak_kv_use);
 }
 
 TEST(CapacityFindings, EndsWithinASimulation) {

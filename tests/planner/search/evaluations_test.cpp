@@ -193,6 +193,25 @@ TEST(Evaluations, AFailureIsThrownAndTheFirstQuestionThatFailsIsNamed) {
   EXPECT_EQ(memory.answers.size(), 2u);  // 0 and 1: failures are not kept
 }
 
+TEST(Evaluations, WhatWasCutShortIsNeitherAFailureNorKept) {
+  std::atomic<bool> ended = false;
+  Memory memory;
+  {
+    Evaluations evaluations(
+        [&](const FigureQuestion& asked) {
+          if (asked.shape == 0) return ten_times(asked);
+          while (!ended) std::this_thread::yield();
+          throw Error("cut short");
+        },
+        {.kept = memory.functions()});
+    EXPECT_FALSE(evaluations.answers(numbered(2), [&](std::int64_t done, std::int64_t) {
+      ended = done == 1;
+      return !ended;
+    }));
+  }
+  EXPECT_EQ(memory.answers.size(), 1u);
+}
+
 TEST(Evaluations, ProgressEndsTheWorkAndWhatWasAnsweredIsKept) {
   Memory memory;
   {

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+
 #include "base/error.hpp"
 
 namespace roofcast {
@@ -292,6 +294,27 @@ TEST(Plan, CutShortDecidesOnNoShape) {
   for (std::size_t i = 0; i < shapes.size(); ++i) {
     EXPECT_EQ(answer.shapes[i].outcome, shapes[i].outcome);
   }
+}
+
+TEST(Plan, ASimulationIsLeftWhenItIsTold) {
+  PlanTask question = question_of({});
+  PlanCatalogue catalogue = load_catalogue(question.base, question.space);
+  const std::vector<PlannedShape> shapes = *plan_shapes(catalogue, question, 1, {});
+  std::size_t shape = 0;
+  while (shapes.at(shape).outcome != ShapeOutcome::searched) ++shape;
+  // Sixty requests arrive and end in at least 120 events, of which every sixteenth asks.
+  std::atomic<int> asked = 0;
+  catalogue.stopped = [&asked] { return ++asked > 3; };
+  const Evaluator evaluate = plan_evaluator(catalogue, question, shapes);
+  for (const FigureKind kind : {FigureKind::trial, FigureKind::finalist}) {
+    asked = 0;
+    EXPECT_THROW(evaluate({.kind = kind, .shape = shape, .units = 2}), Error);
+    EXPECT_LE(asked, 6);
+  }
+  const SimulationRun run = run_of(catalogue, {.shape = shapes[shape].shape, .units = 2});
+  asked = 0;
+  EXPECT_TRUE(simulate_candidate(run).stopped);
+  EXPECT_LE(asked, 6);
 }
 
 TEST(Plan, ABudgetThatBuysNothingNamesItself) {

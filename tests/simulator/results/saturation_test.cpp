@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <random>
+#include <string>
 
 #include "simulator/results/metrics.hpp"
 #include "tests/simulator/support.hpp"
@@ -56,6 +57,24 @@ TEST(Saturation, ALongerRunFindsASmallerExcess) {
   // the root of 9,000, 271.
   for (std::uint64_t seed = 0; seed < trials(10U); ++seed)
     EXPECT_TRUE(verdict_at(1.1, 10'000, seed).saturated);
+}
+
+TEST(Saturation, ABacklogIsNotSaidToGrowByLessThanNothing) {
+  int either_way = 0;
+  for (const double rate : {0.5, 1.0}) {
+    for (std::uint64_t seed = 0; seed < 20; ++seed) {
+      const SaturationVerdict verdict = verdict_at(rate, 300, seed);
+      const std::string reason = verdict.reason();
+      EXPECT_EQ(reason.find("by -"), std::string::npos) << reason;
+      EXPECT_EQ(reason.find("at most 0.0 %"), std::string::npos) << reason;
+      if (reason.find("may shrink by") == std::string::npos) continue;
+      EXPECT_LT(verdict.growth_low, 0);
+      EXPECT_GT(verdict.growth_high, 0);
+      ++either_way;
+    }
+  }
+  // At the capacity itself the sign of what 300 requests leave over is chance.
+  EXPECT_GT(either_way, 0);
 }
 
 TEST(Saturation, AClientsLimitBelowTheLoadIsNamedAsSuch) {
