@@ -57,8 +57,8 @@ Section spare_section(const RankedPlan& best, bool of_one_kind) {
       .table = margin_table(best.result)};
   if (section.lines.empty()) {
     section.lines.emplace_back(
-        "No error of step times, host work or KV capacity within 4 standard deviations would "
-        "reverse the verdict.");
+        fmt::format("No error of {} within 4 standard deviations would reverse the verdict.",
+                    kUncertainInputNames));
   }
   return section;
 }
