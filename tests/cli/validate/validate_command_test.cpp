@@ -246,7 +246,7 @@ TEST_F(Validate, WhatAResultDoesNotSayIsAskedFor) {
 bool is_refused_as_idle(const std::string& flag, const std::string& manifest) {
   for (const char* value :
        {"", " 1", " fp8", " fcfs", " ngram", " 0.5,0.5", " gpu=a100", " vllm-bench-serve",
-        " max_utilization", " equal_progress", " plain", " max", " deepep", " cutlass",
+        " max_utilization", " equal_progress", " plain", " max", " deepep", " lmcache", " cutlass",
         " round_robin", " nvlink4", " '{\"method\":\"eagle\",\"num_speculative_tokens\":3}'"}) {
     const CommandResult result = run_command("validate " + manifest + " " + flag + value);
     if (result.exit_code == 0) return false;

@@ -43,8 +43,9 @@ TEST(Pooling, SchedulesStepByStepInVllmUnlessToldOtherwise) {
   EXPECT_THAT(feature_error({.pooling = true}, "trtllm"), HasSubstr("engine vllm or sglang"));
 }
 
-// vLLM's own table of models (tests/test_config.py): BAAI/bge-base-en is "encoder_only", without
-// chunked prefill and prefix caching. Its context becomes the step's least budget.
+// vLLM's own table of models (test_config.py, test_is_chunked_prefill_supported): BAAI/bge-base-en
+// is "encoder_only", without chunked prefill and prefix caching. Its context becomes the step's
+// least budget.
 TEST(Encoders, PoolWholePromptsBehindVllm) {
   Transformer encoder = test::gpt2_small();
   encoder.name = "an-encoder";
