@@ -163,6 +163,11 @@ std::string expert_name(const MeasuredCurve& curve) {
   for (const NamedExperts& experts : kNamedExperts) {
     if (curve.kernel.starts_with(experts.kernel)) return std::string(experts.name);
   }
+  // TensorRT-LLM 1.2.0rc5 on H200 names none: CUTLASS's, but Triton's for gpt-oss.
+  if (curve.kernel.starts_with("moe_torch_flow, TRTLLM 1.2.0rc5") &&
+      !curve.shape.format.starts_with("mxfp4")) {
+    return std::string(kCutlassExperts);
+  }
   return {};
 }
 

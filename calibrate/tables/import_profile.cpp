@@ -55,7 +55,7 @@ void add_facts(const ImportedRows& rows, MeasuredCurve& curve) {
 }  // namespace
 
 Gpu import_profile(ImportedRows& rows, const Gpu& known, const ImportRecord& record) {
-  take_off_scales(rows);
+  take_off_quantising(rows);
   undo_group_limit(rows);
   refuse_beyond_physics(rows, known);
   refuse_cached_reads(rows, known);

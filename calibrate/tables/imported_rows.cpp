@@ -255,29 +255,36 @@ void add_version(ImportedRows& rows, const std::string& what, const std::string&
   known += (known.empty() ? "" : ", ") + version;
 }
 
-void take_off_scales(ImportedRows& rows) {
-  // By source and length of a row: seconds by tokens.
-  std::map<std::string, std::map<std::int64_t, std::map<double, double>>, std::less<>> scales;
+void take_off_quantising(ImportedRows& rows) {
+  // By name, source and length of a row: seconds by tokens.
+  using ByLength = std::map<std::int64_t, std::map<double, double>>;
+  std::map<std::string, std::map<std::string, ByLength, std::less<>>, std::less<>> parts;
   for (const TimedPoint& p : rows.points) {
-    if (p.shape.name != kFindingScales) continue;
+    if (p.shape.name != kFindingScales && p.shape.name != kQuantising) continue;
     const double tokens = std::round(p.point.x / (to_double(p.shape.inputs) * kQuantisedBytes));
-    scales[std::string(source_of(p.kernel))][p.shape.inputs][tokens] = p.point.time.value;
+    parts[p.shape.name][std::string(source_of(p.kernel))][p.shape.inputs][tokens] =
+        p.point.time.value;
   }
   const auto is_meant = [](const TimedPoint& p) {
     return p.shape.family == OperatorFamily::gemm && p.shape.format == "fp8" &&
            p.shape.query_heads == 0 && is_of_engine(source_of(p.kernel), "trtllm");
   };
-  refuse(rows, rows.points,
-         "computes scales that checkpoints contain, which was not timed separately",
-         [&](const TimedPoint& p) { return is_meant(p) && !scales.contains(source_of(p.kernel)); });
-  for (TimedPoint& p : rows.points) {
-    if (!is_meant(p)) continue;
-    const auto& lengths = scales.find(source_of(p.kernel))->second;
-    auto length = lengths.lower_bound(p.shape.inputs);
-    if (length == lengths.end()) --length;
-    p.point.time -= Seconds{at_tokens(length->second, p.point.x)};
+  for (const auto& [part, reason] :
+       {std::pair{kFindingScales, "computes scales that checkpoints contain"},
+        std::pair{kQuantising, "quantises its input, which kernels before it do"}}) {
+    const auto& sources = parts[part];
+    refuse(
+        rows, rows.points, fmt::format("{}, which was not timed separately", reason),
+        [&](const TimedPoint& p) { return is_meant(p) && !sources.contains(source_of(p.kernel)); });
+    for (TimedPoint& p : rows.points) {
+      if (!is_meant(p)) continue;
+      const ByLength& lengths = sources.find(source_of(p.kernel))->second;
+      auto length = lengths.lower_bound(p.shape.inputs);
+      if (length == lengths.end()) --length;
+      p.point.time -= Seconds{at_tokens(length->second, p.point.x)};
+    }
   }
-  refuse(rows, rows.points, "takes no longer than computing its scales",
+  refuse(rows, rows.points, "takes no longer than quantising its input",
          [&](const TimedPoint& p) { return is_meant(p) && p.point.time.value < kShortestCall; });
 }
 

@@ -73,6 +73,8 @@ struct ImportedRows {
 constexpr double kQuantisedBytes = 3.0;
 /// The shape's name of what finding the scales of rows takes beyond using known ones.
 constexpr const char* kFindingScales = "activation_scales";
+/// The shape's name of quantising by a known scale.
+constexpr const char* kQuantising = "quantise_activations";
 
 /// Starts the account of a file; further rows are its.
 void begin_table(ImportedRows& rows, const std::string& path, const std::string& kind);
@@ -98,12 +100,14 @@ void add_point(ImportedRows& rows, TimedPoint point);
 
 void add_version(ImportedRows& rows, const std::string& what, const std::string& version);
 
-/// Takes what finding the scales of its input costs off each fp8 product of TensorRT-LLM, as its
-/// tables state it in the same version. They were timed on weights without input scales, so that
-/// the layer finds them in each call (aiconfigurator 095f58a, collector/trtllm/collect_gemm.py);
-/// ModelOpt's checkpoints, which the engine is served with, bring them. Refuses products in whose
-/// version that was not timed.
-void take_off_scales(ImportedRows& rows);
+/// Takes what quantising its input costs off each fp8 product of TensorRT-LLM, as its tables state
+/// it in the same version: finding scales, and writing the input by them. They were timed on
+/// weights without input scales and inputs in 16 bits, so that the layer finds scales and quantises
+/// in each call (aiconfigurator 095f58a, collector/trtllm/collect_gemm.py and
+/// collect_computescale.py). ModelOpt's checkpoints, which the engine is served with, bring scales,
+/// and kernels before most products write their input quantised (is_quantised_before in
+/// model/step/deployment_operators.cpp). Refuses products in whose version that was not timed.
+void take_off_quantising(ImportedRows& rows);
 
 /// Gives experts behind a router that picks by groups (DeepSeek-V3's: 4 of 8 groups) the sizes that
 /// they were timed at. The collectors score one expert of each group for a token (aiconfigurator

@@ -147,7 +147,7 @@ void read_quantisation(const TableFile& table, ImportedRows& rows) {
   }
   add_row(table,
           {.family = OperatorFamily::memory_bound,
-           .name = scales ? kFindingScales : "quantise_activations",
+           .name = scales ? kFindingScales : kQuantising,
            .inputs = *k},
           kernel_of(table), static_cast<double>(*m) * static_cast<double>(*k) * kQuantisedBytes, 0,
           rows);

@@ -9,6 +9,7 @@
 
 #include "model/architecture/expert_load.hpp"
 #include "model/architecture/weights.hpp"
+#include "model/curves/curve_source.hpp"
 #include "model/step/efficiency.hpp"
 #include "model/step/expert_kernels.hpp"
 #include "model/step/measured_time.hpp"
@@ -316,13 +317,35 @@ bool finds_scales(const Deployment& deployment) {
   return !deployment.engine.name.starts_with("trtllm");
 }
 
-/// Adds what a matrix's input needs before a product in 8 bits or less, unless the time of the
-/// product includes it.
-void add_quantisation(const Deployment& deployment, const WeightFormat& format,
+/// Whether the kernel before a matrix's product writes its input quantised, as TensorRT-LLM's
+/// PyTorch backend (from 1.0 on) does in fp8 with one scale: attention does for its output
+/// (modules/attention.py, has_quant_scale), SwiGLU from 1.1 on (modules/gated_mlp.py,
+/// _apply_activation; pull 6540), and in Llama models wider than 4,096 the all-reduce of tensor
+/// parallelism together with the norm (modeling_llama.py, LlamaDecoderLayer,
+/// RESIDUAL_RMS_NORM_QUANT_FP8). Neglects that the first layer has no such all-reduce before it.
+bool is_quantised_before(const Deployment& deployment, const Weight& weight) {
+  if (weight.format.name != "fp8" || !deployment.engine.name.starts_with("trtllm")) return false;
+  const std::string_view version = stated_version(deployment.engine.version);
+  const auto from = [&](std::string_view first) {
+    return version.empty() || !is_older(version, first);
+  };
+  if (!from("1.0")) return false;
+  if (weight.name == "o_proj") return true;
+  if (weight.name.ends_with("down_proj")) return from("1.1");
+  constexpr std::int64_t kWidestUnfused = 4096;
+  return (weight.name == "qkv_proj" || weight.name == "mlp.gate_up_proj") &&
+         deployment.model.architecture == "LlamaForCausalLM" &&
+         deployment.model.hidden > kWidestUnfused && deployment.parallel.tensor > 1;
+}
+
+/// Adds what a matrix's input needs before a product in 8 bits or less, unless the kernel before it
+/// does that or the time of the product includes it.
+void add_quantisation(const Deployment& deployment, const Weight& weight,
                       const LinearOperator& product, StepOperators& out) {
+  if (is_quantised_before(deployment, weight)) return;
   if (quantises_input(deployment.gpu, product.shape, deployment.engine.version)) return;
   const std::int64_t inputs = product.shape.inputs;
-  const double bytes = activation_bytes(deployment) + input_bytes(format);
+  const double bytes = activation_bytes(deployment) + input_bytes(weight.format);
   const auto add = [&](const char* name) {
     LinearOperator op =
         memory_bound_operator(deployment, name, product.work.calls, to_double(inputs) * bytes);
@@ -354,7 +377,7 @@ void add_matrices(const Deployment& deployment, const LayerGroup& group, int blo
     }
     add_operator(out.per_token, product);
     if (bits_of(weight.format.compute) > 8) continue;
-    add_quantisation(deployment, weight.format, product, out);
+    add_quantisation(deployment, weight, product, out);
   }
   LinearOperator experts = expert_operator(deployment, group.layer, weights, group.count);
   if (experts.experts > 0 && !selects_experts(deployment.gpu, experts.shape, experts.alone_shape,

@@ -247,7 +247,9 @@ std::optional<MeasuredTimes> measured_times(const Gpu& gpu, const OperatorShape&
 
 bool quantises_input(const Gpu& gpu, const OperatorShape& product, std::string_view engine) {
   const CurveBlend blend = blend_for(gpu, product, engine);
-  return !blend.parts.empty() && is_engine(source_of(blend.parts.front().curve.kernel));
+  if (blend.parts.empty()) return false;
+  const std::string_view source = source_of(blend.parts.front().curve.kernel);
+  return is_engine(source) && !(product.format == "fp8" && is_of_engine(source, "trtllm"));
 }
 
 bool selects_experts(const Gpu& gpu, const OperatorShape& experts, const OperatorShape& alone,

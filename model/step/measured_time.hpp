@@ -107,7 +107,8 @@ std::optional<MeasuredTimes> measured_times(const Gpu& gpu, const OperatorShape&
 /// Whether the time that answers for a product includes the quantisation of its input: kernel
 /// tables time an engine's whole linear layer, which quantises what it is given (aiconfigurator
 /// 095f58a, collector/vllm, sglang and trtllm, collect_gemm.py), libraries and `calibrate` the
-/// product alone. False where nothing was measured.
+/// product alone. False where nothing was measured, and for TensorRT-LLM's fp8 products, which
+/// `profile import` takes it off (calibrate/tables/imported_rows.hpp).
 bool quantises_input(const Gpu& gpu, const OperatorShape& product, std::string_view engine);
 
 /// Whether the time that answers for experts includes that of choosing them for each token: kernel

@@ -2,12 +2,14 @@
 // products, the quantisation of activations.
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <limits>
 #include <memory>
 #include <string>
 #include <variant>
 #include <vector>
 
+#include "model/architecture/requantise.hpp"
 #include "model/curves/kernel_tables.hpp"
 #include "model/io/model_reader.hpp"
 #include "model/step/measured_time.hpp"
@@ -254,6 +256,35 @@ TEST(TimedMixers, ProductsOfEnginesIncludeQuantising) {
   curve.kernel = "cutlass, vLLM 0.24.0";
   EXPECT_GT(time_of(decode(plain, 8), "quantise_activations"), 0);
   EXPECT_EQ(time_of(decode(with_curves(plain, {curve}), 8), "quantise_activations"), 0);
+  // TensorRT-LLM's fp8 rows are without: profile import takes it off.
+  curve.shape.format = "fp8";
+  curve.kernel = "torch_flow, TRTLLM 1.3.0";
+  EXPECT_FALSE(quantises_input(with_curves(plain, {curve}).gpu, curve.shape, "trtllm-1.3"));
+  curve.kernel = "cutlass, vLLM 0.24.0";
+  EXPECT_TRUE(quantises_input(with_curves(plain, {curve}).gpu, curve.shape, "vllm-0.24"));
+}
+
+/// How often a decode step quantises activations in a kernel of its own.
+std::int64_t quantisations(const std::string& model, const std::string& engine, int ranks) {
+  Deployment d = deployment_of(load_model(model), round_gpu(), {.tensor = ranks});
+  requantise(d.model, "fp8");
+  d.engine.name = engine.substr(0, engine.find('-'));
+  d.engine.version = engine;
+  std::int64_t calls = 0;
+  for (const OperatorEstimate& op : decode(d, 8).operators) {
+    if (op.work.name == "quantise_activations") calls += op.work.calls;
+  }
+  return calls;
+}
+
+// Four products in each of Llama-3.1-70B's 80 layers; the 32 layers of Llama-3.1-8B are 4,096 wide.
+TEST(TimedMixers, TensorrtLlmQuantisesInTheKernelBeforeAProduct) {
+  EXPECT_EQ(quantisations("llama-3.1-70b", "vllm-0.24", 2), 4 * 80);
+  EXPECT_EQ(quantisations("llama-3.1-70b", "trtllm-0.13", 2), 4 * 80);
+  EXPECT_EQ(quantisations("llama-3.1-70b", "trtllm-1.2", 2), 0);
+  EXPECT_EQ(quantisations("llama-3.1-70b", "trtllm-1.2", 1), 2 * 80);  // norms without all-reduce
+  EXPECT_EQ(quantisations("llama-3.1-70b", "trtllm-1.0", 2), 80);      // SwiGLU from 1.1 on
+  EXPECT_EQ(quantisations("llama-3.1-8b", "trtllm-1.2", 2), 2 * 32);   // fused only if wider
 }
 
 }  // namespace
