@@ -334,10 +334,8 @@ std::vector<std::string> plan_sentences(const PlanAnswer& answer) {
   if (scatters_prefixes(answer)) lines.emplace_back(kScattered);
   if (answer.by_hour) std::ranges::move(hours_text(answer), std::back_inserter(lines));
   if (const auto& least = answer.inputs.min_probability) {
-    lines.push_back(fmt::format(
-        "Required probability: at least {}, given the uncertainty of step times, host work "
-        "per request and KV capacity.",
-        as_probability(*least)));
+    lines.push_back(fmt::format("Required probability: at least {}, given the uncertainty of {}.",
+                                as_probability(*least), kUncertainInputNames));
   }
   return lines;
 }

@@ -115,8 +115,8 @@ void members(Visitor& visit, SimulatedSlo& slo) {
   visit("targets", slo.targets, "each target");
   visit.if_set(
       "probability", slo.probability,
-      "that it is met, given the uncertainty of step times, host work and KV capacity; with "
-      "intervals");
+      "that it is met, given the uncertainty of step times, first tokens, host work, KV capacity "
+      "and the acceptance of drafts; with intervals");
 }
 
 template <class Visitor>

@@ -78,9 +78,9 @@ struct SimulatedSlo {
   /// anything was served and the engine kept up with the load. Unset: the run was stopped.
   std::optional<bool> met{};
   std::vector<SimulatedTarget> targets{};
-  /// Probability that the SLO is met, given the uncertainty of step times, host work and KV
-  /// capacity (Confidence in planner/capacity/confidence.hpp). Set with `intervals`, if there are
-  /// targets.
+  /// Probability that the SLO is met, given the uncertainty of its inputs (kUncertainInputs in
+  /// planner/scenario/simulation_run.hpp; Confidence in planner/capacity/confidence.hpp). Set with
+  /// `intervals`, if there are targets.
   std::optional<double> probability{};
   /// Why a longer run may give another verdict; unset if it stands.
   std::optional<std::string> undecided{};

@@ -95,7 +95,7 @@ SimulationResult simulate(const Cluster& cluster, const Workload& workload,
   if (options.levels != nullptr) options.levels->end(end);
 
   if (shows_replicas(cluster, fleet)) result.replicas.resize(fleet.replicas().size());
-  summarise(result, gaps, options.slo, end, workload.stages);
+  summarise(result, gaps, options.slo, end, workload.stages, options.first_token_factor);
   const Nanoseconds time = time_of_use(result, end);
   result.use = use_of_all(fleet, time, end);
   describe_replicas(fleet, time, end, result.replicas);

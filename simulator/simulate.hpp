@@ -23,6 +23,10 @@ struct SimulationOptions {
   std::function<void(const ReplicaEngine&, const RequestTable&)> attach{};
   /// If not null, receives running and waiting requests and KV cache use over time.
   LevelTimeline* levels = nullptr;
+  /// Times to first tokens as they are reported and judged, over those simulated; tokens after the
+  /// first follow as far behind it as they do. Changes no schedule and not whether the load
+  /// saturates.
+  double first_token_factor = 1;
 };
 
 /// Runs the workload to its end. Deterministic: same arguments, same result on any machine.

@@ -99,19 +99,13 @@ bool depends_on_capacity(const SimulationRun& run) {
   return run.result.use.peak_kv_use > kNearlyFull || !run.workload.contents.empty();
 }
 
-std::vector<Deviations> causes_of_error(const SimulationRun& run) {
-  std::vector<Deviations> causes = {{.step_time = kIntervalDeviations},
-                                    {.per_request = kIntervalDeviations}};
-  if (has_uncertain_acceptance(run)) causes.push_back({.acceptance = kIntervalDeviations});
-  if (depends_on_capacity(run)) causes.push_back({.kv_capacity = kIntervalDeviations});
+std::vector<UncertainInput> causes_of_error(const SimulationRun& run) {
+  std::vector<UncertainInput> causes;
+  for (const UncertainInput& input : kUncertainInputs) {
+    const bool matters = input.member != &Deviations::kv_capacity || depends_on_capacity(run);
+    if (matters && is_uncertain(run, input)) causes.push_back(input);
+  }
   return causes;
-}
-
-Deviations opposite(const Deviations& deviations) {
-  return {.step_time = -deviations.step_time,
-          .per_request = -deviations.per_request,
-          .kv_capacity = -deviations.kv_capacity,
-          .acceptance = -deviations.acceptance};
 }
 
 /// Capacities depend only on the plan, not on the load.
@@ -138,13 +132,17 @@ Prediction predict_load(SimulationRun& run, const std::optional<std::int64_t>& s
   prediction.causes = run.pools.front().step_causes;
   if (run.result.completed == 0) prediction.refusal = "nothing is served";
   Spread spread(prediction.run.metrics);
-  const std::vector<Deviations> causes = causes_of_error(run);
-  const auto figures_with = [&](const Deviations& deviations) {
+  const std::vector<UncertainInput> causes = causes_of_error(run);
+  const auto figures_with = [&](const UncertainInput& input, double deviation) {
+    Deviations deviations;
+    deviations.*input.member = deviation;
     run.result = simulate_deviating(run, step_times, deviations, progress);
     keep_stage(run, stage);
     return figures_of(run);
   };
-  for (const Deviations& up : causes) spread.add(figures_with(up), figures_with(opposite(up)));
+  for (const UncertainInput& input : causes) {
+    spread.add(figures_with(input, kIntervalDeviations), figures_with(input, -kIntervalDeviations));
+  }
   prediction.intervals = spread.intervals();
   set_capacity_intervals(prediction, run);
   return prediction;

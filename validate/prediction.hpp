@@ -26,7 +26,7 @@ struct Prediction {
 };
 
 /// Answers the case's question. The interval of a figure comes from repeating the prediction with
-/// each cause of error (step times, host work per request, KV capacity, acceptance of drafts)
+/// each cause of error (kUncertainInputs in planner/scenario/simulation_run.hpp)
 /// shifted by 1.28 standard deviations up and down; the causes are independent, so their effects
 /// are combined in quadrature. Neglects chance: other arrivals and lengths of the same
 /// distributions. Throws Error for a deployment that cannot be read or simulated. If `progress`

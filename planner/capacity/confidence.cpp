@@ -18,18 +18,7 @@ constexpr double kResolution = 1. / 32;  // of them, and a bracket need not be n
 constexpr double kProbability = 0.0125;  // nor if it holds at most this much, as 1/32 at 0 does
 constexpr double kWidest = 0.125;        // but z_i is printed, to a tenth
 
-struct DeviationCause {
-  const char* name;
-  double Deviations::*member;
-  double harmful;  // the sign that can only worsen the verdict
-};
-
-constexpr std::array kCauses = {
-    DeviationCause{"step time", &Deviations::step_time, 1},
-    DeviationCause{"host work per request", &Deviations::per_request, 1},
-    DeviationCause{"KV capacity", &Deviations::kv_capacity, -1},
-    DeviationCause{"acceptance of drafts", &Deviations::acceptance, -1}};
-constexpr std::size_t kStepTime = 0;
+constexpr std::size_t kStepTime = 0;  // of kUncertainInputs
 
 /// Standard normal distribution function.
 double normal_cdf(double z) { return 0.5 * std::erfc(-z / std::numbers::sqrt2); }
@@ -53,14 +42,14 @@ struct Perturbed {
   double predicted = 0;
 
   bool holds() const { return predicted >= 0; }
-  double toward(const DeviationCause& cause) const {
+  double toward(const UncertainInput& cause) const {
     return holds() ? cause.harmful : -cause.harmful;
   }
   RootProbe as_predicted() const { return {0, log_room(predicted)}; }
   bool flips(const RootProbe& probe) const { return (probe.y < 0) == holds(); }
 
   /// With one cause off by `distance` in the direction that may flip the verdict.
-  RootProbe probe(const DeviationCause& cause, double distance, Search& search) const {
+  RootProbe probe(const UncertainInput& cause, double distance, Search& search) const {
     Deviations deviations;
     deviations.*cause.member = toward(cause) * distance;
     ++search.asked;
@@ -68,7 +57,7 @@ struct Perturbed {
   }
 
   /// `stays` and `beyond` enclose what is looked for, if anything flips the verdict at `beyond`.
-  Search flipping(const DeviationCause& cause, const RootProbe& stays, const RootProbe& beyond,
+  Search flipping(const UncertainInput& cause, const RootProbe& stays, const RootProbe& beyond,
                   Search search) const {
     if (!flips(beyond)) return search;
     ItpBracket bracket(stays, beyond, kResolution);
@@ -77,7 +66,7 @@ struct Perturbed {
     return search;
   }
 
-  Search flipping(const DeviationCause& cause, const RootProbe& stays) const {
+  Search flipping(const UncertainInput& cause, const RootProbe& stays) const {
     Search search;
     const RootProbe farthest = probe(cause, kFarthest, search);
     return flipping(cause, stays, farthest, search);
@@ -86,15 +75,15 @@ struct Perturbed {
 
 /// All causes but step time: together first, since they rarely matter.
 std::vector<Search> others(const Perturbed& run) {
-  std::vector<Search> searches(kCauses.size() - 1);
+  std::vector<Search> searches(kUncertainInputs.size() - 1);
   Deviations together;
-  for (std::size_t i = 1; i < kCauses.size(); ++i) {
-    together.*kCauses[i].member = run.toward(kCauses[i]) * kFarthest;
+  for (std::size_t i = 1; i < kUncertainInputs.size(); ++i) {
+    together.*kUncertainInputs[i].member = run.toward(kUncertainInputs[i]) * kFarthest;
   }
   searches.front().asked = 1;
   if (!run.flips({kFarthest, log_room(run.margin(together))})) return searches;
-  for (std::size_t i = 1; i < kCauses.size(); ++i) {
-    const Search search = run.flipping(kCauses[i], run.as_predicted());
+  for (std::size_t i = 1; i < kUncertainInputs.size(); ++i) {
+    const Search search = run.flipping(kUncertainInputs[i], run.as_predicted());
     searches[i - 1] = {search.flips_at, searches[i - 1].asked + search.asked};
   }
   return searches;
@@ -103,10 +92,10 @@ std::vector<Search> others(const Perturbed& run) {
 Confidence combined(const std::vector<Search>& searches, bool holds) {
   Confidence confidence{.holds = holds};
   double inverse_squares = 0;
-  for (std::size_t i = 0; i < kCauses.size(); ++i) {
+  for (std::size_t i = 0; i < kUncertainInputs.size(); ++i) {
     const Search& search = searches[i];
     if (search.flips_at) inverse_squares += 1 / (*search.flips_at * *search.flips_at);
-    confidence.causes.push_back({kCauses[i].name, search.flips_at});
+    confidence.causes.push_back({kUncertainInputs[i].name, search.flips_at});
     confidence.simulations += search.asked;
   }
   // No cause flips it: the boundary lies beyond the farthest deviation tried.
@@ -124,7 +113,7 @@ std::optional<Confidence> confidence_of(const DeviatingMargin& margin, double pr
   const Perturbed run{margin, predicted};
   const auto search = [&](std::int64_t i) {
     if (i > 0) return others(run);
-    return std::vector<Search>{run.flipping(kCauses[kStepTime], run.as_predicted())};
+    return std::vector<Search>{run.flipping(kUncertainInputs[kStepTime], run.as_predicted())};
   };
   const auto searches = answers_on(threads, 2, search, progress);
   if (!searches) return std::nullopt;
@@ -160,12 +149,12 @@ Confidence confidence_for(const DeviatingMargin& margin, double predicted, doubl
   const Perturbed run{margin, predicted};
   const double near = boost::math::quantile(boost::math::normal(), least);
   Deviations all;
-  for (const DeviationCause& cause : kCauses) all.*cause.member = near * cause.harmful;
+  for (const UncertainInput& cause : kUncertainInputs) all.*cause.member = near * cause.harmful;
   if (margin(all) >= 0) return {.holds = true, .probability = least, .simulations = 1};
   Search tried{.asked = 1};
-  const DeviationCause& step_time = kCauses[kStepTime];
+  const UncertainInput& step_time = kUncertainInputs[kStepTime];
   const RootProbe slower = run.probe(step_time, near, tried);
-  std::vector<Search> searches(kCauses.size());
+  std::vector<Search> searches(kUncertainInputs.size());
   if (run.flips(slower)) {
     // No plane through a point this near leaves the origin farther away.
     searches.front() = run.flipping(step_time, run.as_predicted(), slower, tried);

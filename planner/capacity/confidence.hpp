@@ -31,9 +31,9 @@ struct Confidence {
 /// these numbers of standard deviations. Called from several threads if several are used.
 using DeviatingMargin = std::function<double(const Deviations&)>;
 
-/// Probability that the verdict, whose margin is `predicted` as predicted, is yes: step time, host
-/// work per request, KV capacity and the acceptance of drafts err independently, the first three
-/// lognormally. First-order reliability
+/// Probability that the verdict, whose margin is `predicted` as predicted, is yes: the inputs of
+/// kUncertainInputs err independently, all but the acceptance of drafts lognormally. First-order
+/// reliability
 /// (Hasofer and Lind 1974, "Exact and invariant second-moment code format", J. Eng. Mech. Div. 100;
 /// Ditlevsen and Madsen 1996, "Structural Reliability Methods", 5.1): for each cause alone, the
 /// deviation z_i at which the verdict flips is bracketed, guided by how far the latency is from its

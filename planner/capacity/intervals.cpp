@@ -13,15 +13,14 @@
 namespace roofcast {
 namespace {
 
-/// Both ends of each cause, one after the other; acceptance only where drafts' is uncertain.
+/// Both ends of each uncertain input, one after the other.
 std::vector<Deviations> deviations_of(const SimulationRun& run) {
-  std::vector<Deviations> deviations = {
-      {.step_time = kIntervalDeviations},   {.step_time = -kIntervalDeviations},
-      {.per_request = kIntervalDeviations}, {.per_request = -kIntervalDeviations},
-      {.kv_capacity = kIntervalDeviations}, {.kv_capacity = -kIntervalDeviations}};
-  if (has_uncertain_acceptance(run)) {
-    deviations.push_back({.acceptance = kIntervalDeviations});
-    deviations.push_back({.acceptance = -kIntervalDeviations});
+  std::vector<Deviations> deviations;
+  for (const UncertainInput& input : kUncertainInputs) {
+    if (!is_uncertain(run, input)) continue;
+    for (const double end : {kIntervalDeviations, -kIntervalDeviations}) {
+      deviations.emplace_back().*input.member = end;
+    }
   }
   return deviations;
 }

@@ -124,7 +124,9 @@ Deviations allowance(const PlanTask& task) {
   const double least = task.min_probability.value_or(0.5);
   if (least <= 0.5) return {};
   const double off = boost::math::quantile(boost::math::normal(), least);
-  return {.step_time = off, .per_request = off, .kv_capacity = -off, .acceptance = -off};
+  Deviations all;
+  for (const UncertainInput& input : kUncertainInputs) all.*input.member = off * input.harmful;
+  return all;
 }
 
 bool has_sessions(const Workload& workload) {

@@ -9,6 +9,7 @@
 #include "base/error.hpp"
 #include "base/wording.hpp"
 #include "model/architecture/experts.hpp"
+#include "model/engines/host_terms.hpp"
 #include "model/step/error_causes.hpp"
 #include "model/step/scaled_step_time.hpp"
 #include "planner/scenario/degrees.hpp"
@@ -117,12 +118,22 @@ Pool pool_of(const PoolScenario& asked, const PoolRun& run, const StepTime* step
 }
 
 SimulationResult simulate_on(const SimulationRun& run, std::span<const PoolRun> pools,
-                             std::span<const StepTime* const> step_times,
-                             const Progress& progress) {
+                             std::span<const StepTime* const> step_times, const Progress& progress,
+                             double first_token_factor = 1) {
   return simulate(cluster_of(run.scenario, pools, step_times), run.workload,
                   {.max_concurrency = run.scenario.max_concurrency,
                    .slo = run.scenario.slo,
-                   .progress = ended_by(run, progress)});
+                   .progress = ended_by(run, progress),
+                   .first_token_factor = first_token_factor});
+}
+
+/// The largest of its pools' engines.
+double first_token_uncertainty_of(const SimulationRun& run) {
+  double largest = 0;
+  for (const PoolRun& pool : run.pools) {
+    largest = std::max(largest, first_token_uncertainty(pool.deployment.engine.version));
+  }
+  return largest;
 }
 
 /// The factor for a number of standard deviations. The logarithm is taken as normal so that no time
@@ -258,7 +269,9 @@ std::vector<PoolUtilisation> utilisation_of(const std::vector<PoolRun>& pools) {
   return all;
 }
 
-bool has_uncertain_acceptance(const SimulationRun& run) {
+bool is_uncertain(const SimulationRun& run, const UncertainInput& input) {
+  if (input.member == &Deviations::first_token) return first_token_uncertainty_of(run) > 0;
+  if (input.member != &Deviations::acceptance) return true;
   return std::ranges::any_of(run.pools, [](const PoolRun& pool) {
     return pool.deployment.engine.speculation.acceptance_deviation > 0;
   });
@@ -282,7 +295,8 @@ SimulationResult simulate_deviating(const SimulationRun& run, const PoolStepTime
     const double more = factor_of(deviations.kv_capacity, pool.plan.relative_uncertainty);
     pool.plan.kv_blocks = std::llround(static_cast<double>(pool.plan.kv_blocks) * more);
   }
-  return simulate_on(run, pools, seams, progress);
+  return simulate_on(run, pools, seams, progress,
+                     factor_of(deviations.first_token, first_token_uncertainty_of(run)));
 }
 
 }  // namespace roofcast

@@ -2,12 +2,14 @@
 // simulate again with perturbed inputs.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <deque>
 #include <functional>
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/error_cause.hpp"
@@ -110,14 +112,39 @@ struct Deviations {
   double per_request = 0;  // host work on a request outside its steps, by kHostUncertainty
   double kv_capacity = 0;  // blocks, by MemoryPlan::relative_uncertainty
   double acceptance = 0;   // of drafts, by Speculation::acceptance_deviation
+  double first_token =
+      0;  // of the time to each request's first token, by first_token_uncertainty()
 
   bool operator==(const Deviations&) const = default;
 };
 
-/// Whether drafts of one of its pools are accepted with an uncertain probability.
-bool has_uncertain_acceptance(const SimulationRun& run);
+/// An input of a simulation that may be off, independently of the others.
+struct UncertainInput {
+  const char* name;
+  double Deviations::*member;
+  double harmful;  // the sign that can only worsen latencies
+};
+
+/// All of them: intervals of latencies (planner/capacity/intervals.hpp, validate/prediction.hpp)
+/// and the probability that an SLO holds (planner/capacity/confidence.hpp) deviate in these. Step
+/// time, which matters most, comes first.
+inline constexpr std::array kUncertainInputs = {
+    UncertainInput{"step time", &Deviations::step_time, 1},
+    UncertainInput{"host work per request", &Deviations::per_request, 1},
+    UncertainInput{"KV capacity", &Deviations::kv_capacity, -1},
+    UncertainInput{"acceptance of drafts", &Deviations::acceptance, -1},
+    UncertainInput{"first tokens", &Deviations::first_token, 1}};
+
+/// They all, for sentences.
+inline constexpr std::string_view kUncertainInputNames =
+    "step times, first tokens, host work, KV capacity and the acceptance of drafts";
+
+/// Whether the input is uncertain in this run: drafts' acceptance only where a deviation was given,
+/// first tokens only of engines for which their error is known.
+bool is_uncertain(const SimulationRun& run, const UncertainInput& input);
 
 /// The result of a run that simulate_sampled has filled in, simulated again with these deviations.
+/// Late first tokens are so for the user alone: they delay no other request and no client.
 SimulationResult simulate_deviating(const SimulationRun& run, const PoolStepTimes& step_times,
                                     const Deviations& deviations, const Progress& progress);
 

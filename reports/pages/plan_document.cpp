@@ -69,8 +69,8 @@ Section spare_section(const RankedPlan& best) {
                   .table = margin_table(best.result)};
   if (section.lines.empty()) {
     section.lines.emplace_back(
-        "No error of step times, host work or KV capacity within 4 standard deviations would "
-        "reverse the verdict.");
+        fmt::format("No error of {} within 4 standard deviations would reverse the verdict.",
+                    kUncertainInputNames));
   }
   return section;
 }

@@ -120,10 +120,9 @@ Table plain_load_table(const SimulationAnswer& answer) {
 /// Says what the intervals cover.
 std::vector<std::string> interval_note(const SimulationAnswer& answer) {
   if (!answer.intervals) return {};
-  std::vector<std::string> lines{
-      fmt::format("{:.0f} % intervals: step times, host work and KV capacity may be off{}",
-                  answer.intervals->level * 100,
-                  answer.intervals->chance ? ", and arrivals vary by chance" : "")};
+  std::vector<std::string> lines{fmt::format(
+      "{:.0f} % intervals: {} may be off{}", answer.intervals->level * 100, kUncertainInputNames,
+      answer.intervals->chance ? ", and arrivals vary by chance" : "")};
   if (answer.intervals->saturates) {
     lines.emplace_back(
         "at the slow end of the intervals the engine does not keep up: their upper ends grow with "

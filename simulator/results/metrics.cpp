@@ -1,6 +1,7 @@
 #include "simulator/results/metrics.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "simulator/results/request_groups.hpp"
@@ -160,6 +161,17 @@ void judge_slo(SimulationResult& result, const RequestGroups& groups, const Toke
   estimate_goodput(result, order, slo);
 }
 
+/// Times to first tokens become `factor` times as long; what follows them moves with them.
+void delay_first_tokens(std::vector<RequestRecord>& records, double factor) {
+  for (RequestRecord& record : records) {
+    if (record.finished == kNever) continue;
+    const auto waited = static_cast<double>(record.first_token - record.sent);
+    const Nanoseconds delay = std::llround((factor - 1) * waited);
+    record.first_token += delay;
+    record.finished += delay;
+  }
+}
+
 /// First arrival to last finish (to `now` if some are unfinished), unreported stages included.
 Seconds whole_makespan(const std::vector<RequestRecord>& records, Nanoseconds now,
                        Nanoseconds end) {
@@ -182,7 +194,12 @@ void share_out(std::vector<ReplicaResult>& replicas, const std::vector<RequestRe
 }  // namespace
 
 void summarise(SimulationResult& result, const TokenGaps& gaps, const Slo& slo, Nanoseconds now,
-               std::span<const LoadStage> stages) {
+               std::span<const LoadStage> stages, double first_token_factor) {
+  std::vector<RequestRecord> simulated;
+  if (first_token_factor != 1) {
+    simulated = result.requests;
+    delay_first_tokens(result.requests, first_token_factor);
+  }
   const Nanoseconds end = result.stopped ? now : kEndless;
   const RequestGroups groups = group_requests(result.requests, gaps, slo, stages, end);
   fill(result, groups.all, gaps, slo, now);
@@ -200,6 +217,7 @@ void summarise(SimulationResult& result, const TokenGaps& gaps, const Slo& slo, 
   if (groups.all.tally.followers > 0) {
     result.session_rate_per_s = groups.all.tally.start_rate_per_s();
   }
+  if (first_token_factor != 1) result.requests = std::move(simulated);
   result.saturation = judge_saturation(result, stages);
 }
 

@@ -15,7 +15,10 @@
 
 #include "base/error.hpp"
 #include "model/engines/knobs.hpp"
+#include "model/step/step_estimate.hpp"
+#include "model/step/step_work.hpp"
 #include "planner/flags/idle_flags.hpp"
+#include "planner/scenario/resolve_deployment.hpp"
 #include "roofcast/arguments.hpp"
 #include "roofcast/estimate.hpp"
 #include "roofcast/memory.hpp"
@@ -158,6 +161,33 @@ TEST(IdleKnobs, EveryKnobActsOrIsRefused) {
   }
   EXPECT_GT(acting, 200);
   EXPECT_GT(refused, 200);
+}
+
+// Picks of DeepSeek-R1 are uneven by default, as published; with even ones 16 sequences read more
+// of its experts, so that the step takes longer. Of Qwen3 none are published: even is the default.
+TEST(IdleKnobs, EvenPicksActWhereUnevenOnesAreTheDefault) {
+  const EngineOverrides even{.expert_power_law = 0};
+  const auto refused = [&](DeploymentOptions options) {
+    options.overrides = even;
+    try {
+      refuse_idle_flags(even, options, KnobUse::steps);
+    } catch (const UsageError& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  const DeploymentOptions deepseek{
+      .model = "deepseek-r1", .gpu = "h200", .engine = "sglang", .parallel = {.tensor = 8}};
+  EXPECT_EQ(refused(deepseek), "");
+  EXPECT_THAT(refused({.model = "qwen3-30b-a3b", .gpu = "h200", .engine = "sglang"}),
+              testing::HasSubstr("experts are picked so by default"));
+  DeploymentOptions evenly = deepseek;
+  evenly.overrides = even;
+  const auto step = [](const DeploymentOptions& options) {
+    const Deployment deployment = resolve(options).deployment;
+    return RooflineStepTime(deployment).seconds(decode_batch(deployment.model, 16, 1024));
+  };
+  EXPECT_GT(step(evenly), step(deepseek));
 }
 
 // ---- flags of a load

@@ -23,10 +23,12 @@ struct Plane {
   double host = 0;
   double blocks = 0;
   double drafts = 0;
+  double first = 0;
 
   double operator()(const Deviations& deviations) const {
     return room - step * deviations.step_time - host * deviations.per_request +
-           blocks * deviations.kv_capacity + drafts * deviations.acceptance;
+           blocks * deviations.kv_capacity + drafts * deviations.acceptance -
+           first * deviations.first_token;
   }
 };
 
@@ -42,7 +44,7 @@ TEST(Confidence, OfABoundaryThatIsAPlaneIsTheNormalDistributionOfItsDistance) {
       confidence_of_plane(Plane{.room = 2, .step = 1, .host = 0.8, .blocks = 0.6});
   EXPECT_TRUE(confidence.holds);
   EXPECT_NEAR(confidence.probability, normal_cdf(2 / std::sqrt(1 + 0.64 + 0.36)), kBracket);
-  ASSERT_EQ(confidence.causes.size(), 4U);
+  ASSERT_EQ(confidence.causes.size(), 5U);
   EXPECT_NEAR(confidence.causes[0].flips_at.value(), 2, kWide);
   EXPECT_NEAR(confidence.causes[1].flips_at.value(), 2.5, kWide);
   EXPECT_NEAR(confidence.causes[2].flips_at.value(), -2 / 0.6, kWide);  // fewer blocks
@@ -64,6 +66,14 @@ TEST(Confidence, CountsTheAcceptanceOfDrafts) {
   EXPECT_NEAR(confidence.probability, normal_cdf(1.5 / std::sqrt(1.25)), kBracket);
   EXPECT_EQ(confidence.causes[3].name, "acceptance of drafts");
   EXPECT_NEAR(confidence.causes[3].flips_at.value(), -3, kWide);
+}
+
+// Phi(2 / sqrt(1 + 4)), with later first tokens on the harmful side.
+TEST(Confidence, CountsFirstTokens) {
+  const Confidence confidence = confidence_of_plane({.room = 2, .step = 1, .first = 2});
+  EXPECT_NEAR(confidence.probability, normal_cdf(2 / std::sqrt(5.0)), kBracket);
+  EXPECT_EQ(confidence.causes[4].name, "first tokens");
+  EXPECT_NEAR(confidence.causes[4].flips_at.value(), 1, kWide);
 }
 
 TEST(Confidence, IsNearOneWhereNoErrorTurnsTheVerdict) {

@@ -49,6 +49,22 @@ TEST(Metrics, FollowTheDefinitionsOfVllmBenchServe) {
   EXPECT_FALSE(result.goodput_per_s.has_value());
 }
 
+// Twice as long to the first tokens: TTFT 2 and 4 s and E2E 4 and 4 s instead of 1, 2, 3 and 2; the
+// tokens after the first still follow within 2 s.
+TEST(Metrics, LateFirstTokensMoveWhatFollowsThem) {
+  const Slo slo{.goodput = {{LatencyMetric::ttft, Seconds{3}}},
+                .targets = {{LatencyMetric::ttft, 50, Seconds{1.5}}}};
+  SimulationResult result;
+  result.requests = {served(0, 1, 3, 5), served(1, 3, 3, 1)};
+  summarise(result, TokenGaps(1), slo, 0, {}, 2);
+  EXPECT_DOUBLE_EQ(result.ttft.mean, 3);
+  EXPECT_DOUBLE_EQ(result.e2e.mean, 4);
+  EXPECT_DOUBLE_EQ(result.tpot.mean, 0.5);
+  EXPECT_DOUBLE_EQ(*result.goodput_share, 0.5);
+  EXPECT_FALSE(result.slo.front().met);
+  EXPECT_EQ(result.requests.front().first_token, to_nanoseconds(Seconds{1}));
+}
+
 TEST(Metrics, GoodputCountsRequestsWithinEveryLimit) {
   // Limits TTFT 1 s and TPOT 0.5 s. First: 1 and 0.5, good. Second: TTFT 2. Third: TPOT 0.6.
   // Fourth: one token, TPOT counts as 0, good. 2 good in 10 s.
