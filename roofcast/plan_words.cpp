@@ -201,7 +201,8 @@ std::string choice_text(const PlanAnswer& answer) {
   const double right = *answer.choice_probability;
   const double holds = answer.ranked.front().confidence.probability;
   const char* less = less_of(answer.inputs.objective);
-  if (right >= kEven || holds <= right) {
+  const double other = holds - right;
+  if (other <= kEven) {
     return fmt::format(
         "Probability {} that the first meets the SLO and nothing {} does, as far as predicted step "
         "times err.",
@@ -210,9 +211,10 @@ std::string choice_text(const PlanAnswer& answer) {
   const auto& least = answer.inputs.min_probability;
   return fmt::format(
       "Something {} would meet the SLO, too, with probability {}, as far as predicted step times "
-      "err, but no such deployment {}.",
-      less, as_probability(holds - right),
-      least ? "alone with the " + as_probability(*least) + " asked for" : "does as predicted");
+      "err, but {}.",
+      less, as_probability(other),
+      least ? "none alone reaches the " + as_probability(*least) + " asked for"
+            : "none does as predicted");
 }
 
 /// "2 replicas of 1x NVIDIA L40S for prompts of up to 1,024 tokens (71 % of requests) and ..."

@@ -214,7 +214,7 @@ Api::Api(ApiLimits limits, std::string store, bool needs_token)
       store_name_(std::filesystem::path(store_).filename().string()),
       slots_(limits_.runs_at_once, limits_.runs_waiting),
       quick_slots_(limits_.runs_at_once, limits_.runs_waiting),
-      search_slots_(limits_.runs_at_once, limits_.runs_waiting) {}
+      search_slots_(1, limits_.runs_waiting) {}
 
 /// Errors of the store name its file.
 ApiAnswer Api::error_answer(int status, const std::exception& error) const {
@@ -270,7 +270,10 @@ std::chrono::milliseconds Api::longest_in(const WorkSlots& slots) const {
 
 ApiAnswer Api::worked(WorkSlots& slots, const GivenUp& given_up, const Work& work) {
   const GivenUp is_abandoned = [&] { return stopping_ || given_up(); };
-  const auto place = slots.take(limits_.patience, is_abandoned);
+  constexpr auto kBeyondAnother = std::chrono::seconds(2);
+  const bool searches = &slots == &search_slots_;
+  const auto patience = searches ? longest_in(slots) + kBeyondAnother : limits_.patience;
+  const auto place = slots.take(patience, is_abandoned);
   if (!place) {
     return api_error(http_status::kServiceUnavailable, "the server is busy: try again in a moment");
   }

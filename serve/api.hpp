@@ -85,11 +85,11 @@ class Api {
  private:
   /// Answers within a time limit; `stopped` turns true when it must end.
   using Work = std::function<ApiAnswer(const GivenUp& stopped)>;
-  /// `make` reads the question, which may throw Error; its work then runs in a slot.
   /// Where a question waits for its turn.
   WorkSlots& slots_of(std::string_view name);
   /// How long what has a place there may take.
   std::chrono::milliseconds longest_in(const WorkSlots& slots) const;
+  /// `make` reads the question, which may throw Error; its work then runs in a slot.
   ApiAnswer answered(WorkSlots& slots, const GivenUp& given_up, const std::function<Work()>& make);
   /// The same of a question as JSON. One that names a trace of the store is read in the slot: it
   /// holds the trace's bytes from then on.

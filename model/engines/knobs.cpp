@@ -456,7 +456,7 @@ std::vector<EngineKnob> scheduler_knobs() {
            .key = "hicache_ratio",
            .group = scheduler,
            .kind = number,
-           .range = {.min = 1},  // "host memory should be larger" (HostKVCache)
+           .range = {.min = 0, .min_open = true},
            .owner = sglang,
            .help = "SGLang: tokens in host memory per token of the KV cache (2)",
            .effect = "SGLang: tokens that the hierarchical cache holds in host memory, as a "

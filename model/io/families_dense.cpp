@@ -118,7 +118,10 @@ void build_bert(const Fields& config, Transformer& model) {
   model.final_norm_elements = 2 * model.hidden;  // the embeddings' norm
   model.learned_positions = config.size({"max_position_embeddings"}, kLargestVocabulary);
   constexpr std::int64_t kPadding = 2;
-  const bool padded = model.model_type != "bert" && model.learned_positions > kPadding;
+  // RoBERTa's positions begin after the padding token's.
+  const bool roberta =
+      model.model_type.find("roberta") != std::string::npos || model.model_type == "camembert";
+  const bool padded = roberta && model.learned_positions > kPadding;
   model.max_context = model.learned_positions - (padded ? kPadding : 0);
   model.extra.push_back({.name = "token_types",
                          .outputs = config.size_or({"type_vocab_size"}, 2, kLargestVocabulary),

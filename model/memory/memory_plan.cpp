@@ -176,8 +176,7 @@ std::string host_shortage(const Deployment& deployment, const MemoryPlan& plan) 
     const double ratio = std::floor(engine.hierarchical_cache.ratio *
                                     (room / (plan.host_cache * static_cast<double>(ranks))) * 100) /
                          100;
-    // Its pool must exceed the GPU's (there).
-    if (ratio > 1) remedy = fmt::format("; --hicache-ratio {:g} fits", ratio);
+    if (ratio > 0) remedy = fmt::format("; --hicache-ratio {:g} fits", ratio);
   }
   return fmt::format(
       "K and V in host memory need {:.1f} GiB of a node ({} x {:.1f} GiB for its ranks{}), {:.1f} "

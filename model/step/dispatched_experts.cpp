@@ -9,7 +9,7 @@ namespace roofcast {
 namespace {
 
 // Those that tables hold, but for one rank: some of its rows would read weights faster than the
-// memory does. The two smallest that were timed tell L best: M is a smaller part of their times.
+// memory does.
 constexpr std::array kRanks = {2, 4, 8, 16, 32, 64};
 
 std::optional<MeasuredTimes> even_times(const Gpu& gpu, OperatorShape shape, int ranks,
@@ -21,36 +21,46 @@ std::optional<MeasuredTimes> even_times(const Gpu& gpu, OperatorShape shape, int
 
 }  // namespace
 
-DispatchedExperts::DispatchedExperts(OverRanks few, OverRanks many, int ranks, Seconds one_token)
-    : few_(std::move(few.times)),
-      many_(std::move(many.times)),
-      share_(1 / ((1.0 / few.ranks - 1.0 / many.ranks) * ranks)),
-      last_(std::min(few_.last_timed(), many_.last_timed())),
+DispatchedExperts::DispatchedExperts(std::vector<OverRanks> timed, int ranks, Seconds one_token)
+    : timed_(std::move(timed)),
+      ranks_(ranks),
+      last_(timed_.front().times.last_timed()),
       fixed_(one_token) {
-  assert(few.ranks < many.ranks && ranks >= 1);
+  assert(timed_.size() >= 2 && ranks >= 1);
+  for (const OverRanks& over : timed_) last_ = std::min(last_, over.times.last_timed());
 }
 
-Seconds DispatchedExperts::at(double tokens) const {
-  const double timed = std::min(tokens, last_);
-  const Seconds pairs = few_.at(timed, 0) - many_.at(timed, 0);
-  return fixed_ + std::max(Seconds{}, pairs) * (share_ * tokens / timed);
+std::optional<Seconds> DispatchedExperts::at(double tokens) const {
+  const double size = std::min(tokens, last_);
+  double mean_x = 0, mean_y = 0;
+  for (const OverRanks& over : timed_) {
+    mean_x += 1.0 / over.ranks;
+    mean_y += over.times.at(size, 0).value;
+  }
+  const auto count = static_cast<double>(timed_.size());
+  mean_x /= count;
+  mean_y /= count;
+  double square = 0, product = 0;
+  for (const OverRanks& over : timed_) {
+    const double x = 1.0 / over.ranks - mean_x;
+    square += x * x;
+    product += x * (over.times.at(size, 0).value - mean_y);
+  }
+  if (product <= 0) return std::nullopt;
+  return fixed_ + Seconds{product / square / ranks_ * tokens / size};
 }
 
 std::optional<DispatchedExperts> dispatched_experts(const Gpu& gpu, const OperatorShape& shape,
                                                     std::string_view engine) {
   const auto own = even_times(gpu, shape, shape.expert_ranks, engine);
   if (!own) return std::nullopt;
-  std::optional<DispatchedExperts::OverRanks> few;
+  std::vector<DispatchedExperts::OverRanks> timed;
   for (const int ranks : kRanks) {
     auto times = even_times(gpu, shape, ranks, engine);
-    if (!times) continue;
-    DispatchedExperts::OverRanks over{.times = std::move(*times), .ranks = ranks};
-    if (few) {
-      return DispatchedExperts(std::move(*few), std::move(over), shape.expert_ranks, own->at(1, 0));
-    }
-    few.emplace(std::move(over));
+    if (times) timed.push_back({.times = std::move(*times), .ranks = ranks});
   }
-  return std::nullopt;
+  if (timed.size() < 2) return std::nullopt;
+  return DispatchedExperts(std::move(timed), shape.expert_ranks, own->at(1, 0));
 }
 
 }  // namespace roofcast

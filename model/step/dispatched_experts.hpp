@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string_view>
+#include <vector>
 
 #include "base/units.hpp"
 #include "model/curves/operator_shape.hpp"
@@ -15,9 +16,9 @@ namespace roofcast {
 /// pairs of other ranks' experts, but not for nothing (SGLang 0.5.14 on H100, 16,384 tokens to
 /// DeepSeek-V3's experts: 17.9, 13.9, 11.9, 10.8 and 10.5 ms over 2, 4, 8, 16 and 32 ranks). A time
 /// over R ranks is thus M + L / R: M grows with all tokens, L is what the pairs of all experts
-/// take, the reading of weights and the FLOPs, at the efficiency with which they were timed. Two
-/// numbers of ranks tell L; a rank to which DeepEP brings its own pairs takes L / R, and in
-/// addition what a call with one token does.
+/// take, the reading of weights and the FLOPs, at the efficiency with which they were timed. L is
+/// the slope of the times over 1 / R, by least squares over all numbers of ranks; a rank to which
+/// DeepEP brings its own pairs takes L / R, and in addition what a call with one token does.
 class DispatchedExperts {
  public:
   struct OverRanks {
@@ -25,18 +26,18 @@ class DispatchedExperts {
     int ranks = 1;
   };
 
-  /// `one_token`: of a call over `ranks`. Precondition: few.ranks < many.ranks.
-  DispatchedExperts(OverRanks few, OverRanks many, int ranks, Seconds one_token);
+  /// `one_token`: of a call over `ranks`. Precondition: at least two different numbers of ranks.
+  DispatchedExperts(std::vector<OverRanks> timed, int ranks, Seconds one_token);
 
   /// One call's time for `tokens` tokens of all ranks together, evenly picked. Past the sizes timed
-  /// over both numbers of ranks it is proportional to them.
-  Seconds at(double tokens) const;
+  /// over all numbers of ranks it is proportional to them. Nullopt where times do not fall with the
+  /// ranks, so that they tell nothing of L.
+  std::optional<Seconds> at(double tokens) const;
 
  private:
-  MeasuredTimes few_;
-  MeasuredTimes many_;
-  double share_ = 1;  // of their difference
-  double last_ = 0;   // tokens
+  std::vector<OverRanks> timed_;
+  double ranks_ = 1;
+  double last_ = 0;  // tokens
   Seconds fixed_{};
 };
 

@@ -143,7 +143,8 @@ Seconds TimedOperator::time_of_call(double size) const {
     if (!dispatched_) return gathered;
     // A power law's curve is asked for tokens, not for the busiest rank's share of pairs.
     const double busiest = measured_->of_power_law() ? op_.busiest : 1;
-    return std::min(gathered, dispatched_->at(tokens * busiest));
+    const std::optional<Seconds> apart = dispatched_->at(tokens * busiest);
+    return apart ? std::min(gathered, *apart) : gathered;
   };
   if (!spread_picks_) return at(size);
   const double experts = to_double(op_.shape.experts);

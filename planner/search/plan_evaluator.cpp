@@ -89,7 +89,7 @@ Capacity capacity_of(SimulationRun& run, SloRequirement requirement) {
 /// The capacity near one that was found with the asked load's requests, every load with as many as
 /// its verdict takes: as `capacity` searches, so that both find the same. Precondition: the load
 /// grows, and `found` has a load.
-Capacity standing_capacity(const SimulationRun& asked, const PlanCatalogue& catalogue,
+Capacity standing_capacity(const SimulationRun& one, const PlanCatalogue& catalogue,
                            const SloRequirement& requirement, const Capacity& found) {
   constexpr double kNearStride = 1.03;
   const GrowingLoad& load = *catalogue.growing;
@@ -98,15 +98,16 @@ Capacity standing_capacity(const SimulationRun& asked, const PlanCatalogue& cata
   const LoadTrial trial = [&](std::span<const double> factors) {
     std::vector<LoadPoint> points;
     for (const double factor : factors) {
-      SimulationRun run = asked;
-      const SloVerdict verdict =
-          simulate_until_decided(run,
-                                 {.load = &load,
-                                  .factor = factor,
-                                  .most = most,
-                                  .requirement = requirement,
-                                  .throughput = &throughput},
-                                 [](SimulationRun& one) { one.result = simulate_run(one); });
+      SimulationRun run{.scenario = one.scenario, .pools = one.pools};
+      run.stopped = one.stopped;
+      const SloVerdict verdict = simulate_until_decided(
+          run,
+          {.load = &load,
+           .factor = factor,
+           .most = most,
+           .requirement = requirement,
+           .throughput = &throughput},
+          [](SimulationRun& longer) { longer.result = simulate_run(longer); });
       points.push_back(load_point(factor, run.result, requirement));
       points.back().verdict = verdict;
     }
@@ -168,12 +169,11 @@ FinalistFigures finalist_figures_of(SimulationRun run, const PlanCatalogue& cata
   figures.cost = cost_of(run.pools, run.result);
   figures.simulations = figures.confidence.simulations + 1;
   if (run.scenario.max_concurrency || offered_rate_per_s(run.workload) <= 0) return figures;
-  const SimulationRun asked = run;
   Capacity capacity = capacity_of(run, requirement);
   throw_if_stopped(run);
   figures.simulations += std::ssize(capacity.points) - 1;
   if (requirement.must_stand && catalogue.growing->grows() && capacity.load) {
-    capacity = standing_capacity(asked, catalogue, requirement, capacity);
+    capacity = standing_capacity(run, catalogue, requirement, capacity);
     throw_if_stopped(run);
     figures.simulations += std::ssize(capacity.points);
   }

@@ -96,7 +96,8 @@ std::vector<std::string> hints_on(const SimulationRun& run) {
   const SimulationResult& result = run.result;
   std::vector<std::string> hints;
   if (result.completed == 0) return hints;
-  if (scatters_prefixes(run.scenario, run.pools.front().replicas)) {
+  const PoolRun& first = run.pools.front();
+  if (first.deployment.engine.prefix_caching && scatters_prefixes(run.scenario, first.replicas)) {
     hints.emplace_back(kScatteredPrefixes);
   }
   if (std::string text = unbalanced_pools(run); !text.empty()) hints.push_back(std::move(text));

@@ -76,7 +76,7 @@ std::vector<WhatIfVariant> tried(const Scenario& baseline, const std::vector<Set
     try {
       variant.scenario = with_settings(baseline, one);
       variant.is_baseline = to_json(variant.scenario) == before;
-      // A GPU that does not exist is a slip of the keys, not a variant without an answer.
+      // Of a GPU that does not exist refuse_impossible() throws the reason.
       if (variant.scenario.gpu != baseline.gpu) load_gpu(variant.scenario.gpu);
     } catch (const Error& error) {
       variant.reason = error.what();

@@ -202,7 +202,7 @@ std::optional<Section> launch_section(const PlanAnswer& answer) {
     return Section{
         .heading = "How to start the mix", .lines = launch_of(*answer.mixed), .table = {}};
   }
-  if (answer.ranked.empty()) return std::nullopt;
+  if (answer.ranked.empty() || answer.ranked.front().launch.empty()) return std::nullopt;
   return Section{
       .heading = "How to start the first", .lines = answer.ranked.front().launch, .table = {}};
 }

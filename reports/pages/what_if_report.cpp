@@ -171,8 +171,8 @@ std::string answer_text(const WhatIfAnswer& answer) {
                   base.labels.model, gpu_title(base.labels.gpu));
   const VariantAnswer* found = best_of(answer);
   if (found == nullptr) {
-    return fmt::format("Neither the baseline nor any of {} keeps up: {} grows without bound.", of,
-                       title_of(before));
+    return fmt::format("The baseline does not keep up, nor does any of {}: {} grows without bound.",
+                       of, title_of(before));
   }
   const VariantAnswer& best = *found;
   if (grows(base, before)) {

@@ -155,7 +155,7 @@ function targetsWords(run) {
 
 export function showVerdict(run, code, values) {
   const box = byId("verdict");
-  const open = code === 0 && Boolean(run.slo?.undecided);
+  const open = code === 0 && Boolean(run.slo?.undecided && run.slo.targets?.length);
   box.className = "verdict " + (open ? "open" : code === 0 ? "yes" : "no");
   if (!run.fits) {
     return box.replaceChildren(
@@ -167,7 +167,9 @@ export function showVerdict(run, code, values) {
   const said = !targets.length
     ? code === 0
       ? `It runs ${placeWords(run, values)}; no SLO was given.`
-      : "No: no request finished."
+      : run.requests_completed > 0
+        ? "No: the engine does not keep up with this load."
+        : "No: no request finished."
     : open
       ? `Undecided: these requests meet the SLO ${placeWords(run, values)}, but are too few to be sure.`
       : code === 0

@@ -263,7 +263,8 @@ TEST_F(Report, OfAWhatIfHasNoLatencyOfASaturatedVariant) {
                 .exit_code,
             0);
   const json report = machine();
-  EXPECT_THAT(report["answer"].get<std::string>(), StartsWith("Neither the baseline nor any of "));
+  EXPECT_THAT(report["answer"].get<std::string>(),
+              StartsWith("The baseline does not keep up, nor does any of "));
   const json table = report["sections"][0]["tables"][0];
   EXPECT_EQ(table["rows"][1][1], "grows without bound");
   EXPECT_EQ(table["rows"][1][2], "saturated");

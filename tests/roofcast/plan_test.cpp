@@ -7,6 +7,7 @@
 #include <span>
 
 #include "base/error.hpp"
+#include "base/text.hpp"
 #include "roofcast/plan_words.hpp"
 #include "roofcast/simulate.hpp"
 #include "roofcast/store_rows.hpp"
@@ -496,6 +497,26 @@ TEST(PlanAnswer, LeavesItsFiguresInTheStore) {
   EXPECT_EQ(end.gpu, answer.ranked.front().deployment.gpu);
   EXPECT_EQ(to_json(plan_answer_from_json(Json::parse(end.answer_json))).dump(), end.answer_json);
   EXPECT_EQ(plan_metrics(answer).front().name, "simulations");
+}
+
+TEST(PlanAnswer, SaysHowSureItsChoiceIs) {
+  PlanAnswer answer;
+  answer.ranked.emplace_back();
+  answer.ranked.front().confidence.probability = 0.99;
+  answer.inputs.min_probability = 0.9;
+  const auto words = [&](double choice) {
+    answer.choice_probability = choice;
+    return joined(plan_sentences(answer), "\n");
+  };
+  EXPECT_THAT(words(0.95),
+              HasSubstr("Probability 95.0 % that the first meets the SLO and nothing"));
+  // 0.99 - 0.1: it meets the SLO, and so does something cheaper.
+  EXPECT_THAT(words(0.1),
+              testing::AllOf(HasSubstr("would meet the SLO, too, with probability 89.0 %"),
+                             HasSubstr("none alone reaches the 90.0 % asked for")));
+  // It may well miss the SLO: that is what counts.
+  answer.ranked.front().confidence.probability = 0.52;
+  EXPECT_THAT(words(0.45), HasSubstr("Probability 45.0 % that the first meets the SLO"));
 }
 
 }  // namespace
