@@ -17,8 +17,8 @@
 
 namespace roofcast {
 
-/// Which tokens an attention layer attends to: earlier ones, but for encoders. Two layers with equal
-/// spans read the same number of cached tokens for a given sequence.
+/// Which tokens an attention layer attends to: earlier ones, but for encoders. Two layers with
+/// equal spans read the same number of cached tokens for a given sequence.
 struct AttentionSpan {
   enum class Kind {
     full,     // all earlier tokens

@@ -290,9 +290,9 @@ TEST(MeasuredStep, AnExpertParallelRankIsTimedAtTheTokensOfAllRanksFirst) {
   EXPECT_NEAR(experts.time.value, 48 * 777e-6, 1e-9);
 }
 
-// Over 2, 4 and 8 ranks a call takes 1 us for each token of all ranks and a rank's share of 8 us for
-// the token's pairs. DeepEP brings a rank its own pairs: 3 us of a call with one token and 8 us *
-// 512 / 4, where every token on each rank takes 3 us * 512.
+// Over 2, 4 and 8 ranks a call takes 1 us for each token of all ranks and a rank's share of 8 us
+// for the token's pairs. DeepEP brings a rank its own pairs: 3 us of a call with one token and 8 us
+// * 512 / 4, where every token on each rank takes 3 us * 512.
 TEST(MeasuredStep, ARankThatGetsItsOwnPairsAloneDoesNotPassOverOthers) {
   Deployment deployment = calibrated(test::qwen3_30b_a3b(), {.data = 4, .expert_parallel = true});
   auto& curves = deployment.gpu.measured->curves;

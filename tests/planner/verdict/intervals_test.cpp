@@ -6,8 +6,8 @@
 #include <cmath>
 #include <string_view>
 
-#include "planner/verdict/confidence.hpp"
 #include "planner/scenario/simulation_run.hpp"
+#include "planner/verdict/confidence.hpp"
 
 namespace roofcast::test {
 namespace {
