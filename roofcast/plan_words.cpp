@@ -260,6 +260,13 @@ std::vector<std::string> refusal(const PlanAnswer& answer) {
           counted(one->shapes, "shape"), one->nearest, one->why));
     }
   }
+  // An answer that was read back has no more than the nearest of each GPU.
+  for (const RejectedPlan& one : answer.rejected) {
+    if (answer.contradiction || one.outcome != ShapeOutcome::beyond_limits || one.why.empty()) {
+      continue;
+    }
+    lines.push_back(fmt::format("The limits rule out {}, which {}.", one.shape.name, one.why));
+  }
   for (const PlanCandidate& one : answer.closest) {
     lines.push_back(fmt::format("{}: {}: {}.", answer.stopped ? "So far" : "Closest", one.title,
                                 miss_of(one.result)));

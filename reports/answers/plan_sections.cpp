@@ -80,11 +80,12 @@ std::string surplus_of(const PlanAnswer& answer, const RejectedPlan& one) {
 }
 
 std::string rejected_text(const PlanAnswer& answer, const RejectedPlan& one) {
+  const std::string& title = one.title.empty() ? one.shape.name : one.title;  // empty: read back
   if (one.result) {
-    return fmt::format("{}: {}{}.", one.title, miss_of(*one.result),
+    return fmt::format("{}: {}{}.", title, miss_of(*one.result),
                        one.holds ? surplus_of(answer, one) : "");
   }
-  return fmt::format("{}: {}.", one.title, one.why.empty() ? reason_text(one.outcome) : one.why);
+  return fmt::format("{}: {}.", title, one.why.empty() ? reason_text(one.outcome) : one.why);
 }
 
 /// Counts by reason, and the nearest candidate of each GPU that is not in the answer.
@@ -171,12 +172,14 @@ std::int64_t longest(const PlanAnswer& answer) {
 std::string searched_text(const PlanAnswer& answer) {
   std::int64_t shapes = 0;
   for (const auto& [outcome, count] : answer.shapes) shapes += count;
-  return fmt::format(
-      "Searched: {} of {}; {} of {}{}; {} more for probabilities and breaking points.",
-      counted(answer.candidates, "candidate"), counted(shapes, "shape"),
-      counted(answer.simulations, "simulation"), counted(answer.requests, "request"),
-      longest(answer) > answer.requests ? " or more" : " each",
-      with_separators(answer.finalist_simulations));
+  const std::string each =
+      answer.requests == 0 ? ""  // read back
+                           : fmt::format(" of {}{}", counted(answer.requests, "request"),
+                                         longest(answer) > answer.requests ? " or more" : " each");
+  return fmt::format("Searched: {} of {}; {}{}; {} more for probabilities and breaking points.",
+                     counted(answer.candidates, "candidate"), counted(shapes, "shape"),
+                     counted(answer.simulations, "simulation"), each,
+                     with_separators(answer.finalist_simulations));
 }
 
 }  // namespace
@@ -210,8 +213,9 @@ std::optional<Section> launch_section(const PlanAnswer& answer) {
 std::vector<Section> plan_sections(const PlanAnswer& answer) {
   Section head{
       .heading = fmt::format("{} for {}", answer.inputs.scenario.model, promises_of(answer.inputs)),
-      .lines = {answer.workload},
+      .lines = {},
       .table = {}};
+  if (!answer.workload.empty()) head.lines.push_back(answer.workload);  // empty: read back
   for (std::string& line : plan_sentences(answer)) head.lines.push_back(std::move(line));
   head.lines.push_back(searched_text(answer));
   if (answer.mixed || !answer.ranked.empty()) head.table = ranked_table(answer);

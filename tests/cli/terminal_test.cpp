@@ -126,7 +126,7 @@ TEST(Terminal, HelpBeginsWithQuestionsWhoseLinesRun) {
     EXPECT_THAT(run_command(line).exit_code, testing::AnyOf(0, 3)) << line;
     ++tried;
   }
-  EXPECT_EQ(tried, 7);
+  EXPECT_EQ(tried, 8);
 }
 
 TEST(Mistakes, OfOneKindExitWith2AndSpeakOfWhatWasTyped) {

@@ -504,8 +504,10 @@ TEST(Api, ATraceIsReadOnceItsQuestionHasASlot) {
       R"({"model": "llama-3.1-8b", "gpu": "h100", "trace": "chat.csv", "vary": ["tp=2"]})";
   EXPECT_THAT(line_of(api.command("whatif", asked)), HasSubstr("no trace 'chat.csv'"));
   std::atomic<bool> asked_once{false};
-  // Asked while another question has the only slot.
-  api.command("simulate", kSimulation, [&] {
+  // Asked while another search has the only slot of searches.
+  const char* other = R"({"model": "llama-3.1-8b", "gpu": "h100", "request_rate": 5,
+                          "num_prompts": 20, "vary": ["tp=2"]})";
+  api.command("whatif", other, [&] {
     if (!asked_once.exchange(true)) {
       EXPECT_EQ(api.command("whatif", asked).status, 503);
       EXPECT_EQ(api.command("whatif", R"({"model": 1})").status, 400);  // is not kept waiting
