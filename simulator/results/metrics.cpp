@@ -161,7 +161,8 @@ void judge_slo(SimulationResult& result, const RequestGroups& groups, const Toke
   estimate_goodput(result, order, slo);
 }
 
-/// Times to first tokens become `factor` times as long; what follows them moves with them.
+/// Times to first tokens become `factor` times as long; what follows them moves with them, and
+/// what would then be after them (the end of the queue) ends with them.
 void delay_first_tokens(std::vector<RequestRecord>& records, double factor) {
   for (RequestRecord& record : records) {
     if (record.finished == kNever) continue;
@@ -169,6 +170,8 @@ void delay_first_tokens(std::vector<RequestRecord>& records, double factor) {
     const Nanoseconds delay = std::llround((factor - 1) * waited);
     record.first_token += delay;
     record.finished += delay;
+    record.scheduled = std::min(record.scheduled, record.first_token);
+    record.queued = std::min(record.queued, record.scheduled);
   }
 }
 

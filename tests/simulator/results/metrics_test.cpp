@@ -65,6 +65,16 @@ TEST(Metrics, LateFirstTokensMoveWhatFollowsThem) {
   EXPECT_EQ(result.requests.front().first_token, to_nanoseconds(Seconds{1}));
 }
 
+// Half as long to the first token: after 0.5 s, so that the queue of 0.8 s ends then at the latest.
+TEST(Metrics, EarlyFirstTokensEndTheQueueBeforeThem) {
+  SimulationResult result;
+  result.requests = {served(0, 1, 3, 5)};
+  result.requests.front().scheduled = to_nanoseconds(Seconds{0.8});
+  summarise(result, TokenGaps(1), {}, 0, {}, 0.5);
+  EXPECT_DOUBLE_EQ(result.ttft.mean, 0.5);
+  EXPECT_DOUBLE_EQ(result.queue.mean, 0.5);
+}
+
 TEST(Metrics, GoodputCountsRequestsWithinEveryLimit) {
   // Limits TTFT 1 s and TPOT 0.5 s. First: 1 and 0.5, good. Second: TTFT 2. Third: TPOT 0.6.
   // Fourth: one token, TPOT counts as 0, good. 2 good in 10 s.
