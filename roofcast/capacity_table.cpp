@@ -133,16 +133,16 @@ std::string load_of(const CapacityQuestion& question) {
 std::string refusal_in_short(const SimulationRun& run) {
   const PoolRun& pool = run.pools.front();
   const std::int64_t full = pool.deployment.engine.max_model_len;
+  const std::string& reason = pool.plan.reason.empty() ? run.refusal : pool.plan.reason;
   const auto longest = max_context_at(pool.deployment, pool.plan, 1);
+  if (!longest || *longest >= full) return reason;
   std::int64_t needed = 0;
   for (const Request& request : load_workload(run.scenario).requests) {
     needed = std::max(needed, request.input_tokens + request.output_tokens);
   }
-  if (longest && *longest > needed && *longest < full) {
-    return fmt::format("{} tokens of context do not fit, {} would (`max_model_len`)",
-                       with_separators(full), with_separators(*longest));
-  }
-  return pool.plan.reason.empty() ? run.refusal : pool.plan.reason;
+  if (*longest <= needed) return reason;
+  return fmt::format("{} tokens of context do not fit, {} would (`max_model_len`)",
+                     with_separators(full), with_separators(*longest));
 }
 
 /// A row's own error (degrees that do not divide the model) is its reason.

@@ -91,7 +91,7 @@ Capacity capacity_of(SimulationRun& run, SloRequirement requirement) {
 /// grows, and `found` has a load.
 Capacity standing_capacity(const SimulationRun& one, const PlanCatalogue& catalogue,
                            const SloRequirement& requirement, const Capacity& found) {
-  constexpr double kNearStride = 1.03;
+  constexpr double kNearStride = 1.03;  // as in planner/capacity/load_study.cpp
   const GrowingLoad& load = *catalogue.growing;
   const std::int64_t most = arrival_limits(load.scenario()).search;
   KnownThroughput throughput;
