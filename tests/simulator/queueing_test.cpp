@@ -72,6 +72,7 @@ void expect_lindley(Service service, double load) {
 
 TEST(Queueing, EveryWaitFollowsFromTheOneBefore) {
   for (const double load : {0.3, 0.8, 0.99, 1.2}) {
+    if (kSanitised && load != 0.99) continue;
     SCOPED_TRACE(load);
     ASSERT_NO_FATAL_FAILURE(expect_lindley(Service::constant, load));
     ASSERT_NO_FATAL_FAILURE(expect_lindley(Service::exponential, load));

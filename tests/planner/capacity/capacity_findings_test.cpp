@@ -168,6 +168,7 @@ TEST(CapacityFindings, HoldsAtTheCapacityAndNotAPercentBeyond) {
 TEST(CapacityFindings, ALooserSloNeverCarriesLess) {
   double before = 0;
   for (const double limit_s : {0.06, 0.1, 0.3, 1.0}) {
+    if (kSanitised && limit_s > 0.1) continue;
     const double load = answer_to(chat(3, limit_s)).capacity.load.value_or(0);
     EXPECT_GE(load, before * 0.99) << limit_s;  // a capacity is known to 1 %
     before = load;
