@@ -885,7 +885,7 @@ std::vector<EngineKnob> feature_knobs() {
                                    .help = "added per distinct adapter (default by max-lora-rank)",
                                    .effect = "Time added to a step per distinct adapter in it.",
                                    .examples = {0.0001}}),
-      knob<&O::limit_mm_per_prompt, &Engine::pictures_per_prompt>(
+      knob<&O::limit_mm_per_prompt, &Engine::images_per_prompt>(
           {.flag = "limit-mm-per-prompt",
            .key = "limit_mm_per_prompt",
            .group = features,
