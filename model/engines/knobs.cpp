@@ -1123,6 +1123,13 @@ std::optional<double> number_in(const KnobValue& value) {
   return std::nullopt;
 }
 
+const EngineKnob* first_given(const EngineOverrides& overrides) {
+  const auto knobs = engine_knobs();
+  const auto given = std::ranges::find_if(
+      knobs, [&](const EngineKnob& knob) { return knob.get(overrides).has_value(); });
+  return given == knobs.end() ? nullptr : &*given;
+}
+
 void take_overrides(EngineOverrides& knobs, const EngineOverrides& given) {
   for (const EngineKnob& knob : engine_knobs()) {
     if (const auto value = knob.get(given)) knob.set(knobs, *value);
