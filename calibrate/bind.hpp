@@ -10,8 +10,13 @@
 #include "calibrate/operands.hpp"
 #include "calibrate/timer.hpp"
 #include "kernels/backend.hpp"
+#include "kernels/element.hpp"
 
 namespace roofcast {
+
+inline double bytes_of(kernels::Element element, double count = 1) {
+  return count * static_cast<double>(kernels::size_of(element));
+}
 
 /// Valid while its case is timed; the next case may reuse its pools.
 struct BoundCase {

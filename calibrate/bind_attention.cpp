@@ -21,8 +21,6 @@ constexpr std::uint64_t kSeed = 4711;
 
 enum Slot { kOutput, kWorkspace };
 
-double element_bytes(Element element) { return static_cast<double>(kernels::size_of(element)); }
-
 Element cache_element(const CalibrationCase& c) {
   switch (c.shape.cache) {
     case DType::fp8:
@@ -98,7 +96,7 @@ Pages prefill_pages(kernels::Backend& backend, std::int64_t cached, std::int64_t
 /// Keys go into the first half of the pool, values into the second.
 void place_cache(Operands& operands, kernels::PagedCache& cache, const Pages& pages) {
   const double bytes = static_cast<double>(pages.total) * cache.page_size * cache.kv_heads *
-                       cache.head_dim * element_bytes(cache.element);
+                       cache.head_dim * bytes_of(cache.element);
   const ColdCopies halves = operands.cold(cache.element, bytes, 2);
   cache.keys = halves.at(0);
   cache.values = halves.at(1);
@@ -128,11 +126,11 @@ BoundCase bind_decode(Operands& operands, const CalibrationCase& c) {
       decode_lengths(call.sequences, static_cast<std::int64_t>(c.y), c.role == CaseRole::check);
   const double tokens = std::accumulate(lengths.begin(), lengths.end(), 0.0);
   const double cold_bytes =
-      tokens * 2 * call.cache.kv_heads * call.cache.head_dim * element_bytes(call.cache.element);
+      tokens * 2 * call.cache.kv_heads * call.cache.head_dim * bytes_of(call.cache.element);
   Pages pages =
       decode_pages(backend, lengths, call.cache.page_size, operands.copies_for(cold_bytes));
   place_cache(operands, call.cache, pages);
-  const double row = c.x * call.query_heads * call.cache.head_dim * element_bytes(call.element);
+  const double row = c.x * call.query_heads * call.cache.head_dim * bytes_of(call.element);
   call.query = operands.warm(call.element, row);
   call.output = operands.scratch(kOutput, row);
   call.longest_length = *std::max_element(lengths.begin(), lengths.end());
@@ -153,7 +151,7 @@ BoundCase bind_latent(Operands& operands, const CalibrationCase& c) {
   kernels::LatentDecode call = latent_decode_of(c);
   const auto lengths =
       decode_lengths(call.sequences, static_cast<std::int64_t>(c.y), c.role == CaseRole::check);
-  const double row_bytes = (call.latent + call.rotary) * element_bytes(call.element);
+  const double row_bytes = (call.latent + call.rotary) * bytes_of(call.element);
   const double cold_bytes = std::accumulate(lengths.begin(), lengths.end(), 0.0) * row_bytes;
   Pages pages = decode_pages(backend, lengths, call.page_size, operands.copies_for(cold_bytes));
   const double pool = static_cast<double>(pages.total) * call.page_size * row_bytes;
@@ -161,7 +159,7 @@ BoundCase bind_latent(Operands& operands, const CalibrationCase& c) {
   call.pages_per_sequence = pages.per_sequence;
   call.query = operands.warm(call.element, c.x * call.query_heads * row_bytes);
   call.output =
-      operands.scratch(kOutput, c.x * call.query_heads * call.latent * element_bytes(call.element));
+      operands.scratch(kOutput, c.x * call.query_heads * call.latent * bytes_of(call.element));
   call.longest_length = *std::max_element(lengths.begin(), lengths.end());
   call.workspace =
       operands.scratch(kWorkspace, static_cast<double>(kernels::workspace_bytes(call)));
@@ -179,11 +177,11 @@ BoundCase bind_prefill(Operands& operands, const CalibrationCase& c) {
   kernels::Backend& backend = operands.backend();
   kernels::PrefillAttention call = prefill_of(c);
   const double cold_bytes =
-      c.y * 2 * call.cache.kv_heads * call.cache.head_dim * element_bytes(call.cache.element);
+      c.y * 2 * call.cache.kv_heads * call.cache.head_dim * bytes_of(call.cache.element);
   Pages pages = prefill_pages(backend, static_cast<std::int64_t>(c.y), call.tokens,
                               operands.copies_for(cold_bytes));
   place_cache(operands, call.cache, pages);
-  const double rows = c.x * call.query_heads * call.cache.head_dim * element_bytes(call.element);
+  const double rows = c.x * call.query_heads * call.cache.head_dim * bytes_of(call.element);
   call.query = operands.warm(call.element, rows);
   call.output = operands.scratch(kOutput, rows);
   kernels::Memory first =

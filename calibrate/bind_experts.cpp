@@ -18,10 +18,6 @@ constexpr double kSkew = 1.2;
 // Slots of scratch memory.
 enum Slot { kGathered, kInner, kActivated, kOuter, kOutput };
 
-double bytes_of(kernels::Element element, double count) {
-  return count * static_cast<double>(kernels::size_of(element));
-}
-
 /// One assignment of experts to all tokens, on the device.
 struct DeviceRouting {
   kernels::Memory first_row{};

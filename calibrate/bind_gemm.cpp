@@ -32,8 +32,6 @@ constexpr int kWorkspace = 1;
 // Of random quantised weights.
 constexpr float kDeviation = 0.02F;
 
-double element_bytes(Element element) { return static_cast<double>(kernels::size_of(element)); }
-
 double elements(std::int64_t rows, std::int64_t columns) {
   return static_cast<double>(rows) * static_cast<double>(columns);
 }
@@ -46,11 +44,11 @@ BoundCase bind_int4(Operands& operands, const CalibrationCase& c) {
   kernels::Int4Gemm gemm = int4_gemm_of(c);
   kernels::Backend& backend = operands.backend();
   const double weight_bytes = elements(gemm.n, gemm.k) / 2;
-  const double scale_bytes = elements(gemm.n, gemm.k / gemm.group) * element_bytes(gemm.element);
+  const double scale_bytes = elements(gemm.n, gemm.k / gemm.group) * bytes_of(gemm.element);
   const ColdCopies weights = operands.cold(Element::int8, weight_bytes);
   const ColdCopies scales = operands.cold(gemm.element, scale_bytes, weights.count);
-  gemm.input = operands.warm(gemm.element, elements(gemm.m, gemm.k) * element_bytes(gemm.element));
-  gemm.output = operands.scratch(kOutput, elements(gemm.m, gemm.n) * element_bytes(gemm.element));
+  gemm.input = operands.warm(gemm.element, elements(gemm.m, gemm.k) * bytes_of(gemm.element));
+  gemm.output = operands.scratch(kOutput, elements(gemm.m, gemm.n) * bytes_of(gemm.element));
   return {.work = {.copies = weights.count,
                    .launch =
                        [&backend, gemm, weights, scales, source = c.source](int copy) {
@@ -78,10 +76,10 @@ BoundCase bind_quantized(Operands& operands, const CalibrationCase& c) {
   for (int copy = 0; copy < weights.count; ++copy) {
     backend.pack_weight(gemm.shape, nullptr, nullptr, 0, kDeviation, weights.at(copy));
   }
-  gemm.input = operands.warm(c.element, elements(gemm.m, gemm.shape.k) * element_bytes(c.element));
+  gemm.input = operands.warm(c.element, elements(gemm.m, gemm.shape.k) * bytes_of(c.element));
   gemm.workspace = operands.scratch(kWorkspace, static_cast<double>(workspace_bytes(gemm)));
   const ColdCopies outputs =
-      operands.written(kOutput, elements(gemm.m, gemm.shape.n) * element_bytes(c.element));
+      operands.written(kOutput, elements(gemm.m, gemm.shape.n) * bytes_of(c.element));
   return {.work = {.copies = std::max(weights.count, outputs.count),
                    .launch =
                        [&backend, gemm, weights, outputs](int copy) {
@@ -113,7 +111,7 @@ void set_scales(Operands& operands, kernels::Gemm& gemm) {
 /// The input, and the work that writes it before each call if the protocol requires that: the norm
 /// of an equally large buffer.
 void* input_of(Operands& operands, const kernels::Gemm& gemm, std::function<void()>& before) {
-  const double bytes = elements(gemm.m, gemm.k) * element_bytes(gemm.element);
+  const double bytes = elements(gemm.m, gemm.k) * bytes_of(gemm.element);
   const auto row = static_cast<std::size_t>(gemm.k) * kernels::size_of(gemm.element);
   const bool normed =
       gemm.scale == kernels::GemmScale::none && gemm.k <= kernels::kMaxHidden && row % kVector == 0;
@@ -168,12 +166,12 @@ BoundCase bind_gemm(Operands& operands, const CalibrationCase& c) {
   if (is_int4(c.shape)) return bind_int4(operands, c);
   kernels::Gemm gemm = gemm_of(c);
   kernels::Backend& backend = operands.backend();
-  const double weight_bytes = elements(gemm.n, gemm.k) * element_bytes(gemm.element);
+  const double weight_bytes = elements(gemm.n, gemm.k) * bytes_of(gemm.element);
   const ColdCopies weights = operands.cold(gemm.element, weight_bytes);
   std::function<void()> before;
   gemm.input = input_of(operands, gemm, before);
   const ColdCopies outputs =
-      operands.written(kOutput, elements(gemm.m, gemm.n) * element_bytes(gemm.result));
+      operands.written(kOutput, elements(gemm.m, gemm.n) * bytes_of(gemm.result));
   set_scales(operands, gemm);
   gemm.weight = weights.at(0);
   gemm.output = outputs.at(0);

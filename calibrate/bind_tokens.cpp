@@ -25,10 +25,6 @@ constexpr int kMaxLists = 64;
 
 enum Slot { kOutput, kResidual, kWorkspace, kSecond, kThird, kFourth };
 
-double bytes_of(Element element, double count) {
-  return count * static_cast<double>(kernels::size_of(element));
-}
-
 std::byte* behind(void* data, double bytes) {
   return static_cast<std::byte*>(data) + static_cast<std::size_t>(bytes);
 }

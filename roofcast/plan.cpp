@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <memory>
 #include <set>
@@ -427,6 +428,20 @@ PlanAnswer answer_of(const PreparedPlan& prepared, const PlanFindings& found) {
   return answer;
 }
 
+/// Gives `place` another value for as long as it lives.
+template <class T>
+class UntilEnd {
+ public:
+  UntilEnd(T& place, T value) : place_(place), before_(std::exchange(place, std::move(value))) {}
+  ~UntilEnd() { place_ = std::move(before_); }
+  UntilEnd(const UntilEnd&) = delete;
+  UntilEnd& operator=(const UntilEnd&) = delete;
+
+ private:
+  T& place_;
+  T before_;
+};
+
 /// fn() on another thread while this one asks `progress`, which ends the simulations of `fn` by way
 /// of PlanCatalogue::stopped; nullopt if it did. As work that was begun, not a count of
 /// simulations.
@@ -804,7 +819,7 @@ PreparedPlan prepare_plan(const PlanQuestion& question) {
   return prepared;
 }
 
-PlanAnswer plan(const PreparedPlan& asked, const PlanExecution& execution) {
+PlanAnswer plan(PreparedPlan& prepared, const PlanExecution& execution) {
   // Set by this thread, which asks `progress`; looked at by those that simulate.
   std::atomic<bool> cancelled = false;
   const auto progress_of = [&](PlanStage stage) -> Progress {
@@ -814,8 +829,8 @@ PlanAnswer plan(const PreparedPlan& asked, const PlanExecution& execution) {
       return !cancelled;
     };
   };
-  PreparedPlan prepared = asked;
-  prepared.catalogue.stopped = [&cancelled] { return cancelled.load(); };
+  const UntilEnd<std::function<bool()>> stopped(prepared.catalogue.stopped,
+                                                [&cancelled] { return cancelled.load(); });
   const int threads = execution.threads > 0 ? execution.threads : available_threads();
   auto shapes =
       plan_shapes(prepared.catalogue, prepared.task, threads, progress_of(PlanStage::placements));
@@ -853,7 +868,8 @@ PlanAnswer plan(const PreparedPlan& asked, const PlanExecution& execution) {
 }
 
 PlanAnswer plan(const PlanQuestion& question, const PlanExecution& execution) {
-  return plan(prepare_plan(question), execution);
+  PreparedPlan prepared = prepare_plan(question);
+  return plan(prepared, execution);
 }
 
 PlanInputs plan_inputs(const PreparedPlan& prepared) {

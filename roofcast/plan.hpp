@@ -266,7 +266,8 @@ struct PreparedPlan {
 /// Throws Error for what cannot be read or run, and for a scenario without an SLO.
 PreparedPlan prepare_plan(const PlanQuestion& question);
 
-PlanAnswer plan(const PreparedPlan& prepared, const PlanExecution& execution = {});
+/// Uses `prepared.catalogue.stopped` until it returns; nothing else of `prepared` changes.
+PlanAnswer plan(PreparedPlan& prepared, const PlanExecution& execution = {});
 PlanAnswer plan(const PlanQuestion& question, const PlanExecution& execution = {});
 
 /// The question with defaults resolved.

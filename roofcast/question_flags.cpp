@@ -58,10 +58,8 @@ std::string first_given(const DeploymentOptions& deployment) {
   if (const auto degree = first_given(deployment.parallel); !degree.empty()) {
     return std::string(degree);
   }
-  for (const EngineKnob& knob : engine_knobs()) {
-    if (knob.get(deployment.overrides)) return std::string(knob.flag);
-  }
-  return "";
+  const EngineKnob* knob = first_given(deployment.overrides);
+  return knob == nullptr ? "" : std::string(knob->flag);
 }
 
 /// Tokens are only counted.

@@ -105,8 +105,7 @@ class StageBars {
   std::optional<ProgressBar> bar_{};
 };
 
-PlanAnswer plan_with_progress(const PreparedPlan& prepared, PlanExecution execution,
-                              std::ostream& err) {
+PlanAnswer plan_with_progress(PreparedPlan& prepared, PlanExecution execution, std::ostream& err) {
   StageBars bars(err);
   execution.progress = [&](PlanStage stage, std::int64_t done, std::int64_t total) {
     return bars.show(stage, done, total);
@@ -150,7 +149,7 @@ int lead_plan(CommandContext& context, Ranks& ranks) {
   if (question.mix && !files.empty()) {
     throw UsageError(files.front().flag + ": not with --mix: the file holds one kind of replica");
   }
-  const PreparedPlan prepared = prepare_plan(question);
+  PreparedPlan prepared = prepare_plan(question);
   for (const PlanFile& file : files) {
     check_target_possible(file.target, prepared.catalogue, prepared.task.space, file.flag);
   }

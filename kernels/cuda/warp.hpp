@@ -1,7 +1,7 @@
 // The hardware operations that the attention kernels use, one function each: thread indices,
 // barriers, shuffles, asynchronous copies, matrix loads and mma. On the GPU they are PTX. A host
-// compiler sees the same names only as declarations: tests/kernels/emulated_cta.cpp defines them,
-// so that a kernel's own code runs, thread by thread, on a machine without a GPU.
+// compiler sees the same names only as declarations: tests/kernels/cuda/emulated_cta.cpp defines
+// them, so that a kernel's own code runs, thread by thread, on a machine without a GPU.
 #pragma once
 
 #include <cstdint>

@@ -88,7 +88,7 @@ struct LatentAttention {
   bool operator==(const LatentAttention&) const = default;
 };
 
-/// The work of a vision encoder on a picture, which it cuts into patches.
+/// The work of a vision encoder on an image, which it cuts into patches.
 struct VisionEncoder {
   std::int64_t layers = 0;
   std::int64_t width = 0;              // of a patch's state
@@ -96,9 +96,9 @@ struct VisionEncoder {
   std::int64_t patch_parameters = 0;   // of all layers' matrices, which every patch meets
   std::int64_t token_parameters = 0;   // of the projector's, which every joined patch meets
   std::int64_t patches_per_token = 0;  // joined for the language model; 0: shape not known
-  std::int64_t tile_patches = 0;     // a patch attends to its tile of this many; 0: to its picture
-  std::int64_t windowed_layers = 0;  // in which a patch attends to a window only,
-  std::int64_t window_patches = 0;   // of this many
+  std::int64_t tile_patches = 0;       // a patch attends to its tile of this many; 0: to its image
+  std::int64_t windowed_layers = 0;    // in which a patch attends to a window only,
+  std::int64_t window_patches = 0;     // of this many
 };
 
 /// Mamba-2 mixer (arXiv 2405.21060): constant state per sequence.

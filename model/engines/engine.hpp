@@ -76,8 +76,8 @@ struct EngineOverrides {
   std::optional<Seconds> lora_step_time{};     // that a step with adapters takes longer
   std::optional<Seconds> lora_adapter_time{};  // and for each adapter in it
   std::optional<Bytes> kv_offloading_size{};   // host memory of all ranks together
-  std::optional<OffloadingBackend> kv_offloading_backend{};  // unset: native
-  std::optional<std::int64_t> limit_mm_per_prompt{};  // vLLM: most pictures; 0: without encoder
+  std::optional<OffloadingBackend> kv_offloading_backend{};   // unset: native
+  std::optional<std::int64_t> limit_mm_per_prompt{};          // vLLM: maximum images; 0: no encoder
   std::optional<BytesPerSecond> kv_offloading_bandwidth{};    // per GPU, each way
   std::optional<Seconds> kv_offloading_latency{};             // per transfer
   std::optional<CapacityPolicy> capacity_scheduler_policy{};  // TensorRT-LLM
@@ -224,8 +224,8 @@ struct Engine {
   LoraServing lora{};
   KvOffloading kv_offloading{};
   HierarchicalCache hierarchical_cache{};
-  /// Most pictures of a prompt; at 0 a vision encoder is neither loaded nor profiled.
-  std::int64_t pictures_per_prompt = std::numeric_limits<std::int64_t>::max();
+  /// Maximum images of a prompt; at 0 a vision encoder is neither loaded nor profiled.
+  std::int64_t images_per_prompt = std::numeric_limits<std::int64_t>::max();
   CapacityPolicy capacity_scheduler_policy = CapacityPolicy::guaranteed_no_evict;    // TRT-LLM
   ChunkingPolicy context_chunking_policy = ChunkingPolicy::first_come_first_served;  // TRT-LLM
   /// TRT-LLM: most iterations that a prompt is held back for more, and the share of the token

@@ -885,7 +885,7 @@ std::vector<EngineKnob> feature_knobs() {
                                    .help = "added per distinct adapter (default by max-lora-rank)",
                                    .effect = "Time added to a step per distinct adapter in it.",
                                    .examples = {0.0001}}),
-      knob<&O::limit_mm_per_prompt, &Engine::pictures_per_prompt>(
+      knob<&O::limit_mm_per_prompt, &Engine::images_per_prompt>(
           {.flag = "limit-mm-per-prompt",
            .key = "limit_mm_per_prompt",
            .group = features,
@@ -1121,6 +1121,13 @@ std::optional<double> number_in(const KnobValue& value) {
   if (const auto* count = std::get_if<std::int64_t>(&value)) return static_cast<double>(*count);
   if (const auto* number = std::get_if<double>(&value)) return *number;
   return std::nullopt;
+}
+
+const EngineKnob* first_given(const EngineOverrides& overrides) {
+  const auto knobs = engine_knobs();
+  const auto given = std::ranges::find_if(
+      knobs, [&](const EngineKnob& knob) { return knob.get(overrides).has_value(); });
+  return given == knobs.end() ? nullptr : &*given;
 }
 
 void take_overrides(EngineOverrides& knobs, const EngineOverrides& given) {

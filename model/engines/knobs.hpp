@@ -141,4 +141,7 @@ void check_overrides(const EngineOverrides& overrides, const EnginePreset& prese
 /// Overwrites knobs in `knobs` with those that are set in `given`.
 void take_overrides(EngineOverrides& knobs, const EngineOverrides& given);
 
+/// The first knob that is set; null if none is.
+const EngineKnob* first_given(const EngineOverrides& overrides);
+
 }  // namespace roofcast

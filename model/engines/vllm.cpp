@@ -61,8 +61,8 @@ constexpr Bytes kOtherLinksResidual = gib(1.0);
 constexpr std::string_view kStartUpLogs = "start-up logs of the engine against the memory rule";
 
 /// Reasons for the constants. All but those marked as stated are fitted to start-up logs by
-/// calibrate/memory_fit, which tests/model/memory/memory_constants_test.cpp repeats if the logs are
-/// present.
+/// tests/model/memory/memory_fit, which tests/model/memory/memory_constants_test.cpp repeats if the
+/// logs are present.
 ///  logits_bytes: the dummy sampler pass holds the logits of every sequence in bf16 and fp32, their
 ///    softmax and the exponential noise (2 + 4 + 4 + 4 and masks: about 15 bytes per element). Up
 ///    to 0.16 it also sorted the whole vocabulary (fp32 values, 64-bit indices and their copies:

@@ -12,15 +12,13 @@
 #include "base/error.hpp"
 #include "base/quantity.hpp"
 #include "model/architecture/weights.hpp"
+#include "model/io/config_fields.hpp"
 #include "model/io/gguf.hpp"
 #include "model/io/quoted_name.hpp"
 
 namespace roofcast {
 
 namespace {
-
-constexpr std::int64_t kMaxLayers = 10'000;
-constexpr std::int64_t kWidest = 100'000'000;
 
 /// Architectures whose layers are attention and a feed-forward block, with sizes in keys.
 struct Family {
@@ -33,6 +31,15 @@ constexpr std::array kFamilies{
     Family{"llama", 0},  Family{"mistral3", 0}, Family{"qwen2", 0},   Family{"qwen2moe", 0},
     Family{"qwen3", 0},  Family{"qwen3moe", 0}, Family{"gemma", 0},   Family{"gemma2", 2},
     Family{"gemma3", 6}, Family{"phi3", 0},     Family{"gpt-oss", 2}, Family{"deepseek2", 0}};
+
+/// The largest value of a key, as in a config.json.
+std::int64_t largest(std::string_view key) {
+  if (key == "block_count") return kMaxLayers;
+  if (key == "context_length" || key == "attention.sliding_window") return kLongestContext;
+  if (key.ends_with("feed_forward_length")) return kWidestFfn;
+  if (key.starts_with("attention.head_count")) return kMaxHeads;
+  return key.starts_with("expert_") ? kMaxExperts : kWidest;
+}
 
 /// Keys with the file's architecture as prefix: "llama.block_count" for "block_count".
 class Keys {
@@ -50,8 +57,10 @@ class Keys {
         value = list->values[static_cast<std::size_t>(layer)];
       }
     }
-    if (!value || *value < 0 || *value > kWidest) {
-      throw Error(fmt::format("{}: {} is not a valid size", file_.path, quoted_name(name)));
+    if (!value) throw Error(fmt::format("{}: {} is not a size", file_.path, quoted_name(name)));
+    if (*value < 0 || *value > largest(key)) {
+      throw Error(fmt::format("{}: {} is {}, expected 0 to {}", file_.path, quoted_name(name),
+                              *value, largest(key)));
     }
     return value;
   }
@@ -359,10 +368,6 @@ Transformer to_transformer(const GgufFile& file) {
   model.activation = DType::fp16;
   model.source = file.path;
   const std::int64_t layers = keys.require("block_count");
-  if (layers > kMaxLayers) {
-    throw Error(fmt::format("{}: '{}.block_count' of {} is too large", file.path, file.architecture,
-                            layers));
-  }
   const SortedTensors tensors = sort_tensors(file, layers);
   read_ends(file, tensors.ends, model);
   for (std::int64_t i = 0; i < layers; ++i) {

@@ -149,22 +149,22 @@ Bytes kept_workspace(const ActivationShape& shape, const MemoryConstants& consta
   return constants.shares_workspace ? std::max(experts, shape.gathered_keys) : experts;
 }
 
-/// Tokens of the largest picture that Qwen's processors make (max_pixels 16,777,216 of 32 x 32
+/// Tokens of the largest image that Qwen's processors make (max_pixels 16,777,216 of 32 x 32
 /// pixels a token; Qwen2-VL 12,845,056 of 28 x 28), each of four patches.
-constexpr double kQwenPictureTokens = 16384;
+constexpr double kQwenImageTokens = 16384;
 constexpr double kPatchesPerToken = 4;
 
-/// The encoder's pass over the largest picture, which vLLM profiles whole before the language model
+/// The encoder's pass over the largest image, which vLLM profiles whole before the language model
 /// (0.19, gpu_model_runner.py, profile_run): of an encoder's block, whose FFN is four times as wide
 /// as its states, the products before and after the activation function and four states are live.
-/// Neglects other families, whose pictures are smaller, so that the sampler's pass takes more: as
+/// Neglects other families, whose images are smaller, so that the sampler's pass takes more: as
 /// many are profiled as fit max_num_batched_tokens, of Gemma 3 32 with 4,096 patches each on an
 /// H100, 131,072 x (2 x 4,304 + 4 x 1,152) elements or 3.5 GB beside 4.0 for its 1,024 sequences;
 /// of Pixtral two with 12,100, 0.6 GB beside 2.0.
 double encoder_elements(const Transformer& model, int tensor) {
   if (!model.has_vision || !model.model_type.starts_with("qwen")) return 0;
   const auto hidden = static_cast<double>(model.vision_hidden);
-  return kQwenPictureTokens * kPatchesPerToken * (2.0 * 4.0 * hidden / tensor + 4.0 * hidden);
+  return kQwenImageTokens * kPatchesPerToken * (2.0 * 4.0 * hidden / tensor + 4.0 * hidden);
 }
 
 std::int64_t attention_width(const Layer& layer) {
@@ -236,12 +236,12 @@ ActivationShape activation_shape(const Transformer& model, const Engine& engine,
     }
   }
   shape.up_projected = Bytes{up_projected * shape.element_bytes};
-  const bool takes_pictures = engine.pictures_per_prompt > 0;
-  if (takes_pictures) {
+  const bool takes_images = engine.images_per_prompt > 0;
+  if (takes_images) {
     shape.encoder_pass = Bytes{encoder_elements(model, parallel.tensor) * shape.element_bytes};
   }
   shape.expert_workspace = Bytes{expert_elements * shape.element_bytes};
-  if (takes_pictures && model.vision_parameters > 0)
+  if (takes_images && model.vision_parameters > 0)
     shape.encoder_outputs = Bytes{shape.hidden * shape.element_bytes};
   return shape;
 }
@@ -302,7 +302,7 @@ ActivationPeak vllm_activation_peak(const Transformer& model, const Engine& engi
                               constants.forward_hidden) +
                   ranks;
   } else if (peak.bytes == encoder) {
-    peak.detail = fmt::format("encoder's pass over a picture of {:g} tokens", kQwenPictureTokens);
+    peak.detail = fmt::format("encoder's pass over an image of {:g} tokens", kQwenImageTokens);
   } else {
     peak.detail =
         fmt::format("cold torch.compile (warm start: {:.2f} GiB, the larger of the two passes)",

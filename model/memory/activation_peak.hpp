@@ -22,7 +22,7 @@ struct ActivationShape {
   Bytes up_projected{};        // latent attention: keys and values of a long prompt's context
   Bytes gathered_keys{};       // sparse attention: keys of prompts, gathered from the cache
   Bytes index_scores{};        // and an indexer's scores of a chunk of them
-  Bytes encoder_pass{};        // of the largest picture, 0 for text models and others than Qwen's
+  Bytes encoder_pass{};        // of the largest image, 0 for text models and others than Qwen's
   Bytes encoder_outputs{};     // image embeddings held for T tokens, 0 for text models
   double element_bytes = 2.0;  // of activations
 };
@@ -62,7 +62,7 @@ struct ActivationPeak {
   std::string detail{};  // which pass set the peak, with its numbers
 };
 
-/// The highest of the two passes, that of a picture's encoder and, when the engine compiles, the
+/// The highest of the two passes, that of an image's encoder and, when the engine compiles, the
 /// scratch of a cold torch.compile, which vLLM 0.17 to 0.29 counts as activation (vllm-project/vllm
 /// issue 54122). A start from a warm compile cache has more room.
 ActivationPeak vllm_activation_peak(const Transformer& model, const Engine& engine,

@@ -368,9 +368,9 @@ std::vector<MemoryTerm> weight_terms(const Deployment& deployment) {
                      .detail = part.format + share,
                      .bytes = part.bytes});
   }
-  // 0.22, models/interfaces.py, _mark_tower_model: without pictures the tower is not loaded.
+  // 0.22, models/interfaces.py, _mark_tower_model: without images the tower is not loaded.
   const Bytes vision = vision_bytes(deployment.model, parallel.tensor);
-  const bool loads_encoder = deployment.engine.pictures_per_prompt > 0;
+  const bool loads_encoder = deployment.engine.images_per_prompt > 0;
   if (loads_encoder) {
     add_if_any(terms, {.name = "weights.vision",
                        .detail = "encoder and projector, 16-bit" + share,

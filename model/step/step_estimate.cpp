@@ -13,8 +13,8 @@
 #include "model/architecture/weights.hpp"
 #include "model/curves/curve_source.hpp"
 #include "model/step/error_causes.hpp"
+#include "model/step/image_work.hpp"
 #include "model/step/operator_time.hpp"
-#include "model/step/picture_work.hpp"
 #include "model/step/timed_block.hpp"
 #include "model/step/timed_recurrent.hpp"
 
@@ -360,7 +360,7 @@ struct RooflineStepTime::Impl {
   std::optional<StageOperators> head;  // one pass of a draft head
   bool asks_for_longest = false;
   mutable StagedTime divided;
-  mutable std::map<std::pair<std::int64_t, std::int64_t>, Seconds> pictures;
+  mutable std::map<std::pair<std::int64_t, std::int64_t>, Seconds> images;
 
   bool is_captured(const StepBatch& batch, const StepCounts& counts) const {
     const Engine& engine = deployment.engine;
@@ -399,7 +399,7 @@ struct RooflineStepTime::Impl {
       }
       for (const std::size_t index : stages.of_stage) times.push_back(different[index]);
     }
-    if (batch.pictures > 0) times.front() += time_of_pictures(batch);
+    if (batch.images > 0) times.front() += time_of_images(batch);
     times.back() += draft_time(batch);
   }
 
@@ -449,13 +449,13 @@ struct RooflineStepTime::Impl {
     return pass;
   }
 
-  /// Pictures are as many tokens in all of a run's steps, and few numbers of them come together.
-  Seconds time_of_pictures(const StepBatch& batch) const {
-    const auto key = std::pair(batch.pictures, batch.picture_tokens);
-    const auto known = pictures.find(key);
-    if (known != pictures.end()) return known->second;
-    const Seconds time = picture_time(deployment, batch.pictures, batch.picture_tokens);
-    pictures.emplace(key, time);
+  /// Images are as many tokens in all of a run's steps, and few numbers of them come together.
+  Seconds time_of_images(const StepBatch& batch) const {
+    const auto key = std::pair(batch.images, batch.image_tokens);
+    const auto known = images.find(key);
+    if (known != images.end()) return known->second;
+    const Seconds time = image_time(deployment, batch.images, batch.image_tokens);
+    images.emplace(key, time);
     return time;
   }
 
@@ -570,7 +570,7 @@ StepEstimate RooflineStepTime::explain(const StepBatch& batch) const {
     const StepCounts later_counts = step_counts(impl_->deployment.engine, later);
     if (impl_->later_passes() > 0) add_pass(later, later_counts, impl_->later_passes());
   }
-  for (const Work& work : picture_work(impl_->deployment, batch.pictures, batch.picture_tokens)) {
+  for (const Work& work : image_work(impl_->deployment, batch.images, batch.image_tokens)) {
     result.operators.push_back(estimate(work, gpu));
   }
   for (OperatorEstimate& part : result.operators) {

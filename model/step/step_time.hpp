@@ -33,9 +33,9 @@ struct StepBatch {
   /// Contexts (including the new token) of the longest decode sequences, longest first; 0: no more,
   /// or unknown.
   std::array<std::int64_t, kLongestKept> decode_longest{};
-  /// Pictures of the prompts that are encoded first, and the prompt's tokens for each.
-  std::int64_t pictures = 0;
-  std::int64_t picture_tokens = 0;
+  /// Images of the prompts that are encoded first, and the prompt's tokens for each.
+  std::int64_t images = 0;
+  std::int64_t image_tokens = 0;
 };
 
 /// Inserts a decode sequence's context among the longest, in order.

@@ -93,9 +93,6 @@ CapacitySearch question_near(const LoadStudy& study, double load) {
   return question;
 }
 
-// First step of the search for the verdicts that stand, from the capacity of short runs.
-constexpr double kStride = 1.03;
-
 /// The capacity with those of other points that agree with it, for the curve.
 Capacity with_others(Capacity capacity, const std::vector<LoadPoint>& others) {
   constexpr double kMinSpacing = 1.02;
@@ -228,7 +225,7 @@ Capacity capacity_of(const LoadStudy& study, Execution& execution) {
   // simulated.
   CapacitySearch near = question_near(study, *found.load);
   near.guess = *found.load;
-  near.stride = kStride;
+  near.stride = kStandingStride;
   if (study.asked) near.also = {study.load_of_run};
   return with_others(find_capacity(steady_trial_of(study, execution), near), found.points);
 }

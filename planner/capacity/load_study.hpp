@@ -89,6 +89,9 @@ LoadTrial trial_of(const LoadStudy& study, const Simulation& simulation, Executi
 /// searches may.
 LoadTrial steady_trial_of(const LoadStudy& study, Execution& execution);
 
+/// First step of a search for verdicts that stand, from the capacity that short runs found.
+inline constexpr double kStandingStride = 1.03;
+
 /// The study's capacity, with no prior estimate: the first guess is the throughput of all requests
 /// at once. Some loads below it and the asked one are tried too, so that the capacity lies below
 /// every one that fails. Near the capacity and at the asked load, if their number of requests is

@@ -48,19 +48,12 @@ PoolScenario& only_pool(ClusterScenario& cluster) {
   throw UsageError("--replicas: the scenario has several pools; set their replicas in the file");
 }
 
-bool has_decode_pool(const ClusterScenario& cluster) {
-  return std::any_of(cluster.pools.begin(), cluster.pools.end(),
-                     [](const PoolScenario& pool) { return pool.role == PoolRole::decode; });
-}
-
 /// Replicas that do both and replicas of prefill and decode apart are alternatives: what is set
 /// takes the place of the other.
 void turn_into(ClusterScenario& cluster, PoolRole role, const char* name) {
   auto& pools = cluster.pools;
-  const bool apart = pools.size() == 2 && has_decode_pool(cluster) &&
-                     std::ranges::any_of(pools, [](const PoolScenario& pool) {
-                       return pool.role == PoolRole::prefill;
-                     });
+  const bool apart =
+      pools.size() == 2 && has_role(pools, PoolRole::decode) && has_role(pools, PoolRole::prefill);
   const bool together = pools.size() == 1 && pools.front().role == PoolRole::both;
   if (role == PoolRole::both ? !apart : !together) return;
   pools.resize(1);
@@ -72,9 +65,9 @@ void turn_into(ClusterScenario& cluster, PoolRole role, const char* name) {
 void set_replicas(ClusterScenario& cluster, PoolRole role, const char* name,
                   std::int32_t replicas) {
   auto& pools = cluster.pools;
-  const auto has_role = [role](const PoolScenario& pool) { return pool.role == role; };
-  auto pool = std::find_if(pools.begin(), pools.end(), has_role);
-  if (std::count_if(pools.begin(), pools.end(), has_role) > 1) {
+  const auto is_one = [role](const PoolScenario& pool) { return pool.role == role; };
+  auto pool = std::find_if(pools.begin(), pools.end(), is_one);
+  if (std::count_if(pools.begin(), pools.end(), is_one) > 1) {
     throw UsageError(
         fmt::format("--{}-replicas: the scenario has several {} pools; set their "
                     "replicas in the file",
@@ -141,7 +134,7 @@ void apply(const ClusterOptions& options, Scenario& scenario) {
   if (cluster.pools.empty()) cluster.pools.emplace_back();
   if (options.router) cluster.router.policy = cluster.decode_router.policy = *options.router;
   if (options.kv_link) {
-    if (!has_decode_pool(cluster)) {
+    if (!has_role(cluster.pools, PoolRole::decode)) {
       throw UsageError("--kv-link: needs --prefill-replicas and --decode-replicas");
     }
     KvLink& link = cluster.link;

@@ -233,17 +233,18 @@ Flags<L> session_flags() {
            .help = "adapter k with probability proportional to 1 / k^S (default uniform)",
            .read = into(&L::lora_zipf, parse_positive_number),
            .place = "workload.lora_zipf"},
-          {.name = "pictures",
+          {.name = "images",
            .placeholder = "N",
-           .help = "pictures in every prompt, in addition to --input-len (default none)",
-           .read = into(&L::pictures, parse_from_zero),
-           .place = "workload.pictures",
-           .aliases = {"--image-count"}},
-          {.name = "picture-tokens",
+           .help = "images in every prompt, in addition to --input-len (default none)",
+           .read = into(&L::images, parse_from_zero),
+           .place = "workload.images",
+           .aliases = {"--image-count", "--pictures"}},
+          {.name = "image-tokens",
            .placeholder = "TOKENS",
-           .help = "tokens of the prompt for each picture",
-           .read = into(&L::picture_tokens, parse_from_zero),
-           .place = "workload.picture_tokens"}};
+           .help = "tokens of the prompt for each image",
+           .read = into(&L::image_tokens, parse_from_zero),
+           .place = "workload.image_tokens",
+           .aliases = {"--picture-tokens"}}};
 }
 
 }  // namespace
@@ -269,7 +270,7 @@ bool is_given(const LoadShapeOptions& options) {
          options.range_ratio_style || options.prefix_len || options.prefix_groups ||
          options.prompts_per_group || options.turns || options.first_input || options.think_time ||
          options.max_session_tokens || options.lora_adapters || options.lora_zipf ||
-         options.pictures || options.picture_tokens;
+         options.images || options.image_tokens;
 }
 
 void apply(const LoadShapeOptions& options, bool count_given, SyntheticWorkload& workload) {
@@ -287,10 +288,10 @@ void apply(const LoadShapeOptions& options, bool count_given, SyntheticWorkload&
   if (options.lora_zipf && workload.lora.count == 0) {
     throw UsageError("--lora-zipf: needs --lora-adapters");
   }
-  if (options.pictures) workload.pictures.count = *options.pictures;
-  if (options.picture_tokens) workload.pictures.tokens = *options.picture_tokens;
-  if ((workload.pictures.count > 0) != (workload.pictures.tokens > 0)) {
-    throw UsageError("--pictures and --picture-tokens: need each other");
+  if (options.images) workload.images.count = *options.images;
+  if (options.image_tokens) workload.images.tokens = *options.image_tokens;
+  if ((workload.images.count > 0) != (workload.images.tokens > 0)) {
+    throw UsageError("--images and --image-tokens: need each other");
   }
 }
 

@@ -28,7 +28,7 @@ struct LoadShapeOptions {
   std::optional<std::int64_t> max_session_tokens;
   std::optional<std::int64_t> lora_adapters;
   std::optional<double> lora_zipf;
-  std::optional<std::int64_t> pictures, picture_tokens;
+  std::optional<std::int64_t> images, image_tokens;
 };
 
 const Flags<LoadShapeOptions>& load_shape_flags();

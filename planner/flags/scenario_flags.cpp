@@ -19,18 +19,10 @@ namespace {
                    "; change it in the file");
 }
 
-/// The flag of the first knob that is set; empty if none is.
-std::string first_knob(const EngineOverrides& overrides) {
-  const auto knobs = engine_knobs();
-  const auto given = std::ranges::find_if(
-      knobs, [&](const EngineKnob& knob) { return knob.get(overrides).has_value(); });
-  return given == knobs.end() ? "" : fmt::format("--{}", given->flag);
-}
-
 /// Flags apply to the scenario as a whole: a pool that sets the key itself would not follow.
 void refuse_idle_flags(const DeploymentOptions& given, const ClusterScenario& cluster) {
   const std::string_view degree = first_given(given.parallel);
-  const std::string knob = first_knob(given.overrides);
+  const EngineKnob* knob = first_given(given.overrides);
   for (const PoolScenario& pool : cluster.pools) {
     if (pool.gpu && !given.gpu.empty()) refuse_for_pool("--gpu", pool, "gpu");
     if (pool.engine && !given.engine.empty()) refuse_for_pool("--engine", pool, "engine");
@@ -40,7 +32,9 @@ void refuse_idle_flags(const DeploymentOptions& given, const ClusterScenario& cl
     if (pool.parallel && !degree.empty()) {
       refuse_for_pool(fmt::format("--{}", degree), pool, "parallel");
     }
-    if (pool.overrides && !knob.empty()) refuse_for_pool(knob, pool, "engine_options");
+    if (pool.overrides && knob != nullptr) {
+      refuse_for_pool(fmt::format("--{}", knob->flag), pool, "engine_options");
+    }
   }
 }
 

@@ -424,7 +424,7 @@ std::optional<std::string> bench_problem(const Workload& workload) {
   for (const Request& request : workload.requests) {
     if (request.follows != kNoRequest) return "its load has conversations";
     if (request.adapter >= 0) return "its load has LoRA adapters";
-    if (request.pictures > 0) return "its load has pictures";
+    if (request.images > 0) return "its load has images";
   }
   return std::nullopt;
 }

@@ -55,7 +55,7 @@ void add_knobs(std::vector<ServeFlag>& rows) {
   add_flag(rows, "--enable-dbo", kBatchOverlap, on);
   add_flag(rows, "--dbo-decode-token-threshold", kOverlapDecodes);
   add_flag(rows, "--dbo-prefill-token-threshold", kOverlapPrompts);
-  add_flag(rows, "--limit-mm-per-prompt", kPictureLimit);
+  add_flag(rows, "--limit-mm-per-prompt", kImageLimit);
   add_flag(rows, "--language-model-only", kLanguageOnly, read_only);
   add_flag(rows, "--stream-interval", kStreamInterval);
 }

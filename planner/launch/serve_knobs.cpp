@@ -209,7 +209,7 @@ Text write_runner(const ServeWords& words) {
 }
 
 /// {"image": 2, "video": 0}, or a modality's {"count": 2}. The encoder stays unless both are 0.
-void read_picture_limit(ServeWords& words, const std::string& text, const std::string& flag) {
+void read_image_limit(ServeWords& words, const std::string& text, const std::string& flag) {
   const nlohmann::json config = nlohmann::json::parse(text, nullptr, false);
   const auto limit = [&](const char* modality) -> std::optional<std::int64_t> {
     if (!config.is_object() || !config.contains(modality)) return std::nullopt;
@@ -228,7 +228,7 @@ void read_picture_limit(ServeWords& words, const std::string& text, const std::s
   }
 }
 
-Text write_picture_limit(const ServeWords& words) {
+Text write_image_limit(const ServeWords& words) {
   const auto& limit = words.overrides.limit_mm_per_prompt;
   if (!limit) return Text();
   return *limit == 0 ? Text("{\"image\": 0, \"video\": 0}")
@@ -559,7 +559,7 @@ const ServeKnob kConservativeness =
     number_knob<&O::schedule_conservativeness>("schedule_conservativeness");
 const ServeKnob kWindowTokens = number_knob<&O::swa_full_tokens_ratio>("swa_full_tokens_ratio");
 const ServeKnob kStateMemory = number_knob<&O::mamba_full_memory_ratio>("mamba_full_memory_ratio");
-const ServeKnob kPictureLimit{"limit_mm_per_prompt", read_picture_limit, write_picture_limit};
+const ServeKnob kImageLimit{"limit_mm_per_prompt", read_image_limit, write_image_limit};
 const ServeKnob kLanguageOnly{"limit_mm_per_prompt", read_language_only,
                               [](const W&) { return Text(); }};
 const ServeKnob kHierarchicalCache =

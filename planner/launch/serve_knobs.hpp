@@ -35,7 +35,7 @@ extern const ServeKnob kCompilation;
 extern const ServeKnob kVllmOrder, kSglangOrder, kGenerationConfig;
 extern const ServeKnob kPrefillTokens, kConservativeness, kMixedChunk, kDrafts, kMaxLoras;
 extern const ServeKnob kWindowTokens, kStateMemory;
-extern const ServeKnob kPictureLimit, kLanguageOnly;
+extern const ServeKnob kImageLimit, kLanguageOnly;
 extern const ServeKnob kHierarchicalCache, kHicacheRatio, kHicacheSize;
 extern const ServeKnob kOffloadingSize, kOffloadingBackend, kTransferConfig;
 extern const ServeKnob kPooling, kRunner, kPromptInterval;

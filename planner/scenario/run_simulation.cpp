@@ -73,11 +73,6 @@ void note_power(std::vector<std::string>& notes, const PoolRun& pool) {
   if (std::ranges::find(notes, note) == notes.end()) notes.push_back(std::move(note));
 }
 
-bool is_disaggregated(std::span<const PoolScenario> pools) {
-  return std::any_of(pools.begin(), pools.end(),
-                     [](const PoolScenario& pool) { return pool.role == PoolRole::decode; });
-}
-
 std::string describe_link(const KvLink& link) {
   const std::string rate =
       fmt::format("KV transfers run at {:g} GB/s per GPU", link.bandwidth.value / 1e9);
@@ -97,7 +92,7 @@ std::vector<std::string> notes_on_cluster(const Scenario& scenario,
         "pool {}: {} data-parallel ranks per replica, {}; KV blocks are per rank", named[i].name,
         pools[i].deployment.parallel.data, lockstep ? "in lockstep" : "each independently"));
   }
-  if (is_disaggregated(named)) {
+  if (has_role(named, PoolRole::decode)) {
     notes.push_back(describe_link(scenario.cluster->link));
     notes.emplace_back(
         "a prefill replica frees its blocks as soon as the prompt is computed, before K and V have "

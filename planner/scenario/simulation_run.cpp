@@ -42,18 +42,17 @@ void check_adapters(const Scenario& scenario, const PoolScenario& pool, const En
   if (knob != nullptr) throw UsageError(fmt::format("`{}`: requires `lora_adapters`", knob));
 }
 
-void check_pictures(const Scenario& scenario, const Deployment& deployment) {
+void check_images(const Scenario& scenario, const Deployment& deployment) {
   const Transformer& model = deployment.model;
   const auto* synthetic = std::get_if<SyntheticWorkload>(&scenario.workload);
-  if (synthetic == nullptr || synthetic->pictures.count == 0) return;
-  const std::int64_t limit = deployment.engine.pictures_per_prompt;
-  if (synthetic->pictures.count > limit) {
-    throw UsageError(
-        fmt::format("`pictures`: {} given, more than `limit_mm_per_prompt` allows ({})",
-                    synthetic->pictures.count, limit));
+  if (synthetic == nullptr || synthetic->images.count == 0) return;
+  const std::int64_t limit = deployment.engine.images_per_prompt;
+  if (synthetic->images.count > limit) {
+    throw UsageError(fmt::format("`images`: {} given, more than `limit_mm_per_prompt` allows ({})",
+                                 synthetic->images.count, limit));
   }
   if (model.vision.patches_per_token > 0) return;
-  throw UsageError(fmt::format("`pictures`: given for {}, {}", model.name,
+  throw UsageError(fmt::format("`images`: given for {}, {}", model.name,
                                model.has_vision ? "the shape of whose vision encoder is not known"
                                                 : "which has no vision encoder"));
 }
@@ -87,7 +86,7 @@ PoolRun prepare_pool(const Scenario& scenario, const PoolScenario& pool) {
   ResolvedDeployment resolved = resolve(options);
   take_price(resolved.deployment.gpu, options.gpu, scenario.pricing);
   check_adapters(scenario, pool, resolved.deployment.engine);
-  check_pictures(scenario, resolved.deployment);
+  check_images(scenario, resolved.deployment);
   MemoryPlan plan = plan_memory(resolved.deployment);
   return {.name = pool.name,
           .role = pool.role,

@@ -14,12 +14,12 @@ namespace {
 // hashed.
 
 void add(ContentHash& hash, const Request& request) {
-  const auto& [arrival, input_tokens, output_tokens, max_tokens, slo_class, pictures,
-               picture_tokens, priority, stage, output_continues_prompt, adapter, follows,
-               contents_begin, contents_count, pictures_begin] = request;
-  hash.add_all(arrival, input_tokens, output_tokens, max_tokens, slo_class, pictures,
-               picture_tokens, priority, stage, output_continues_prompt, adapter, follows,
-               contents_begin, contents_count, pictures_begin);
+  const auto& [arrival, input_tokens, output_tokens, max_tokens, slo_class, images, image_tokens,
+               priority, stage, output_continues_prompt, adapter, follows, contents_begin,
+               contents_count, images_begin] = request;
+  hash.add_all(arrival, input_tokens, output_tokens, max_tokens, slo_class, images, image_tokens,
+               priority, stage, output_continues_prompt, adapter, follows, contents_begin,
+               contents_count, images_begin);
 }
 
 void add(ContentHash& hash, const ContentSpan& span) {

@@ -91,7 +91,6 @@ Capacity capacity_of(SimulationRun& run, SloRequirement requirement) {
 /// grows, and `found` has a load.
 Capacity standing_capacity(const SimulationRun& one, const PlanCatalogue& catalogue,
                            const SloRequirement& requirement, const Capacity& found) {
-  constexpr double kNearStride = 1.03;  // as in planner/capacity/load_study.cpp
   const GrowingLoad& load = *catalogue.growing;
   const std::int64_t most = arrival_limits(load.scenario()).search;
   KnownThroughput throughput;
@@ -114,7 +113,7 @@ Capacity standing_capacity(const SimulationRun& one, const PlanCatalogue& catalo
     return points;
   };
   return find_capacity(
-      trial, {.min = 1.0, .guess = *found.load, .greatest = kMaxFactor, .stride = kNearStride});
+      trial, {.min = 1.0, .guess = *found.load, .greatest = kMaxFactor, .stride = kStandingStride});
 }
 
 }  // namespace

@@ -127,11 +127,6 @@ double time_share(const std::vector<PoolSteps>& pools, Seconds StepCensus::*part
   return total.value > 0 ? sum / total : 0;
 }
 
-bool moves_cache(const SimulationRun& run) {
-  return std::any_of(run.pools.begin(), run.pools.end(),
-                     [](const PoolRun& pool) { return pool.role == PoolRole::decode; });
-}
-
 std::vector<LimitUse> uses_of(const SimulationRun& run, const std::vector<PoolSteps>& pools) {
   std::vector<LimitUse> uses = {
       {LimitKind::kv_memory, run.result.use.peak_kv_use},
@@ -139,7 +134,7 @@ std::vector<LimitUse> uses_of(const SimulationRun& run, const std::vector<PoolSt
       {LimitKind::max_num_seqs, time_share(pools, &StepCensus::at_max_num_seqs)}};
   for (const LimitKind kind : kStepKinds) {
     const double share = step_share(pools, kind);
-    const bool has_links = share > 0 || moves_cache(run);
+    const bool has_links = share > 0 || has_role(run.pools, PoolRole::decode);
     if (kind == LimitKind::interconnect && !has_links) continue;
     uses.push_back({kind, share});
   }

@@ -10,11 +10,6 @@
 namespace roofcast {
 namespace {
 
-bool has_role(const Cluster& cluster, PoolRole role) {
-  return std::any_of(cluster.pools.begin(), cluster.pools.end(),
-                     [role](const Pool& pool) { return pool.role == role; });
-}
-
 void check_autoscaling(const Pool& pool) {
   const Autoscaling& scaling = *pool.autoscaling;
   const auto refuse = [&](const std::string& what) {
@@ -92,12 +87,12 @@ bool takes(const PoolRoute& route, std::int64_t input_tokens, std::string_view s
 void check_cluster(const Cluster& cluster) {
   if (cluster.pools.empty()) throw Error("cluster: no pools, expected at least one");
   for (const Pool& pool : cluster.pools) check_pool(pool);
-  if (has_role(cluster, PoolRole::prefill) != has_role(cluster, PoolRole::decode)) {
+  if (has_role(cluster.pools, PoolRole::prefill) != has_role(cluster.pools, PoolRole::decode)) {
     throw UsageError(
         "cluster: pools with role prefill and with role decode require each other "
         "(`prefill_replicas` and `decode_replicas`)");
   }
-  if (has_role(cluster, PoolRole::decode) && !(cluster.link.bandwidth.value > 0)) {
+  if (has_role(cluster.pools, PoolRole::decode) && !(cluster.link.bandwidth.value > 0)) {
     throw Error("cluster: the KV link has no bandwidth, expected bytes per second");
   }
   for (const Failure& failure : cluster.failures) check_failure(cluster, failure);

@@ -2,6 +2,7 @@
 // autoscaling. A single replica is a cluster of one.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -26,6 +27,11 @@ enum class PoolRole { both, prefill, decode };
 inline constexpr NameTable<PoolRole, 3> kPoolRoles{
     {{PoolRole::both, "both"}, {PoolRole::prefill, "prefill"}, {PoolRole::decode, "decode"}}};
 inline std::string_view name_of(PoolRole role) { return name_in(kPoolRoles, role); }
+
+/// Whether one of `pools`, whatever describes them, has the role.
+bool has_role(const auto& pools, PoolRole role) {
+  return std::ranges::any_of(pools, [role](const auto& pool) { return pool.role == role; });
+}
 
 /// Which requests the router sends to a pool; those of no pool are rejected.
 struct PoolRoute {

@@ -54,23 +54,23 @@ void commit_decode(EngineState& state, RequestId id, std::int64_t drafts,
   request.generated += 1 + accepted;
 }
 
-/// Pictures of a prompt that begin among its first `tokens` tokens.
-std::int64_t pictures_begun(const Request& request, std::int64_t tokens) {
-  const std::int64_t beyond = std::max<std::int64_t>(0, tokens - request.pictures_begin);
-  return std::min<std::int64_t>(request.pictures, ceil_divide(beyond, request.picture_tokens));
+/// Images of a prompt that begin among its first `tokens` tokens.
+std::int64_t images_begun(const Request& request, std::int64_t tokens) {
+  const std::int64_t beyond = std::max<std::int64_t>(0, tokens - request.images_begin);
+  return std::min<std::int64_t>(request.images, ceil_divide(beyond, request.image_tokens));
 }
 
-/// A picture is encoded in the step that computes its first token, whole (vLLM 0.19, v1/core/sched/
+/// An image is encoded in the step that computes its first token, whole (vLLM 0.19, v1/core/sched/
 /// scheduler.py, _try_schedule_encoder_inputs; SGLang 0.5.15, managers/mm_utils.py, of the chunk's
 /// items): after a preemption again. Neglects the encoder's budget of a step, which its tokens
-/// exceed by less than a picture.
-void commit_pictures(const Request& request, std::int64_t computed, std::int64_t tokens,
-                     StepBatch& batch) {
+/// exceed by less than an image.
+void commit_images(const Request& request, std::int64_t computed, std::int64_t tokens,
+                   StepBatch& batch) {
   const std::int64_t begun =
-      pictures_begun(request, computed + tokens) - pictures_begun(request, computed);
+      images_begun(request, computed + tokens) - images_begun(request, computed);
   if (begun == 0) return;
-  batch.pictures += begun;
-  batch.picture_tokens = request.picture_tokens;
+  batch.images += begun;
+  batch.image_tokens = request.image_tokens;
 }
 
 /// Tokens that the client gets at the end of a step: with drafts all that the step decided, since
@@ -148,7 +148,7 @@ void account_more_time(EngineState& state, Nanoseconds more) {
 
 void clear(StepBatch& batch, std::size_t spans) {
   batch.prefills.clear();
-  batch.pictures = 0;
+  batch.images = 0;
   batch.decode_sequences = 0;
   batch.decode_new_tokens = 1;
   batch.decode_attended.assign(spans, 0);
@@ -168,7 +168,7 @@ void commit(EngineState& state, StepPlan& plan, const std::vector<AttentionSpan>
                               .context_tokens = request.computed,
                               .emits_token = tokens == request.uncomputed()});
     const Request& asked = state.requests.record(id).request;
-    if (asked.pictures > 0) commit_pictures(asked, request.computed, tokens, batch);
+    if (asked.images > 0) commit_images(asked, request.computed, tokens, batch);
     state.counters.prefill_tokens += tokens;
     request.computed += tokens;
     if (request.uncomputed() > 0) continue;

@@ -200,8 +200,8 @@ void members(auto& visit, SyntheticWorkload& load) {
   visit("sessions", load.sessions, Object<Sessions>{});
   visit("lora_adapters", load.lora.count, Whole{}, load.lora.count > 0);
   visit("lora_zipf", load.lora.zipf, AboveZero{}, load.lora.zipf > 0);
-  visit("pictures", load.pictures.count, Whole{}, load.pictures.count > 0);
-  visit("picture_tokens", load.pictures.tokens, Whole{1}, load.pictures.count > 0);
+  visit("images", load.images.count, Whole{}, load.images.count > 0);
+  visit("image_tokens", load.images.tokens, Whole{1}, load.images.count > 0);
   visit.reading([&](const JsonObject& object) {
     const std::int64_t prompts = load.shared_prefix ? prompts_of(*load.shared_prefix) : 0;
     if (prompts > 0 && object.find("num_prompts") == nullptr) load.num_prompts = prompts;
@@ -211,9 +211,9 @@ void members(auto& visit, SyntheticWorkload& load) {
     if (load.lora.zipf > 0 && load.lora.count == 0) {
       object.fail("lora_zipf", "lora_adapters beside it");
     }
-    if ((load.pictures.count > 0) != (load.pictures.tokens > 0)) {
-      object.fail(load.pictures.count > 0 ? "pictures" : "picture_tokens",
-                  "pictures and picture_tokens together");
+    if ((load.images.count > 0) != (load.images.tokens > 0)) {
+      object.fail(load.images.count > 0 ? "images" : "image_tokens",
+                  "images and image_tokens together");
     }
   });
 }

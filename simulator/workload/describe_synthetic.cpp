@@ -76,9 +76,9 @@ std::string extras_in_words(const SyntheticWorkload& spec) {
     text += fmt::format(", {} LoRA adapters ({})", spec.lora.count,
                         spec.lora.zipf > 0 ? fmt::format("Zipf {}", spec.lora.zipf) : "uniform");
   }
-  if (spec.pictures.count > 0) {
-    text += fmt::format(", {} of {} each", counted(spec.pictures.count, "picture"),
-                        counted(spec.pictures.tokens, "token"));
+  if (spec.images.count > 0) {
+    text += fmt::format(", {} of {} each", counted(spec.images.count, "image"),
+                        counted(spec.images.tokens, "token"));
   }
   if (spec.num_warmups > 0) text += fmt::format(", the first {} to warm up", spec.num_warmups);
   return text;

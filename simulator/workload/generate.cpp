@@ -43,7 +43,7 @@ Workload generate(const SyntheticWorkload& given, std::uint64_t seed,
   }
   add_stages(workload, spec, arrivals);
   assign_adapters(workload, spec.lora, seed);
-  add_pictures(workload, spec);
+  add_images(workload, spec);
   workload.description = describe(spec, std::ssize(arrivals.times), std::ssize(workload.requests));
   return workload;
 }

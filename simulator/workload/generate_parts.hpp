@@ -37,9 +37,9 @@ LengthDistribution with_range(const LengthDistribution& lengths, const std::opti
 /// one. Throws Error naming the parameter that is out of range.
 void assign_adapters(Workload& workload, const LoraAdapters& lora, std::uint64_t seed);
 
-/// Inserts the pictures into every prompt. Throws Error naming the parameter that is out of range,
-/// and for sessions and repeated questions, whose pictures would be shared.
-void add_pictures(Workload& workload, const SyntheticWorkload& spec);
+/// Inserts the images into every prompt. Throws Error naming the parameter that is out of range,
+/// and for sessions and repeated questions, whose images would be shared.
+void add_images(Workload& workload, const SyntheticWorkload& spec);
 
 /// "synthetic: 300 requests at 10 requests/s (burstiness 1), input 512, output 128". With sessions,
 /// there are more requests than arrivals.

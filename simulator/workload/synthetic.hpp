@@ -68,12 +68,12 @@ struct LoraAdapters {
   bool operator==(const LoraAdapters&) const = default;
 };
 
-/// Pictures in every prompt, after its shared prefix, in addition to the input's tokens.
-struct Pictures {
+/// Images in every prompt, after its shared prefix, in addition to the input's tokens.
+struct Images {
   std::int64_t count = 0;   // of each request
-  std::int64_t tokens = 0;  // of the prompt, for each picture
+  std::int64_t tokens = 0;  // of the prompt, for each image
 
-  bool operator==(const Pictures&) const = default;
+  bool operator==(const Images&) const = default;
 };
 
 /// Default lengths: those of vLLM's `bench serve` (--random-input-len,
@@ -98,7 +98,7 @@ struct SyntheticWorkload {
   std::optional<SharedPrefix> shared_prefix{};
   std::optional<Sessions> sessions{};
   LoraAdapters lora{};
-  Pictures pictures{};
+  Images images{};
 };
 
 }  // namespace roofcast

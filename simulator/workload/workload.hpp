@@ -44,10 +44,10 @@ struct Request {
   /// constants above. Engines that reserve K and V ahead reserve for it, not for the output.
   std::int64_t max_tokens = kExactMaxTokens;
   std::int32_t slo_class = 0;  // index into Workload::class_names; 0 if there are none
-  /// Pictures among its tokens, one after the other from `pictures_begin` on, `picture_tokens`
+  /// Images among its tokens, one after the other from `images_begin` on, `image_tokens`
   /// each.
-  std::uint16_t pictures = 0;
-  std::uint16_t picture_tokens = 0;
+  std::uint16_t images = 0;
+  std::uint16_t image_tokens = 0;
   std::int64_t priority = 0;  // smaller first, for QueueOrder::priority
   std::int16_t stage = 0;     // index into Workload::stages; 0 if there are none
   /// The generated tokens continue the prompt's last span (the next turn repeats them).
@@ -59,7 +59,7 @@ struct Request {
   /// is.
   std::uint32_t contents_begin = 0;
   std::uint32_t contents_count = 0;
-  std::int32_t pictures_begin = 0;
+  std::int32_t images_begin = 0;
 };
 static_assert(sizeof(Request) == 72, "a run keeps every request twice");
 

@@ -330,7 +330,7 @@ PlanQuestion chat_and_documents() {
 TEST(PlanAnswer, FindsAMixThatSimulateFindsToHold) {
   PlanQuestion question = chat_and_documents();
   question.scenario.slo.targets.push_back(parse_percentile_target("p99:e2e:1m"));
-  const PreparedPlan prepared = prepare_plan(question);
+  PreparedPlan prepared = prepare_plan(question);
   const PlanAnswer answer = plan(prepared);
   const PlanAnswer read = plan_read_back(answer);
   ASSERT_TRUE(read.mixed);
@@ -489,7 +489,7 @@ TEST(PlanAnswer, OfALongTraceIsForItsBusiestHour) {
 }
 
 TEST(PlanAnswer, LeavesItsFiguresInTheStore) {
-  const PreparedPlan prepared = prepare_plan(chat_to_plan());
+  PreparedPlan prepared = prepare_plan(chat_to_plan());
   const PlanAnswer answer = plan(prepared);
   EXPECT_EQ(plan_row(prepared, "roofcast plan").scenario_json, to_json(answer.inputs).dump());
   const PlanEnd end = plan_end(answer, prepared);

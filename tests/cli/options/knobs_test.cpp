@@ -228,7 +228,7 @@ TEST(EngineKnobs, CanBeVariedAndAskedForByTheWebPage) {
                      {"data-parallel-size", 2},
                      {"enable-expert-parallel", true},
                      {"expert-power-law", 1.1}};
-    if (std::string_view(knob.key) == "limit_mm_per_prompt") {  // of a model that takes pictures
+    if (std::string_view(knob.key) == "limit_mm_per_prompt") {  // of a model that takes images
       question = {{"model", "qwen3-vl-8b"}, {"gpu", "h100"}};
     }
     if (std::string_view(knob.key) == "host_memory_bytes") {  // where something is kept there

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "base/error.hpp"
+#include "planner/flags/scenario_flags.hpp"
 #include "tests/support/run_command.hpp"
 
 namespace roofcast::test {
@@ -124,6 +125,13 @@ TEST(LoadShapeOptions, SessionFlagsGoOverTheScenariosSessions) {
 TEST(LoadShapeOptions, AdaptersAndTheirSkewAreTaken) {
   const auto workload = workload_of("--lora-adapters 8 --lora-zipf 1.5");
   EXPECT_EQ(workload.lora, (LoraAdapters{.count = 8, .zipf = 1.5}));
+}
+
+TEST(LoadShapeOptions, ImagesAreAlsoReadUnderTheirFormerName) {
+  EXPECT_EQ(flag_with_alias("--pictures"), "images");
+  EXPECT_EQ(flag_with_alias("--picture-tokens"), "image-tokens");
+  EXPECT_EQ(workload_of("--images 2 --image-tokens 1024").images,
+            (Images{.count = 2, .tokens = 1024}));
 }
 
 }  // namespace

@@ -366,7 +366,14 @@ TEST(Gguf, MissingKeysAndTensorsAreNamed) {
   w.number("llama.embedding_length", 256);
   w.number("llama.context_length", 4096);
   w.number("llama.block_count", 1'000'000);
-  expect_no_model(folder.write("m.gguf", w.bytes()), "is too large");
+  expect_no_model(folder.write("m.gguf", w.bytes()),
+                  "'llama.block_count' is 1000000, expected 0 to 10000");
+  // Larger than what a config.json may have.
+  Writer wide;
+  wide.string("general.architecture", "llama");
+  wide.number("llama.embedding_length", 1'000'001);
+  expect_no_model(folder.write("m.gguf", wide.bytes()),
+                  "'llama.embedding_length' is 1000001, expected 0 to 1000000");
   Writer few = small_gguf();
   few.tensor("blk.7.attn_q.weight", {256, 256}, kF16);
   expect_no_model(folder.write("m.gguf", few.bytes()), "does not belong to any layer below 2");

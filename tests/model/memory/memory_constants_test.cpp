@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "calibrate/memory_fit.hpp"
 #include "model/memory/memory_plan.hpp"
 #include "tests/model/deployments.hpp"
+#include "tests/model/memory/memory_fit.hpp"
 #include "tests/model/memory/start_up_rows.hpp"
 #include "tests/support/shapes.hpp"
 #include "tests/support/shared_data.hpp"

@@ -572,7 +572,7 @@ TEST(Requantise, Mxfp4OfAMixtureTouchesTheExpertsOnly) {
 // An encoder of 1e9 parameters in 16 bits, of which nothing is loaded at a limit of 0; its profiled
 // pass over 16,384 tokens of 4 patches (vllm_activation_peak) is of Qwen's models only and absent
 // here: the KV cache gains 2e9 bytes and what the encoder's outputs took.
-TEST(MemoryPlan, WithoutPicturesTheEncoderIsNotLoaded) {
+TEST(MemoryPlan, WithoutImagesTheEncoderIsNotLoaded) {
   Transformer model = test::llama_3_1_8b();
   model.has_vision = true;
   model.vision_parameters = 1'000'000'000;

@@ -57,7 +57,7 @@ TEST(ServeCommand, AVllmLineDecidesWhatItsFlagsSay) {
   EXPECT_THAT(command.unknown, IsEmpty());
 }
 
-TEST(ServeCommand, PicturesArePerPromptAndNoneMeansNoEncoder) {
+TEST(ServeCommand, ImagesArePerPromptAndNoneMeansNoEncoder) {
   const auto limit = [](const std::string& flags) {
     return read_serve_command("vllm serve some/model " + flags)
         .deployment.overrides.limit_mm_per_prompt;

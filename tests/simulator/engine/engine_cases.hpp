@@ -18,7 +18,7 @@ inline bool one_in(RandomStream& random, std::int64_t n) { return draw(random, 1
 
 /// A time in milliseconds that differs between batches.
 inline Seconds telling_time(const StepBatch& batch) {
-  std::int64_t ms = 1 + 3 * batch.decode_sequences + 13 * batch.pictures;
+  std::int64_t ms = 1 + 3 * batch.decode_sequences + 13 * batch.images;
   std::int64_t weight = 1;
   for (const std::int64_t context : batch.decode_longest) ms += (weight += 2) * context;
   for (const std::int64_t attended : batch.decode_attended) ms += (weight += 4) * attended;
@@ -139,17 +139,17 @@ inline void draw_requests(RandomStream& random, Workload& workload) {
   }
 }
 
-/// In a quarter of the cases, pictures somewhere in some prompts.
-inline void draw_pictures(std::uint64_t seed, Workload& workload) {
-  RandomStream random = random_stream(seed, "pictures");
+/// In a quarter of the cases, images somewhere in some prompts.
+inline void draw_images(std::uint64_t seed, Workload& workload) {
+  RandomStream random = random_stream(seed, "images");
   if (!one_in(random, 4)) return;
   for (Request& request : workload.requests) {
     if (one_in(random, 3)) continue;
     const std::int64_t count = draw(random, 1, std::min<std::int64_t>(3, request.input_tokens));
     const std::int64_t tokens = draw(random, 1, request.input_tokens / count);
-    request.pictures = static_cast<std::uint16_t>(count);
-    request.picture_tokens = static_cast<std::uint16_t>(tokens);
-    request.pictures_begin =
+    request.images = static_cast<std::uint16_t>(count);
+    request.image_tokens = static_cast<std::uint16_t>(tokens);
+    request.images_begin =
         static_cast<std::int32_t>(draw(random, 0, request.input_tokens - count * tokens));
   }
 }
@@ -200,7 +200,7 @@ inline EngineCase random_engine_case(std::uint64_t seed) {
   if (one_in(random, 3)) c.max_concurrency = draw(random, 1, 6);
   draw_requests(random, c.workload);
   draw_intervals(seed, c.engine);
-  draw_pictures(seed, c.workload);
+  draw_images(seed, c.workload);
   return c;
 }
 

@@ -8,7 +8,7 @@
 
 #include "kernels/cuda/device_buffer.hpp"
 #include "kernels/cuda/device_copy.hpp"
-#include "tests/kernels/cuda_device.hpp"
+#include "tests/kernels/cuda/cuda_device.hpp"
 #include "tests/kernels/tensors.hpp"
 
 namespace roofcast::kernels {

@@ -1,4 +1,4 @@
-// The work of a step's pictures: the vision encoder's pass over them, before the language model's.
+// The work of a step's images: the vision encoder's pass over them, before the language model's.
 #pragma once
 
 #include <cstdint>
@@ -9,18 +9,18 @@
 
 namespace roofcast {
 
-/// The work of one rank on `pictures` of which each becomes `tokens` of the prompt: 2 FLOPs for
+/// The work of one rank on `images` of which each becomes `tokens` of the prompt: 2 FLOPs for
 /// each parameter of the encoder and patch, and of the projector and token; attention of each patch
-/// to those of its picture, tile or window, 4 FLOPs for each element of its state; passes over the
+/// to those of its image, tile or window, 4 FLOPs for each element of its state; passes over the
 /// states in memory. Tensor parallelism divides the matrices and heads (vLLM 0.22, config/
 /// multimodal.py, mm_encoder_tp_mode "weights"; SGLang likewise). Empty if the encoder's shape is
 /// not known. Neglects the embedding of patches.
-std::vector<Work> picture_work(const Deployment& deployment, std::int64_t pictures,
-                               std::int64_t tokens);
+std::vector<Work> image_work(const Deployment& deployment, std::int64_t images,
+                             std::int64_t tokens);
 
 /// How long that takes, no less than PyTorch takes to launch it operator by operator: encoders are
 /// neither compiled nor captured by default (vLLM 0.22, config/compilation.py, compile_mm_encoder,
 /// cudagraph_mm_encoder).
-Seconds picture_time(const Deployment& deployment, std::int64_t pictures, std::int64_t tokens);
+Seconds image_time(const Deployment& deployment, std::int64_t images, std::int64_t tokens);
 
 }  // namespace roofcast

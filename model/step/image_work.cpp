@@ -1,4 +1,4 @@
-#include "model/step/picture_work.hpp"
+#include "model/step/image_work.hpp"
 
 #include <algorithm>
 
@@ -25,13 +25,12 @@ constexpr double kStatePasses = 14, kIntermediatePasses = 2;
 constexpr double kElementBytes = 2;
 
 /// Patches to which each attends, on average over the layers.
-double attended_patches(const VisionEncoder& vision, double of_picture) {
+double attended_patches(const VisionEncoder& vision, double of_image) {
   const auto layers = static_cast<double>(vision.layers);
   const auto windowed = static_cast<double>(vision.windowed_layers);
-  const double tile =
-      vision.tile_patches > 0 ? static_cast<double>(vision.tile_patches) : of_picture;
-  const double whole = std::min(of_picture, tile);
-  const double window = std::min(of_picture, static_cast<double>(vision.window_patches));
+  const double tile = vision.tile_patches > 0 ? static_cast<double>(vision.tile_patches) : of_image;
+  const double whole = std::min(of_image, tile);
+  const double window = std::min(of_image, static_cast<double>(vision.window_patches));
   return (whole * (layers - windowed) + window * windowed) / layers;
 }
 
@@ -48,16 +47,16 @@ Work all_reduces(const Deployment& deployment, double state_bytes) {
 
 }  // namespace
 
-std::vector<Work> picture_work(const Deployment& deployment, std::int64_t pictures,
-                               std::int64_t tokens) {
+std::vector<Work> image_work(const Deployment& deployment, std::int64_t images,
+                             std::int64_t tokens) {
   const VisionEncoder& vision = deployment.model.vision;
-  if (vision.patches_per_token == 0 || vision.layers == 0 || pictures == 0) return {};
+  if (vision.patches_per_token == 0 || vision.layers == 0 || images == 0) return {};
   const auto layers = static_cast<double>(vision.layers);
   const auto width = static_cast<double>(vision.width);
   const auto ranks = static_cast<double>(deployment.parallel.tensor);
-  const auto of_picture = static_cast<double>(tokens * vision.patches_per_token);
-  const double patches = of_picture * static_cast<double>(pictures);
-  const auto all_tokens = static_cast<double>(tokens * pictures);
+  const auto of_image = static_cast<double>(tokens * vision.patches_per_token);
+  const double patches = of_image * static_cast<double>(images);
+  const auto all_tokens = static_cast<double>(tokens * images);
   const auto per_patch = static_cast<double>(vision.patch_parameters);
   const auto per_token = static_cast<double>(vision.token_parameters);
   const Bytes weights{kElementBytes * (per_patch + per_token) / ranks};
@@ -78,7 +77,7 @@ std::vector<Work> picture_work(const Deployment& deployment, std::int64_t pictur
   // curve states as the length x of a causal prompt with heads of 128 elements: it attends to x / 2
   // on average. Encoders' heads have 64 to 88, about half, so that a patch has the work of x =
   // attended.
-  const double attended = attended_patches(vision, of_picture);
+  const double attended = attended_patches(vision, of_image);
   work.push_back({.name = "vision.attention",
                   .family = OperatorFamily::prefill_attention,
                   .calls = vision.layers,
@@ -95,9 +94,9 @@ std::vector<Work> picture_work(const Deployment& deployment, std::int64_t pictur
   return work;
 }
 
-Seconds picture_time(const Deployment& deployment, std::int64_t pictures, std::int64_t tokens) {
+Seconds image_time(const Deployment& deployment, std::int64_t images, std::int64_t tokens) {
   Seconds kernels;
-  for (const Work& work : picture_work(deployment, pictures, tokens)) {
+  for (const Work& work : image_work(deployment, images, tokens)) {
     kernels += estimate(work, deployment.gpu).time;
   }
   if (kernels.value == 0) return {};

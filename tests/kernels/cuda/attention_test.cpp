@@ -6,8 +6,8 @@
 #include "kernels/cuda/cuda_check.hpp"
 #include "tests/kernels/attention_case.hpp"
 #include "tests/kernels/attention_tolerance.hpp"
-#include "tests/kernels/cuda_device.hpp"
-#include "tests/kernels/cuda_place.hpp"
+#include "tests/kernels/cuda/cuda_device.hpp"
+#include "tests/kernels/cuda/cuda_place.hpp"
 
 namespace roofcast::kernels {
 namespace {

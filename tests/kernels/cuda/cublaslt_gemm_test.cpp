@@ -7,8 +7,8 @@
 #include <stdexcept>
 
 #include "kernels/cuda/integer_result.hpp"
-#include "tests/kernels/cuda_device.hpp"
-#include "tests/kernels/cuda_place.hpp"
+#include "tests/kernels/cuda/cuda_device.hpp"
+#include "tests/kernels/cuda/cuda_place.hpp"
 #include "tests/kernels/gemm_case.hpp"
 
 namespace roofcast::kernels {

@@ -1,8 +1,8 @@
 #include <gtest/gtest.h>
 
 #include "kernels/cuda/gemm.hpp"
-#include "tests/kernels/cuda_device.hpp"
-#include "tests/kernels/cuda_place.hpp"
+#include "tests/kernels/cuda/cuda_device.hpp"
+#include "tests/kernels/cuda/cuda_place.hpp"
 #include "tests/kernels/gemm_case.hpp"
 
 namespace roofcast::kernels {

@@ -5,7 +5,7 @@
 
 #include "kernels/cpu/attention.hpp"
 #include "tests/kernels/attention_case.hpp"
-#include "tests/kernels/cpu_place.hpp"
+#include "tests/kernels/cpu/cpu_place.hpp"
 #include "tests/support/trials.hpp"
 
 namespace roofcast::kernels {

@@ -6,7 +6,7 @@
 
 #include "kernels/cpu/gemm.hpp"
 #include "kernels/cpu/library_gemm.hpp"
-#include "tests/kernels/cpu_place.hpp"
+#include "tests/kernels/cpu/cpu_place.hpp"
 #include "tests/kernels/gemm_case.hpp"
 
 namespace roofcast::kernels {

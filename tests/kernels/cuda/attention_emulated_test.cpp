@@ -9,7 +9,7 @@
 #include "kernels/cuda/attention_arguments.hpp"
 #include "tests/kernels/attention_case.hpp"
 #include "tests/kernels/attention_tolerance.hpp"
-#include "tests/kernels/emulated_attention.hpp"
+#include "tests/kernels/cuda/emulated_attention.hpp"
 
 namespace roofcast::kernels {
 namespace {

@@ -7,7 +7,7 @@
 #include "kernels/cuda/attention_decode_cta.hpp"
 #include "kernels/cuda/attention_latent_cta.hpp"
 #include "kernels/cuda/attention_parts.hpp"
-#include "tests/kernels/emulated_cta.hpp"
+#include "tests/kernels/cuda/emulated_cta.hpp"
 
 namespace roofcast::kernels::test {
 

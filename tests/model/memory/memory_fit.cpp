@@ -1,4 +1,4 @@
-#include "calibrate/memory_fit.hpp"
+#include "tests/model/memory/memory_fit.hpp"
 
 #include <algorithm>
 #include <cassert>

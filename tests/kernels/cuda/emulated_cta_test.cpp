@@ -1,5 +1,5 @@
 // The emulation detects the faults that it is meant to find.
-#include "tests/kernels/emulated_cta.hpp"
+#include "tests/kernels/cuda/emulated_cta.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "tests/kernels/emulated_cta.hpp"
+#include "tests/kernels/cuda/emulated_cta.hpp"
 
 #include <ucontext.h>
 

@@ -7,8 +7,8 @@
 #include <stdexcept>
 
 #include "kernels/cuda/nccl_group.hpp"
-#include "tests/kernels/cuda_device.hpp"
-#include "tests/kernels/cuda_place.hpp"
+#include "tests/kernels/cuda/cuda_device.hpp"
+#include "tests/kernels/cuda/cuda_place.hpp"
 
 namespace roofcast::kernels {
 namespace {

@@ -3,7 +3,7 @@
 #include "kernels/cuda/cuda_check.hpp"
 #include "kernels/cuda/device_buffer.hpp"
 #include "kernels/cuda/rms_norm.hpp"
-#include "tests/kernels/cuda_device.hpp"
+#include "tests/kernels/cuda/cuda_device.hpp"
 #include "tests/kernels/rms_norm_case.hpp"
 
 namespace roofcast::kernels {
