@@ -27,12 +27,25 @@ int run_gpus(CommandContext& context) {
                               "print the profile as a file to change and use: --gpu ./my-gpu.json");
   usage.options.add_options()("as-prices", po::bool_switch(&as_prices),
                               "print a price table to change and use: --prices ./prices.json");
+  std::string prices;
+  usage.options.add_options()("prices", po::value(&prices)->value_name("FILE"),
+                              "print a price table's prices: rented by kind, and owned");
   const auto common = parse(context, usage);
   if (!common) return kExitDone;
   if (as_prices && (as_profile || !gpu.empty())) {
     throw UsageError(
         "--as-prices: prints the prices of all GPUs, so it cannot be combined with a GPU or "
         "--as-profile");
+  }
+  if (!prices.empty()) {
+    if (as_prices || as_profile || !gpu.empty()) {
+      throw UsageError("--prices: prints all prices of a table, so it is given alone");
+    }
+    if (common->output == OutputFormat::json || common->output == OutputFormat::jsonl) {
+      throw UsageError("--output: the price table is JSON itself; expected table, csv or md");
+    }
+    print(prices_document(read_price_table(prices)), common->output, context);
+    return kExitDone;
   }
   if (as_profile && gpu.empty()) {
     throw UsageError("--as-profile: names no GPU, expected one (roofcast gpus h200 --as-profile)");

@@ -21,7 +21,9 @@ volatile std::sig_atomic_t interrupt_seen = 0;
 
 void on_interrupt(int) {
   interrupt_seen = 1;
-  std::signal(SIGINT, SIG_DFL);  // a second Ctrl-C ends the program at once
+  // A second one ends the program at once.
+  std::signal(SIGINT, SIG_DFL);
+  std::signal(SIGTERM, SIG_DFL);
 }
 
 /// As exact as a guess may be: "under 1 s", "5 s", "2 min 10 s".
@@ -46,10 +48,12 @@ std::string progress_text(const ProgressState& progress) {
                                  progress.total_grew ? "at least " : "",
                                  with_separators(progress.total), progress.what);
   if (progress.done > 0 && progress.elapsed_s > 0) {
-    text += fmt::format(" ({} /s), ",
-                        fixed(static_cast<double>(progress.done) / progress.elapsed_s, 0));
-    text += progress.total_grew ? whole_seconds(progress.elapsed_s) + " so far"
-                                : whole_seconds(progress.elapsed_s * (1 - share) / share) + " left";
+    const double rate = static_cast<double>(progress.done) / progress.elapsed_s;
+    const double left = progress.elapsed_s * (1 - share) / share;
+    text += fmt::format(" ({} /s), ", fixed(rate, rate < 1 ? 1 : 0));
+    if (!progress.total_grew) return text + whole_seconds(left) + " left";
+    text += whole_seconds(progress.elapsed_s) + " so far";
+    if (left >= 1) text += fmt::format(", at least {} left", whole_seconds(left));
   }
   return text;
 }
@@ -74,10 +78,12 @@ ProgressBar::ProgressBar(std::ostream& err, std::string what, std::chrono::milli
   }
   interrupt_seen = 0;
   std::signal(SIGINT, on_interrupt);
+  std::signal(SIGTERM, on_interrupt);
 }
 
 ProgressBar::~ProgressBar() {
   std::signal(SIGINT, SIG_DFL);
+  std::signal(SIGTERM, SIG_DFL);
   if (drawn_) err_ << "\r\033[K" << std::flush;
 }
 

@@ -1,5 +1,5 @@
 // A progress bar on stderr once the work takes over a second, or, where stderr is no terminal, a
-// line every ten seconds; and Ctrl-C as a request to stop cleanly.
+// line every ten seconds; and Ctrl-C or SIGTERM as a request to stop cleanly.
 #pragma once
 
 #include <chrono>
@@ -20,11 +20,12 @@ struct ProgressState {
 };
 
 /// "[======    ] 1,200 of 3,000 requests (400 /s), 5 s left" at the mean rate, or, where the total
-/// grows, "[======    ] 22 of at least 27 simulations (6 /s), 4 s so far". The bar takes what the
-/// width leaves, at most 30 columns.
+/// grows, "[======    ] 20 of at least 40 simulations (5 /s), 4 s so far, at least 4 s left". The
+/// bar takes what the width leaves, at most 30 columns.
 std::string progress_line(const ProgressState& progress);
 
-/// The same without a bar, for logs: "22 of at least 27 simulations (6 /s), 4 s so far".
+/// The same without a bar, for logs: "20 of at least 40 simulations (5 /s), 4 s so far, at least 4
+/// s left".
 std::string progress_text(const ProgressState& progress);
 
 class ProgressBar {

@@ -181,7 +181,7 @@ int run_serve(CommandContext& context) {
   options.api.saves = check_store(options.store);
   options.api.profiles = offered_profiles(profiles);
 
-  limit_heaps(kHeapsBeside + options.api.runs_at_once);
+  limit_heaps(kHeapsBeside + options.api.runs_at_once + options.api.searches_at_once);
   HttpServer server(options.connections);
   const int port = server.bind(options.host, options.port);
   Api api(options.api, options.store, !options.token.empty());

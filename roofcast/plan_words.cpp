@@ -11,6 +11,7 @@
 #include "base/numbers.hpp"
 #include "base/text.hpp"
 #include "base/wording.hpp"
+#include "planner/scenario/prices.hpp"
 #include "planner/what_if/hints.hpp"
 
 namespace roofcast {
@@ -335,6 +336,9 @@ std::vector<std::string> plan_sentences(const PlanAnswer& answer) {
                                           answer.mixed ? " of one kind" : "");
     lines.push_back(fmt::format("{}: {}; {}; {}.", i == 0 ? first : "Next", one.title,
                                 price_of(one), prospects_of(one)));
+  }
+  if (const std::string prices = words_of(answer.inputs.scenario.pricing); !prices.empty()) {
+    lines.push_back("Prices: " + prices + ".");
   }
   if (answer.choice_probability) lines.push_back(choice_text(answer));
   std::ranges::move(datasheet_text(answer), std::back_inserter(lines));

@@ -29,6 +29,7 @@ namespace {
 
 constexpr std::int64_t kMaxSeeds = 1000;
 constexpr std::int64_t kMaxThreads = 1024;
+constexpr std::string_view kAny = "any";  // of --gpu
 
 std::vector<std::string> split_at_commas(const std::string& text) {
   std::vector<std::string> parts;
@@ -38,9 +39,16 @@ std::vector<std::string> split_at_commas(const std::string& text) {
   return parts;
 }
 
-/// "any" means every profile with a price.
+/// "any" means every profile with a price; others named beside it are added.
 std::vector<std::string> gpus_of(const std::string& text) {
-  return text == "any" ? priced_gpus() : split_at_commas(text);
+  std::vector<std::string> named = split_at_commas(text);
+  if (std::erase(named, kAny) == 0) return named;
+  std::vector<std::string> gpus = priced_gpus();
+  for (const std::string& one : named) {
+    const std::string gpu = gpu_key(one);
+    if (std::ranges::find(gpus, gpu) == gpus.end()) gpus.push_back(gpu);
+  }
+  return gpus;
 }
 
 /// A value per GPU: "h100=16,l40s=32", in one or several texts.
@@ -286,7 +294,7 @@ PlanQuestion plan_question(Scenario scenario, const ScenarioOptions& given,
 }
 
 bool compares_machines(const std::string& gpu, const std::string& sizes) {
-  return !sizes.empty() || gpu == "any" || gpu.find(',') != std::string::npos;
+  return !sizes.empty() || gpu == kAny || gpu.find(',') != std::string::npos;
 }
 
 CapacityTableQuestion capacity_table_question(Scenario scenario, const ScenarioOptions& given,
@@ -319,7 +327,8 @@ const Flags<WhatIfOptions>& what_if_flags() {
       {.name = "vary",
        .placeholder = "KEY=VALUES ...",
        .help = "flag of simulate or key of a scenario file, and its values: gpu=h100,l40s, "
-               "request_rate=2-10+2, max_num_seqs=64-512*2, speculative=off,eagle:3:0.7; relative "
+               "request_rate=2-10+2, max_num_seqs=64-512*2, speculative=off,eagle:3:0.7, "
+               "pools=together,1:3; relative "
                "to the baseline: replicas=-1, "
                "request_rate=*2, input_len=*1.5, num_prompts=+20%",
        .read = added_to(&O::vary),

@@ -237,6 +237,19 @@ WhatIfAnswer what_if_answer_from_json(const Json& json) {
 
 Json what_if_answer_schema() { return schema_document<WhatIfAnswer>("Answer of roofcast whatif"); }
 
+namespace {
+
+/// A key without a title: "requests completed" for "requests_completed".
+std::string spelled(std::string key) {
+  constexpr std::string_view kPerSecond = "_per_s";
+  const bool rate = key.ends_with(kPerSecond);
+  if (rate) key.resize(key.size() - kPerSecond.size());
+  std::ranges::replace(key, '_', ' ');
+  return rate ? key + "/s" : key;
+}
+
+}  // namespace
+
 std::string name_of(const VariantAnswer& variant) {
   return variant.settings.empty() ? "baseline" : to_text(variant.settings);
 }
@@ -262,6 +275,10 @@ std::string title_of(const MetricName& metric) {
       {"kv_tokens", "KV tokens"},
       {"max_concurrency", "sequences at once"},
       {"step_s", "step time"},
+      {"prefill_s", "prefill"},
+      {"decode_step_s", "decode step"},
+      {"decode_minimum_s", "decode step, at least"},
+      {"copy_bandwidth_bytes_per_s", "copy bandwidth (bytes/s)"},
   };
   const auto* latency = std::ranges::find(kLatencyFigures, metric.name, &LatencyFigure::name);
   const auto* cost = std::ranges::find(kCostFigures, metric.name, &CostFigure::name);
@@ -269,7 +286,7 @@ std::string title_of(const MetricName& metric) {
   const auto known = kTitles.find(metric.name);
   const std::string title = latency != kLatencyFigures.end() ? latency->title
                             : known != kTitles.end()         ? known->second
-                                                             : metric.name;
+                                                             : spelled(metric.name);
   return metric.statistic == "value" ? title : title + " " + metric.statistic;
 }
 

@@ -15,7 +15,7 @@
 #include "base/numbers.hpp"
 #include "base/progress.hpp"
 #include "planner/scenario/cost.hpp"
-#include "planner/vary/vary_scenario.hpp"  // kSpeculationKey, for those who check knobs
+#include "planner/vary/vary_scenario.hpp"  // for those who check knobs
 #include "planner/what_if/run_what_if.hpp"
 #include "roofcast/envelope.hpp"
 #include "roofcast/limits.hpp"

@@ -214,7 +214,7 @@ Api::Api(ApiLimits limits, std::string store, bool needs_token)
       store_name_(std::filesystem::path(store_).filename().string()),
       slots_(limits_.runs_at_once, limits_.runs_waiting),
       quick_slots_(limits_.runs_at_once, limits_.runs_waiting),
-      search_slots_(1, limits_.runs_waiting) {}
+      search_slots_(limits_.searches_at_once, limits_.runs_waiting) {}
 
 /// Errors of the store name its file.
 ApiAnswer Api::error_answer(int status, const std::exception& error) const {

@@ -348,11 +348,12 @@ WhatIfTask asked_what_if(const Json& body, const ApiLimits& limits) {
   const std::int64_t recorded = check_load(asked.load.options, limits);
   for (const std::string& text : asked.what_if.vary) {
     const Knob knob = parse_knob(text, "vary");
+    check_vary_key(knob.key);
     std::string flag = knob.key;
     std::ranges::replace(flag, '_', '-');
     if (const auto named = flag_with_alias("--" + flag); !named.empty()) flag = named;
     // The trace itself is the store's: its name in a variant would be that of a file.
-    const bool known = flag == kSpeculationKey || find_flag(scenario_flags(), flag) != nullptr;
+    const bool known = is_joint_key(flag) || find_flag(scenario_flags(), flag) != nullptr;
     if (!known || !is_offered(flag) || flag == "trace") {
       throw UsageError(fmt::format("vary: '{}' cannot be varied here, expected a key of simulate",
                                    shown(knob.key)));

@@ -40,6 +40,7 @@ struct ApiLimits {
   std::chrono::milliseconds longest_run{10'000};
   std::chrono::milliseconds longest_search{60'000};  // of a plan, a what-if or a capacity
   int runs_at_once = 1;
+  int searches_at_once = 1;  // beside them
   std::vector<OfferedProfile> profiles{};
   /// The trace of that name; set by Api, which has the store.
   std::function<std::optional<OfferedTrace>(const std::string& name)> trace{};

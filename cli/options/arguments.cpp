@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <filesystem>
 #include <iterator>
@@ -99,6 +100,9 @@ struct Elsewhere {
   std::string_view theirs{}, ours{};
 };
 
+constexpr std::string_view kDrafts =
+    "--speculative-config METHOD:DRAFTS:RATE (such as eagle:3:0.7)";
+
 constexpr Elsewhere kElsewhere[] = {
     {"--num-gpus", "--tensor-parallel-size N (GPUs of a replica), --replicas N"},
     {"--gpus", "--tensor-parallel-size N (GPUs of a replica), --replicas N"},
@@ -109,6 +113,10 @@ constexpr Elsewhere kElsewhere[] = {
     {"--users", "--max-concurrency N"},
     {"--qps", "--request-rate N"},
     {"--rps", "--request-rate N"},
+    {"--speculative", kDrafts},
+    {"--speculation", kDrafts},
+    {"--speculative-decoding", kDrafts},
+    {"--draft-tokens", kDrafts},
 };
 
 /// "; here that is --request-rate N" if the command has it.
@@ -130,6 +138,26 @@ std::string ours_for(const std::string& option, const po::options_description& o
   throw UsageError("unknown option '" + option + "'" +
                    (ours.empty() ? did_you_mean(option, option_names(options)) : ours) + " (" +
                    command + " --help lists them)");
+}
+
+/// The command's flags for a model and a GPU that were typed as bare words.
+[[noreturn]] void refuse_words(const std::vector<std::string>& arguments,
+                               const po::options_description& options, const std::string& command) {
+  const auto end = std::ranges::find_if(
+      arguments, [](const std::string& argument) { return argument.starts_with('-'); });
+  const std::vector<std::string> words(arguments.begin(), end);
+  std::string flags;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    constexpr std::array kFlags{"model", "gpu"};
+    if (i == kFlags.size() || options.find_nothrow(kFlags[i], false) == nullptr) {
+      flags.clear();
+      break;
+    }
+    flags += fmt::format(" --{} {}", kFlags[i], shell_quoted(words[i]));
+  }
+  throw UsageError(
+      fmt::format("too many arguments ({})",
+                  flags.empty() ? command + " --help shows its arguments" : "meant" + flags + "?"));
 }
 
 /// The library's "the argument ('abc') for option '--id' is invalid" in our words, and by the
@@ -236,7 +264,7 @@ std::optional<CommonOptions> parse(CommandContext& context, const Usage& usage) 
   } catch (const po::invalid_option_value& error) {
     refuse_value(error, usage, all, command);
   } catch (const po::too_many_positional_options_error&) {
-    throw UsageError("too many arguments (" + command + " --help shows its arguments)");
+    refuse_words(arguments, all, command);
   }
   if (values.contains("help-all")) {
     print_usage(usage, all, context.out);

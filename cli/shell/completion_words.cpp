@@ -63,7 +63,7 @@ void add_engines(Offers& offers, const std::string& prefix) {
 void add_knobs(Offers& offers, const std::string& prefix) {
   if (prefix.find('=') != std::string::npos) return;
   std::vector<std::string> names = scenario_flag_names();
-  names.emplace_back(kSpeculationKey);
+  names.insert(names.end(), kJointKeys.begin(), kJointKeys.end());
   for (std::string& name : names) {
     std::ranges::replace(name, '-', '_');
     add(offers, name + "=", prefix);

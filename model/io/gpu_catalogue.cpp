@@ -191,6 +191,10 @@ GpuProfile load_gpu(const std::string& gpu) {
                     "`tensor_parallel_size` times `replicas`",
                     gpu, counted));
   }
+  if (key == "any") {
+    throw UsageError(
+        "`gpu` names one GPU here; roofcast plan and roofcast capacity compare several, or any");
+  }
   std::vector<Gpu> gpus;
   for (std::size_t i = 0; i < built_in.size(); ++i) gpus.push_back(built_in.at(i).gpu);
   const std::vector<std::string> near = nearest_profiles(key, gpus);

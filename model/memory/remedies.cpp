@@ -9,6 +9,7 @@
 
 #include "base/ceil_divide.hpp"
 #include "base/error.hpp"
+#include "base/numbers.hpp"
 #include "model/architecture/requantise.hpp"
 #include "model/architecture/weights.hpp"
 #include "model/memory/memory_plan.hpp"
@@ -26,11 +27,12 @@ std::string holds(const MemoryPlan& plan, const Deployment& deployment, const Ba
   const std::int64_t longest = deployment.engine.max_model_len;
   const std::int64_t context = wanted.context.value_or(longest);
   if (context == longest && wanted.batch == 1) {
-    return fmt::format("{} KV tokens, {:.2f} sequences of {}", plan.kv_tokens, plan.max_concurrency,
-                       longest);
+    return fmt::format("{} KV tokens, {:.2f} sequences of {}", with_separators(plan.kv_tokens),
+                       plan.max_concurrency, with_separators(longest));
   }
   return fmt::format("{} sequences of {} tokens at most",
-                     max_batch_at(deployment, plan, context) * deployment.parallel.data, context);
+                     max_batch_at(deployment, plan, context) * deployment.parallel.data,
+                     with_separators(context));
 }
 
 /// Sequences of the fullest data-parallel rank.
@@ -142,7 +144,7 @@ std::optional<Remedy> try_shorter_context(const Deployment& deployment, const Ba
   if (!fitting(candidate, wanted)) return std::nullopt;
   return Remedy{.flag = fmt::format("--max-model-len {}", *longest),
                 .effect = fmt::format("the longest sequence that fits, instead of {} tokens",
-                                      deployment.engine.max_model_len)};
+                                      with_separators(deployment.engine.max_model_len))};
 }
 
 std::optional<Remedy> try_weights(const Deployment& deployment, const BatchSize& wanted,
@@ -166,9 +168,10 @@ std::optional<Remedy> try_smaller_batch(const Deployment& deployment, const Batc
   const std::int64_t batch =
       max_batch_at(deployment, plan_memory(deployment), context) * deployment.parallel.data;
   if (batch < 1 || batch >= wanted.batch) return std::nullopt;
-  return Remedy{.flag = fmt::format("--batch {}", batch) +
-                        start_flag(deployment, {.batch = batch, .context = wanted.context}),
-                .effect = fmt::format("the most sequences of {} tokens that fit", context)};
+  return Remedy{
+      .flag = fmt::format("--batch {}", batch) +
+              start_flag(deployment, {.batch = batch, .context = wanted.context}),
+      .effect = fmt::format("the most sequences of {} tokens that fit", with_separators(context))};
 }
 
 /// The first single change that makes `candidate`, which `flag` leads to, fit; nullopt if it fits

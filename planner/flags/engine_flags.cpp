@@ -3,11 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <sstream>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/error.hpp"
+#include "base/io/shown.hpp"
 #include "base/text.hpp"
 #include "planner/flags/flag_values.hpp"
 #include "planner/scenario/resolve_deployment.hpp"
@@ -136,10 +139,28 @@ void read_chunk_size(EngineOverrides& knobs, const std::string& text, const std:
   if (text != "-1") knobs.max_num_batched_tokens = parse_count(text, flag);
 }
 
+/// "eagle:3:0.7": method, draft tokens, acceptance of each, which may be left out.
+void read_drafts(EngineOverrides& knobs, const std::vector<std::string_view>& parts,
+                 const std::string& flag) {
+  constexpr std::array kFlags{"speculative-method", "num-speculative-tokens", "acceptance-rate"};
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    read_knob(knobs, *find_knob_by_flag(kFlags[i]), std::string(parts[i]),
+              fmt::format("{} ({})", flag, kFlags[i]));
+  }
+}
+
 /// vLLM's --speculative-config: reads method and number of tokens; ignores the draft model's own
-/// settings, as acceptance and time have flags of their own.
+/// settings, as acceptance and time have flags of their own. Also METHOD:DRAFTS:RATE in one word.
 void read_speculative_config(EngineOverrides& knobs, const std::string& text,
                              const std::string& flag) {
+  if (text.find('{') == std::string::npos) {
+    const std::vector<std::string_view> parts = split(text, ':');
+    if (parts.size() == 2 || parts.size() == 3) return read_drafts(knobs, parts, flag);
+    throw UsageError(
+        fmt::format("{}: '{}' is neither METHOD:DRAFTS:RATE such as eagle:3:0.7 nor JSON such as "
+                    "{{\"method\": \"eagle\", \"num_speculative_tokens\": 3}}",
+                    flag, shown(text)));
+  }
   const SpeculativeConfig config = parse_speculative_config(text, flag);
   if (!config.num_speculative_tokens) {
     throw UsageError(flag + ": \"num_speculative_tokens\" is missing, expected a whole number");
@@ -173,8 +194,9 @@ Flags<EngineOverrides> other_flags(KnobGroup group) {
   }
   if (group == KnobGroup::features) {
     return {{.name = "speculative-config",
-             .placeholder = "JSON",
-             .help = "JSON, of which method and num_speculative_tokens are used",
+             .placeholder = "CONFIG",
+             .help = "METHOD:DRAFTS:RATE such as eagle:3:0.7, or vLLM's JSON, of which method and "
+                     "num_speculative_tokens are used",
              .read = read_speculative_config}};
   }
   return {};

@@ -6,6 +6,7 @@
 #include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
+#include <string_view>
 #include <utility>
 
 #include "base/error.hpp"
@@ -25,6 +26,21 @@ constexpr const char* kSpot = "spot_dollars_per_hour";
 constexpr const char* kCapital = "capital_dollars";
 constexpr double kHoursOfYear = 8760;
 constexpr int kPriceSchema = 1;
+
+/// A server's sale price where one is published: a place to start, without network and room.
+struct ServerPrice {
+  std::string_view gpu;
+  double dollars = 0;
+  int gpus = 0;
+  const char* source;
+};
+constexpr ServerPrice kServerPrice{
+    .gpu = "nvidia-h100-sxm",
+    .dollars = 270'000,
+    .gpus = 8,
+    .source =
+        "capital: an eighth of a DGX H100 at about $270,000 (SemiAnalysis, May 2023, as cited "
+        "in github.com/epoch-research/training-cost-trends), without network and room"};
 
 double positive(const JsonReader& object, const char* key, double fallback, double most) {
   if (!object.has(key)) return fallback;
@@ -144,6 +160,9 @@ std::string built_in_price_table() {
     // Null is as good as left out: for the owner of the table to fill in.
     for (const char* key : {kReserved, kSpot, kCapital}) prices[key] = nullptr;
     prices["source"] = gpu.price ? gpu.sources.at("price_dollars_per_hour") : "";
+    if (name != kServerPrice.gpu) continue;
+    prices[kCapital] = kServerPrice.dollars / kServerPrice.gpus;
+    prices["source"] = prices["source"].get<std::string>() + "; " + kServerPrice.source;
   }
   return json.dump(2) + "\n";
 }
@@ -153,6 +172,12 @@ std::optional<DollarsPerHour> owned_price(const PriceTable& table, const GpuPric
   if (!prices.capital_dollars || !gpu.board_power) return std::nullopt;
   return DollarsPerHour{*prices.capital_dollars / (table.amortisation_years * kHoursOfYear) +
                         gpu.board_power->value * price_per_watt(table)};
+}
+
+std::string words_of(const Pricing& pricing) {
+  if (pricing == Pricing{}) return "";
+  const std::string kind(name_of(pricing.kind));
+  return pricing.table.empty() ? kind : kind + ", from " + pricing.table;
 }
 
 void take_price(Gpu& gpu, const std::string& named, const Pricing& pricing) {

@@ -43,6 +43,9 @@ std::string built_in_price_table();
 std::optional<DollarsPerHour> owned_price(const PriceTable& table, const GpuPrices& prices,
                                           const Gpu& gpu);
 
+/// "owned, from prices.json" of prices that are not the profiles'; empty of those.
+std::string words_of(const Pricing& pricing);
+
 /// Sets the GPU's price to what the scenario's pricing says; without a table and a kind, nothing
 /// changes. An on-demand price that the table lacks is the profile's. `named`: how the user named
 /// the GPU. Throws Error as read_price_table does, UsageError if a price of that kind is not known.

@@ -94,8 +94,8 @@ void look_at(const PlanCatalogue& catalogue, const PlanLoad& load, PlannedShape&
 void require_one_that_runs(const std::vector<PlannedShape>& shapes) {
   const auto runs = [](const PlannedShape& one) { return one.outcome != ShapeOutcome::cannot_run; };
   if (shapes.empty() || std::any_of(shapes.begin(), shapes.end(), runs)) return;
-  throw Error(fmt::format("none of {} can run; {}: {}", counted(std::ssize(shapes), "shape"),
-                          short_name(shapes.front().shape), shapes.front().why));
+  throw UsageError(fmt::format("none of {} can run; {}: {}", counted(std::ssize(shapes), "shape"),
+                               short_name(shapes.front().shape), shapes.front().why));
 }
 
 }  // namespace

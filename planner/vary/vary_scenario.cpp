@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -34,13 +35,12 @@ std::string flag_named(std::string key) {
 }
 
 [[noreturn]] void refuse_unknown(const std::string& key) {
-  if (key == "pools") {
-    throw UsageError(
-        "a knob of roofcast plan (--search pools=2:2); here prefill_replicas=2 decode_replicas=2");
+  if (key == "gpus" || key == "num_gpus") {
+    throw UsageError("unknown key; the number of GPUs is tensor_parallel_size times replicas");
   }
   std::vector<std::string> names = scenario_flag_names();
   for (std::string& name : names) std::ranges::replace(name, '-', '_');
-  names.emplace_back(kSpeculationKey);
+  names.insert(names.end(), kJointKeys.begin(), kJointKeys.end());
   throw UsageError(
       fmt::format("unknown key{} (a key is a flag of roofcast simulate or a place in a scenario "
                   "file, such as workload.request_rate)",
@@ -171,15 +171,28 @@ Scenario with_speculation(const Scenario& scenario, const std::string& text) {
   }
   const std::vector<std::string_view> parts = split(text, ':');
   if (parts.size() < 2 || parts.size() > 3) throw UsageError(kSpeculationForms);
-  changed = with_flag(std::move(changed), "speculative-method", std::string(parts[0]));
-  changed = with_flag(std::move(changed), "num-speculative-tokens", std::string(parts[1]));
-  if (parts.size() == 3) {
-    changed.overrides.acceptance_by_position.reset();
-    changed = with_flag(std::move(changed), "acceptance-rate", std::string(parts[2]));
-  }
+  if (parts.size() == 3) knobs.acceptance_by_position.reset();
+  changed = with_flag(changed, "speculative-config", text);
   const bool known = changed.overrides.acceptance_rate || changed.overrides.acceptance_by_position;
   if (!known) throw UsageError(std::string("acceptance is unknown; ") + kSpeculationForms);
   return changed;
+}
+
+// ---- replicas that do both, or prefill and decode apart
+
+/// "1:3", or "together" for as many that do both.
+Scenario with_pools(const Scenario& scenario, const std::string& text) {
+  if (text == "together") {
+    std::int64_t replicas = 0;
+    for (const PoolScenario& pool : pools_of(scenario)) replicas += pool.replicas;
+    return with_flag(scenario, "replicas", std::to_string(replicas));
+  }
+  const std::vector<std::string_view> parts = split(text, ':');
+  if (parts.size() != 2) {
+    throw UsageError("expected together, or PREFILL:DECODE such as 1:3 (replicas of each)");
+  }
+  const Scenario apart = with_flag(scenario, "prefill-replicas", std::string(parts[0]));
+  return with_flag(apart, "decode-replicas", std::string(parts[1]));
 }
 
 // ---- one setting
@@ -195,6 +208,7 @@ Scenario with_place(const Scenario& baseline, const Scenario& scenario, const Se
 Scenario with_setting(const Scenario& baseline, const Scenario& scenario, const Setting& setting) {
   if (setting.key.find('.') != std::string::npos) return with_place(baseline, scenario, setting);
   if (setting.key == kSpeculationKey) return with_speculation(scenario, setting.value);
+  if (is_joint_key(setting.key)) return with_pools(scenario, setting.value);
   const std::string flag = flag_named(setting.key);
   if (flag.empty()) refuse_unknown(setting.key);
   if (flag == "seed") throw UsageError("to repeat with other seeds use `seeds`");
@@ -204,6 +218,20 @@ Scenario with_setting(const Scenario& baseline, const Scenario& scenario, const 
 }
 
 }  // namespace
+
+bool is_joint_key(std::string_view key) {
+  return key == kSpeculationKey || key == kPoolsKey || key == "pd";
+}
+
+void check_vary_key(const std::string& key) {
+  if (key.find('.') != std::string::npos || is_joint_key(key)) return;
+  if (!flag_named(key).empty()) return;
+  try {
+    refuse_unknown(key);
+  } catch (const UsageError& error) {
+    throw UsageError(fmt::format("`vary` {}: {}", shown(key), error.what()));
+  }
+}
 
 Scenario with_settings(const Scenario& baseline, const Settings& settings) {
   Scenario scenario = baseline;

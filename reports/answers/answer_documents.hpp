@@ -24,6 +24,7 @@ struct MemoryAnswer;
 struct ModelAnswer;
 struct ModelListAnswer;
 struct PlanAnswer;
+struct PriceTable;
 struct SimulationAnswer;
 struct StaircaseAnswer;
 struct TablesAnswer;
@@ -38,6 +39,11 @@ Document model_document(const ModelAnswer& answer);
 
 /// All built-in profiles, one per row.
 Document gpus_document(const GpuListAnswer& answer);
+
+/// What an hour of each GPU of a price table costs by kind of price; of an on-demand price that the
+/// table lacks, the profile's. Not for machines: the table is a file that they can read. Throws
+/// Error for a profile that cannot be read.
+Document prices_document(const PriceTable& prices);
 
 /// One profile: memory, peaks with ridge points, links, measurements, and the source of every
 /// number.

@@ -7,6 +7,7 @@
 
 #include "base/numbers.hpp"
 #include "base/wording.hpp"
+#include "planner/scenario/prices.hpp"
 #include "reports/answers/cost_cells.hpp"
 #include "reports/answers/limits_section.hpp"
 
@@ -85,7 +86,9 @@ std::string sessions_of(const CapacityAnswer& answer) {
 std::string cost_line(const CapacityAnswer& answer) {
   const std::string words = cost_words(answer.cost);
   if (words.empty()) return {};
-  return (answer.capacity ? "At the capacity: " : "Price and power: ") + words + ".";
+  const std::string prices = words_of(answer.inputs.scenario.pricing);
+  return (answer.capacity ? "At the capacity: " : "Price and power: ") + words +
+         (prices.empty() ? "." : "; prices: " + prices + ".");
 }
 
 std::string capacity_line(const CapacityAnswer& answer) {

@@ -9,6 +9,7 @@
 
 #include "base/numbers.hpp"
 #include "base/wording.hpp"
+#include "planner/scenario/prices.hpp"
 #include "reports/answers/answer_documents.hpp"
 #include "reports/answers/capacity_table_sections.hpp"
 #include "reports/answers/cost_cells.hpp"
@@ -94,6 +95,9 @@ Document capacity_table_document(const CapacityTableAnswer& answer) {
   section.lines.push_back(
       fmt::format("Tokens, prices and watts are those at the capacity of each: {}.",
                   counted(answer.simulations, "simulation")));
+  if (const std::string prices = words_of(answer.inputs.scenario.pricing); !prices.empty()) {
+    section.lines.push_back("Prices: " + prices + ".");
+  }
   return {.machine = to_json(answer), .sections = {std::move(section)}};
 }
 

@@ -118,6 +118,13 @@ Section head_section(const EstimateAnswer& answer) {
                     "model and format times them.",
                     *answer.untimed_formats));
   }
+  if (is_chunked(answer)) {
+    head.lines.push_back(
+        fmt::format("Prefill takes {}: the engine computes these prompts in several steps "
+                    "(--max-num-batched-tokens). The tables of operators and parts show them as "
+                    "one step, which would take {}.",
+                    as_time(answer.prefill), as_time(answer.step.prefill)));
+  }
   const std::int64_t at_once = answer.max_num_seqs;
   if (inputs.batch > at_once) {
     head.lines.push_back(

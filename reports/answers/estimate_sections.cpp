@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 #include <utility>
 
@@ -104,6 +105,11 @@ std::string compute_bound_text(const ComputeBoundBatches& batches, double ridge)
 
 }  // namespace
 
+bool is_chunked(const EstimateAnswer& answer) {
+  constexpr double kShown = 0.001;
+  return std::abs(answer.prefill / answer.step.prefill - 1) > kShown;
+}
+
 Table parts_table(const EstimateAnswer& answer) {
   Table table{.title = "Products, attention and the whole step",
               .columns = {{"Part", false},
@@ -130,7 +136,8 @@ Table parts_table(const EstimateAnswer& answer) {
   const StepAnswer& prefill = answer.summary.prefill;
   add("prefill: products", prefill.products, prefill.whole.time, "");
   add("prefill: attention", prefill.attention, prefill.whole.time, "");
-  add("prefill: whole step", prefill.whole, prefill.whole.time, "");
+  add(is_chunked(answer) ? "prefill: as one step" : "prefill: whole step", prefill.whole,
+      prefill.whole.time, "");
   const StepAnswer& decode = answer.summary.decode;
   const ComputeBoundBatches& from = answer.compute_bound;
   add("decode: products", decode.products, decode.whole.time, sequences(from.products));

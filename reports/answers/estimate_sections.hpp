@@ -10,6 +10,9 @@
 
 namespace roofcast {
 
+/// Whether the engine computes the prompts in several steps, which take another time than one.
+bool is_chunked(const EstimateAnswer& answer);
+
 /// Products, attention and the whole of both steps of one batch.
 Table parts_table(const EstimateAnswer& answer);
 

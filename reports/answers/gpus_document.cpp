@@ -1,11 +1,16 @@
 #include "reports/answers/answer_documents.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 
 #include "base/numbers.hpp"
+#include "model/io/gpu_reader.hpp"
+#include "planner/scenario/prices.hpp"
 #include "reports/answers/gpu_sections.hpp"
 #include "roofcast/gpus.hpp"
 
@@ -42,6 +47,33 @@ Document gpus_document(const GpuListAnswer& answer) {
   }
   return {.machine = to_json(answer),
           .sections = {{.heading = "", .lines = {}, .table = std::move(table)}}};
+}
+
+Document prices_document(const PriceTable& prices) {
+  const auto hourly = [](const std::optional<DollarsPerHour>& price) -> Cell {
+    return price ? printed::fixed(price->value, 2) : "-";
+  };
+  Table table{
+      .title = "Dollars per hour of one GPU",
+      .columns =
+          {{"GPU", false}, {"On demand"}, {"Reserved"}, {"Spot"}, {"Owned"}, {"Bought for ($)"}},
+      .rows = {}};
+  for (const auto& [name, one] : prices.gpus) {
+    const Gpu gpu = load_gpu(name).gpu;
+    table.rows.push_back({name, hourly(one.on_demand ? one.on_demand : gpu.price),
+                          hourly(one.reserved), hourly(one.spot),
+                          hourly(owned_price(prices, one, gpu)),
+                          one.capital_dollars ? printed::fixed(*one.capital_dollars, 0) : "-"});
+  }
+  return {
+      .machine = {},
+      .sections = {
+          {.heading = "",
+           .lines = {fmt::format(
+               "Owned: what it was bought for over {:g} years, and its board's limit at ${:.2f} "
+               "per kWh times {:g} (PUE); answers on a load count the watts drawn.",
+               prices.amortisation_years, prices.power_dollars_per_kwh, prices.pue)},
+           .table = std::move(table)}}};
 }
 
 Document gpu_document(const GpuAnswer& answer) {

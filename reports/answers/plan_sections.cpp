@@ -88,13 +88,15 @@ std::string rejected_text(const PlanAnswer& answer, const RejectedPlan& one) {
   return fmt::format("{}: {}.", title, one.why.empty() ? reason_text(one.outcome) : one.why);
 }
 
-/// Counts by reason, and the nearest candidate of each GPU that is not in the answer.
+/// Counts by reason, and the nearest candidate of each GPU that is not in the answer; empty if all
+/// shapes are ranked.
 Section rejected_section(const PlanAnswer& answer) {
   Section section{
       .heading = answer.stopped ? "Shapes searched so far" : "Why the others were rejected",
       .lines = {},
       .table = {.title = "", .columns = {{"Shapes"}, {"Outcome", false}}, .rows = {}}};
   for (const auto& [outcome, count] : answer.shapes) {
+    if (outcome == ShapeOutcome::ranked && !answer.stopped) continue;
     section.table.rows.push_back({printed::count(count), reason_text(outcome)});
   }
   for (const RejectedPlan& one : answer.rejected) {
@@ -232,7 +234,10 @@ std::vector<Section> plan_sections(const PlanAnswer& answer) {
   if (answer.limits) sections.push_back(limits_section(*answer.limits));
   if (answer.limits && answer.limits->advice) sections.push_back(advice_section(*answer.limits));
   if (answer.by_hour) sections.push_back(hours_section(*answer.by_hour));
-  sections.push_back(rejected_section(answer));
+  Section rejected = rejected_section(answer);
+  if (!rejected.table.rows.empty() || !rejected.lines.empty()) {
+    sections.push_back(std::move(rejected));
+  }
   if (!answer.every_shape.empty()) sections.push_back(explained(answer));
   return sections;
 }

@@ -8,6 +8,7 @@
 
 #include "base/numbers.hpp"
 #include "base/wording.hpp"
+#include "planner/scenario/prices.hpp"
 #include "reports/answers/cost_cells.hpp"
 #include "simulator/results/duration_histogram.hpp"
 #include "simulator/results/figures.hpp"
@@ -212,6 +213,8 @@ Table load_table(const SimulationAnswer& answer) {
   row("tokens", fmt::format("{} /s in, {} /s out", fixed(result.input_tokens_per_s, 0),
                             fixed(result.output_tokens_per_s, 0)));
   if (const std::string cost = price_words(answer.cost); !cost.empty()) row("cost", cost);
+  if (const std::string prices = words_of(answer.inputs.scenario.pricing); !prices.empty())
+    row("prices", prices);
   if (const std::string power = power_words(answer.cost); !power.empty()) row("power", power);
   row("steps", printed::count(use.steps));
   row("running", fmt::format("{} mean, {} peak", fixed(use.mean_running, 1),

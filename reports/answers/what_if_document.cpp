@@ -8,6 +8,7 @@
 
 #include "base/numbers.hpp"
 #include "base/wording.hpp"
+#include "planner/scenario/prices.hpp"
 #include "reports/answers/cost_cells.hpp"
 #include "reports/answers/limits_section.hpp"
 #include "reports/answers/what_if_sections.hpp"
@@ -218,6 +219,9 @@ std::vector<std::string> notes_of(const WhatIfAnswer& answer) {
           "the requests of a run are too few to be sure that longer runs give the same verdicts");
       break;
     }
+  }
+  if (const std::string prices = words_of(answer.baseline.pricing); !prices.empty()) {
+    notes.push_back("prices of the baseline: " + prices);
   }
   for (const VariantAnswer& row : answer.variants) {
     if (row.reason.empty() && !row.cost.dollars_per_hour) {

@@ -8,6 +8,7 @@
 #include "base/io/bounded_json.hpp"
 #include "base/numbers.hpp"
 #include "reports/answers/capacity_sections.hpp"
+#include "reports/answers/limits_section.hpp"
 #include "reports/pages/capacity_table_report.hpp"
 #include "reports/pages/figures/load_figures.hpp"
 #include "reports/pages/figures/memory_figures.hpp"
@@ -42,6 +43,51 @@ std::string answer_text(const CapacityAnswer& answer) {
   return text;
 }
 
+std::vector<ReportTile> tiles_of(const CapacityAnswer& answer) {
+  std::vector<ReportTile> tiles;
+  if (answer.asked) {
+    const SloVerdict& verdict = answer.asked->verdict;
+    tiles.push_back(
+        {.name = "At the requested load",
+         .value = verdict_word(verdict),
+         .note = fmt::format("{}; probability {}", as_load(answer.asked->kind, answer.asked->load),
+                             as_probability(answer.asked->probability))});
+  }
+  if (!answer.capacity) {
+    tiles.push_back({.name = "Capacity", .value = "none", .note = "no load meets the SLO"});
+    return tiles;
+  }
+  ReportTile capacity{
+      .name = "Capacity",
+      .value = (answer.bounded ? "" : "at least ") + as_load(answer.load, *answer.capacity)};
+  if (answer.doubt) {
+    capacity.note = "too few requests to be sure";
+  } else if (answer.low && answer.high) {
+    capacity.note =
+        fmt::format("{} to {} in 80 % of cases", fixed(*answer.low, 2), fixed(*answer.high, 2));
+  }
+  tiles.push_back(std::move(capacity));
+  if (answer.headroom) {
+    tiles.push_back({.name = "Headroom",
+                     .value = fixed(*answer.headroom, 2) + " times",
+                     .note = "the requested load"});
+  }
+  if (answer.cost.dollars_per_hour) {
+    ReportTile cost{.name = "Cost",
+                    .value = "$" + fixed(*answer.cost.dollars_per_hour, 2) + " per hour"};
+    if (const auto& each = answer.cost.dollars_per_million_output_tokens) {
+      cost.note = fmt::format("${} per million output tokens at the capacity", fixed(*each, 2));
+    }
+    tiles.push_back(std::move(cost));
+  }
+  if (answer.limits.binding) {
+    tiles.push_back({.name = "Binding limit",
+                     .value = title_of(*answer.limits.binding),
+                     .note = "just beyond the capacity"});
+  }
+  return tiles;
+}
+
 /// The figure of each pool's memory; none where the deployment can no longer be resolved.
 std::vector<Figure> memory_figures(const CapacityInputs& inputs, const ReportEffort& effort) {
   if (!beyond_effort(inputs.scenario, effort).empty()) return {};
@@ -70,8 +116,10 @@ Report capacity_report(const Store& store, const Run& run, const ReportEffort& e
     return report;
   }
   report.sections.clear();
-  report.verdict = answer.holds;
+  const bool open = answer.doubt || (answer.asked && proves_little(answer.asked->verdict));
+  if (!answer.holds || !open) report.verdict = answer.holds;
   report.answer = answer_text(answer);
+  if (answer.fits) report.tiles = tiles_of(answer);
   ReportSection curve{.heading = "Throughput against latency",
                       .figures = load_figures(answer.inputs.scenario.slo, answer.curve)};
   if (answer.capacity && answer.low && answer.high) {

@@ -107,6 +107,17 @@ void add_figure(Page& page, const Figure& whole) {
       table_html(figure_table(figure), "Data: " + figure.title));
 }
 
+/// A long one, such as a scenario file, is folded.
+std::string command_html(const std::string& command) {
+  const std::string text = "<pre tabindex=\"0\"><code>" + html_escaped(command) + "</code></pre>\n";
+  const auto lines = 1 + std::ranges::count(command, '\n');
+  constexpr std::ptrdiff_t kMostLines = 16;
+  if (lines <= kMostLines) return text;
+  const bool json = command.starts_with('{');
+  return fmt::format("<details><summary>{}, {} lines</summary>\n{}</details>\n",
+                     json ? "The scenario as a file" : "The whole text", lines, text);
+}
+
 void add_section(Page& page, const ReportSection& section, std::size_t index) {
   page.html += fmt::format(
       "<section id=\"section-{0}\" aria-labelledby=\"heading-{0}\">\n"
@@ -115,9 +126,7 @@ void add_section(Page& page, const ReportSection& section, std::size_t index) {
   for (const std::string& line : section.lines) {
     page.html += "<p>" + html_sentence(line) + "</p>\n";
   }
-  for (const std::string& command : section.commands) {
-    page.html += "<pre tabindex=\"0\"><code>" + html_escaped(command) + "</code></pre>\n";
-  }
+  for (const std::string& command : section.commands) page.html += command_html(command);
   if (!section.figures.empty()) page.html += "<div class=\"figures\">\n";
   for (const Figure& figure : section.figures) add_figure(page, figure);
   if (!section.figures.empty()) page.html += "</div>\n";

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -132,6 +134,14 @@ Table ledger_table(const std::vector<LedgerLine>& ledger, LedgerBy by, const std
   return table;
 }
 
+/// The lines with the largest errors first.
+std::vector<LedgerLine> worst_first(std::vector<LedgerLine> ledger) {
+  std::ranges::stable_sort(ledger, [](const LedgerLine& a, const LedgerLine& b) {
+    return a.errors.mape > b.errors.mape;
+  });
+  return ledger;
+}
+
 /// Figures with the most points first; those not drawn are listed in a line.
 std::vector<Figure> scatters(const std::vector<ComparedCase>& cases,
                              std::vector<std::string>& lines) {
@@ -154,6 +164,7 @@ std::vector<Figure> scatters(const std::vector<ComparedCase>& cases,
   return figures;
 }
 
+/// The largest errors first.
 Table case_table(const ComparedCase& compared) {
   Table table{.title = compared.name,
               .columns = {{"Metric", false},
@@ -164,7 +175,13 @@ Table case_table(const ComparedCase& compared) {
                           {"High"},
                           {"In interval", false}},
               .rows = {}};
-  for (const ComparedFigure& figure : compared.figures) {
+  const auto size = [](const ComparedFigure& figure) {
+    return std::abs(relative_error(figure).value_or(0));
+  };
+  std::vector<ComparedFigure> figures = compared.figures;
+  std::ranges::stable_sort(
+      figures, [&](const ComparedFigure& a, const ComparedFigure& b) { return size(a) > size(b); });
+  for (const ComparedFigure& figure : figures) {
     const auto error = relative_error(figure);
     table.rows.push_back(
         {title_of(figure), measured_cell(figure.name, figure.measured),
@@ -175,14 +192,51 @@ Table case_table(const ComparedCase& compared) {
   return table;
 }
 
-/// Summary over all metrics together.
-std::string sum_of(std::vector<ComparedCase> cases) {
+/// Over all metrics together; nullopt without a figure to compare.
+std::optional<ErrorSummary> errors_of(std::vector<ComparedCase> cases) {
   for (ComparedCase& compared : cases) {
     for (ComparedFigure& figure : compared.figures) figure.name = figure.statistic = "";
   }
   const std::vector<LedgerLine> ledger = ledger_of(cases);
-  if (ledger.empty()) return counted(std::ssize(cases), "case") + " without a figure to compare.";
-  const ErrorSummary& all = ledger.front().errors;  // the line of LedgerBy::all comes first
+  if (ledger.empty()) return std::nullopt;
+  return ledger.front().errors;  // the line of LedgerBy::all comes first
+}
+
+/// What is within its interval, by how much predictions are off, and by how much the worst is.
+std::vector<ReportTile> tiles_of(const std::vector<ComparedCase>& cases) {
+  const std::optional<ErrorSummary> errors = errors_of(cases);
+  if (!errors) return {};
+  const ComparedFigure* worst = nullptr;
+  const ComparedCase* of = nullptr;
+  double most = -1;
+  for (const ComparedCase& compared : cases) {
+    for (const ComparedFigure& figure : compared.figures) {
+      const std::optional<double> error = relative_error(figure);
+      if (!error || std::abs(*error) <= most) continue;
+      most = std::abs(*error);
+      worst = &figure;
+      of = &compared;
+    }
+  }
+  std::vector<ReportTile> tiles{{.name = "Within the 80 % interval",
+                                 .value = as_percent(errors->coverage, 0),
+                                 .note = "of " + counted(errors->figures, "figure")},
+                                {.name = "Mean absolute error",
+                                 .value = as_percent(errors->mape),
+                                 .note = fmt::format("bias {:+.1f} %", 100 * errors->bias)}};
+  if (worst != nullptr) {
+    tiles.push_back({.name = "Largest error",
+                     .value = fmt::format("{:+.1f} %", 100 * *relative_error(*worst)),
+                     .note = title_of(*worst) + (cases.size() > 1 ? " of " + of->name : "")});
+  }
+  return tiles;
+}
+
+/// Summary over all metrics together.
+std::string sum_of(const std::vector<ComparedCase>& cases) {
+  const std::optional<ErrorSummary> errors = errors_of(cases);
+  if (!errors) return counted(std::ssize(cases), "case") + " without a figure to compare.";
+  const ErrorSummary& all = *errors;
   return fmt::format(
       "{} of {}: predictions are off by {} on average (bias {:+.1f} %); {} of the figures are "
       "within their 80 % interval.",
@@ -198,9 +252,10 @@ Report ledger_report(const std::string& store_path) {
   if (cases.empty()) {
     throw Error(store_path + ": holds no validations (roofcast validate makes them)");
   }
-  const std::vector<LedgerLine> ledger = ledger_of(cases);
+  const std::vector<LedgerLine> ledger = worst_first(ledger_of(cases));
   Report report{.title = "Accuracy: predicted against measured",
                 .answer = sum_of(cases),
+                .tiles = tiles_of(cases),
                 .footer = "Errors are predicted / measured - 1.",
                 .machine = envelope("report", {{"what", "ledger"}})};
   ReportSection drawn{.heading = "Predicted against measured", .lines = stored.notes};
@@ -224,6 +279,7 @@ Report validation_report(const std::string& store_path, const Run& run) {
   Report report = stored_report(run);
   if (cases.empty()) return report;
   report.answer = cases.front().name + ": " + sum_of(cases);
+  report.tiles = tiles_of(cases);
   ReportSection section{.heading = "Predicted against measured",
                         .tables = {case_table(cases.front())}};
   section.figures = scatters(cases, section.lines);

@@ -3,13 +3,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 #include <utility>
+#include <variant>
 
 #include "base/error.hpp"
 #include "base/io/bounded_json.hpp"
 #include "base/numbers.hpp"
 #include "base/text.hpp"
+#include "base/wording.hpp"
 #include "reports/answers/plan_sections.hpp"
 #include "reports/pages/figures/figure_units.hpp"
 #include "reports/pages/stored_report.hpp"
@@ -130,13 +133,32 @@ void mark_limits(Figure& figure, const RankedPlan& best, const char* name, const
   }
 }
 
-/// The GPUs that were searched, the SLO, the chosen engine and the seed.
+/// "2,000 requests at 10 requests/s, input 1024, output 128"; a trace by its name, as reports of a
+/// plan open no files.
+std::string load_words(const Scenario& scenario) {
+  if (const auto* trace = std::get_if<TraceWorkload>(&scenario.workload)) {
+    return "trace " + trace->path;
+  }
+  const auto& load = std::get<SyntheticWorkload>(scenario.workload);
+  const char* noun = load.sessions ? "session" : "request";
+  std::string rate = " at varying rates";
+  if (std::holds_alternative<SteadyRate>(load.pattern)) {
+    rate = std::isinf(load.request_rate) ? " all at once"
+                                         : fmt::format(" at {:g} {}s/s", load.request_rate, noun);
+  }
+  if (scenario.max_concurrency) rate += fmt::format(", {} in flight", *scenario.max_concurrency);
+  return fmt::format("{}{}, input {}, output {}", counted(load.num_prompts, noun), rate,
+                     to_text(load.input), to_text(load.output));
+}
+
+/// The GPUs that were searched, the load, the SLO, the chosen engine and the seed.
 std::vector<std::pair<std::string, std::string>> plan_facts(const RunRow& row,
                                                             const PlanInputs& inputs) {
   std::vector<std::string> gpus;
   for (const std::string& gpu : inputs.gpus) gpus.push_back(gpu_title(gpu));
   std::vector<std::pair<std::string, std::string>> facts = {{"Model", row.model},
                                                             {"GPUs searched", joined(gpus)},
+                                                            {"Load", load_words(inputs.scenario)},
                                                             {"SLO", promises_of(inputs)},
                                                             {"Engine", row.engine},
                                                             {"Seed", std::to_string(row.seed)}};

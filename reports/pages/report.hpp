@@ -34,7 +34,7 @@ struct Report {
   std::string title{};
   std::string answer{};  // the whole answer in one sentence
   std::optional<bool>
-      verdict{};  // whether the answer is yes; unset if it is not a yes-or-no question
+      verdict{};  // whether the answer is yes; unset if it is not a yes-or-no question or is open
   std::vector<ReportTile> tiles{};                           // of the page
   std::vector<std::pair<std::string, std::string>> facts{};  // names and values of the subject
   std::vector<ReportSection> sections{};

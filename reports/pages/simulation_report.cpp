@@ -173,13 +173,13 @@ std::vector<ReportTile> tiles_of(const SimulationRun& run,
   std::vector<ReportTile> tiles;
   if (!result.slo.empty()) {
     const SloVerdict verdict = judge(result);
+    const std::string probable =
+        confidence ? "probability that it is met: " + as_probability(confidence->probability) : "";
     tiles.push_back({.name = "SLO",
-                     .value = is_undecided(verdict) ? "undecided"
-                              : verdict.holds       ? "met"
-                                                    : "missed",
-                     .note = confidence ? "probability that it is met: " +
-                                              as_probability(confidence->probability)
-                                        : ""});
+                     .value = verdict_word(verdict),
+                     .note = proves_little(verdict) ? "too few requests to be sure" +
+                                                          (probable.empty() ? "" : "; " + probable)
+                                                    : probable});
     if (result.saturation.saturated) {
       tiles.push_back({.name = "Latency",
                        .value = "grows without bound",
@@ -282,6 +282,10 @@ std::string simulation_answer(const SimulationRun& run) {
     return fmt::format("Whether {} meets the SLO {} is {}: {}.", where, load_text(run),
                        reason_of(verdict), outcomes);
   }
+  if (proves_little(verdict)) {
+    return fmt::format("{} meets the SLO {} with these requests, which are too few to be sure: {}.",
+                       where, load_text(run), outcomes);
+  }
   return fmt::format(
       "{} {} the SLO {}: {}{}.", where, verdict.holds ? "meets" : "misses", load_text(run),
       outcomes,
@@ -298,8 +302,10 @@ Report simulation_report(const Run& stored, const SimulationRun& run, const Repo
                           " Times are simulated, from models of the hardware and the engine; see "
                           "the section on sources and uncertainty.",
                 .machine = report_machine(stored.row)};
-  if (!run.result.slo.empty() || run.result.completed == 0)
-    report.verdict = judge(run.result).holds;
+  if (!run.result.slo.empty() || run.result.completed == 0) {
+    const SloVerdict verdict = judge(run.result);
+    if (!proves_little(verdict)) report.verdict = verdict.holds;
+  }
   report.facts = {{"Model", first.deployment.model.name},
                   {"Runs on", placement(first)},
                   {"Load", run.workload.description},

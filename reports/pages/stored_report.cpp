@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "base/error.hpp"
@@ -52,10 +53,46 @@ std::string indented(const std::string& json) {
   }
 }
 
+/// A figure with another statistic of it below; none if the run lacks it.
+void add_tile(std::vector<ReportTile>& tiles, const Run& stored, const MetricName& main,
+              const MetricName& note) {
+  const auto found = [&](const MetricName& name) {
+    return std::ranges::find_if(stored.metrics, [&](const MetricRow& metric) {
+      return metric.name == name.name && metric.statistic == name.statistic;
+    });
+  };
+  const auto value = found(main);
+  if (value == stored.metrics.end()) return;
+  ReportTile tile{.name = title_of(main), .value = metric_text(main, value->value)};
+  if (const auto more = found(note); more != stored.metrics.end()) {
+    tile.note = title_of(note) + " " + metric_text(note, more->value);
+  }
+  tiles.push_back(std::move(tile));
+}
+
+/// What was measured: the speed, and what a user waits for.
+std::vector<ReportTile> measured_tiles(const Run& stored) {
+  std::vector<ReportTile> tiles;
+  add_tile(tiles, stored, {"output_tokens_per_s", "value"}, {"request_rate_per_s", "value"});
+  add_tile(tiles, stored, {"prefill_s", "value"}, {"decode_step_s", "value"});
+  add_tile(tiles, stored, {"ttft_s", "p50"}, {"ttft_s", "p95"});
+  add_tile(tiles, stored, {"tpot_s", "p50"}, {"tpot_s", "p95"});
+  add_tile(tiles, stored, {"e2e_s", "p50"}, {"e2e_s", "p95"});
+  return tiles;
+}
+
 /// Results of other tools, which Roofcast only read.
 bool is_measured_elsewhere(const RunRow& row) { return row.kind == "measured"; }
 
 }  // namespace
+
+bool proves_little(const SloVerdict& verdict) { return verdict.holds && verdict.undecided; }
+
+std::string verdict_word(const SloVerdict& verdict) {
+  if (is_undecided(verdict)) return "undecided";
+  if (!verdict.holds) return "missed";
+  return proves_little(verdict) ? "met by these" : "met";
+}
 
 std::string gpu_title(const std::string& gpu) {
   if (is_profile_path(gpu)) return gpu;
@@ -128,6 +165,7 @@ Report stored_report(const Run& stored) {
   }
   std::erase_if(report.facts,
                 [](const auto& fact) { return fact.second.empty() || fact.second == "-"; });
+  if (stored.row.kind.starts_with("measure")) report.tiles = measured_tiles(stored);
   for (const MetricRow& metric : stored.metrics) {
     // with several seeds, the share of them in which it held
     if (metric.name == "slo_met") report.verdict = metric.value >= 1;

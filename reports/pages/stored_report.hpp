@@ -6,6 +6,7 @@
 #include "base/error.hpp"
 #include "reports/pages/report.hpp"
 #include "reports/store.hpp"
+#include "simulator/results/verdict.hpp"
 
 namespace roofcast {
 
@@ -20,6 +21,12 @@ Json report_machine(const RunRow& row);
 
 /// A report from the store alone, for any kind of run.
 Report stored_report(const Run& stored);
+
+/// Whether it holds for its requests, which are too few to say so of a longer load.
+bool proves_little(const SloVerdict& verdict);
+
+/// "met", "met by these" (requests, where they prove little), "undecided" or "missed".
+std::string verdict_word(const SloVerdict& verdict);
 
 /// Why a stored answer is not shown, and what to do: another build wrote it in another form.
 std::string unreadable_text(const Error& reason, const RunRow& row);

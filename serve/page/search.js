@@ -1,5 +1,5 @@
-// Questions that take a while: the cheapest deployment, and what a change would do. One at a time,
-// with the time it has taken and a way to stop it.
+// Questions that take a while: the cheapest deployment, the capacity of several GPUs, and what a
+// change would do. One at a time, with the time it has taken and a way to stop it.
 import { post, progressOf, Refusal } from "./api.js";
 import { data, element, table } from "./element.js";
 import { count, fixed, percent, probability, time } from "./format.js";
@@ -309,7 +309,50 @@ function compared(found, judged) {
   return [table("Variants beside the deployment as it is", columns, rows)];
 }
 
-// ---- both
+// ---- capacity of several
+
+const CAPACITY_COLUMNS = [
+  { title: "GPUs" },
+  { title: "Capacity", right: true },
+  { title: "Output tokens/s", right: true },
+  { title: "$/M tokens", right: true },
+  { title: "$/h", right: true },
+  { title: "Step times" },
+  { title: "Remark" },
+];
+
+const UNITS = { rate_per_s: "requests/s", concurrency: "in flight" };
+
+function carried(found) {
+  const rows = found.rows.map((row) => {
+    const each = row.cost_usd_per_million_tokens;
+    const price = row.cost_usd_per_h;
+    const none = row.capacity == null;
+    return [
+      row.title,
+      none
+        ? "none"
+        : element(
+            "span",
+            {},
+            row.bounded ? "" : "at least ",
+            data(row.capacity, fixed(row.capacity, 2)),
+            " " + (UNITS[row.load] || ""),
+          ),
+      none ? "" : data(row.output_tokens_per_s, count(row.output_tokens_per_s)),
+      each == null ? "" : data(each, fixed(each, 2)),
+      price == null ? "" : data(price, fixed(price, 2)),
+      none ? "" : sourceWords(row),
+      row.reason,
+    ];
+  });
+  return [
+    table("Capacity within the SLO, the cheapest tokens first", CAPACITY_COLUMNS, rows),
+    element("p", { class: "small" }, "Tokens: of prompts and answers. All figures are those at the capacity of each."),
+  ];
+}
+
+// ---- all of them
 
 /// `values` are the page's state, `lists` the server's limits and traces; `use(values)` puts a deployment into the form. Returns {stop()}:
 /// gives up what is under way and hides older answers.
@@ -375,6 +418,8 @@ export function startSearch(values, lists, use) {
     }
   }
 
+  const candidates = () => byId("field-candidates").value.replaceAll(/\s/g, "");
+
   byId("search-stop").addEventListener("click", () => {
     stop();
     told("Stopped.");
@@ -384,9 +429,19 @@ export function startSearch(values, lists, use) {
     for (const name of ["tensor-parallel-size", "replicas", "prefill-replicas"]) delete flags[name];
     for (const name of ["decode-replicas", "router"]) delete flags[name];
     if (!flags.slo) return told("Set a limit under SLO first: what is cheapest depends on it.");
-    flags.gpu = byId("field-candidates").value.trim() || values.gpu;
+    flags.gpu = candidates() || values.gpu;
     if (byId("field-mix").checked) flags.mix = true;
+    const prices = byId("field-prices").value.split(/[\s,]+/).filter(Boolean);
+    if (prices.length) flags.price = [prices.join(",")];
     run("plan", flags, (found) => planned(found, use));
+  });
+  byId("several").addEventListener("click", () => {
+    const flags = searchedFlags(values, lists);
+    flags.gpu = candidates();
+    if (flags.gpu !== "any" && !flags.gpu.includes(",")) {
+      return told("Name the GPUs to compare, such as h100,l40s, or any.");
+    }
+    run("capacity", flags, carried);
   });
   byId("try").addEventListener("click", () => {
     const vary = byId("field-vary").value.trim().split(/\s+/).filter(Boolean);
@@ -403,7 +458,7 @@ export function startSearch(values, lists, use) {
       byId("search-answer").replaceChildren();
       byId("field-vary").placeholder = hasPools(values)
         ? "decode_replicas=+1"
-        : "gpu=l40s,a100  or  replicas=+1";
+        : "gpu=l40s,a100  or  replicas=+1  or  pools=1:3,2:2";
     },
   };
 }

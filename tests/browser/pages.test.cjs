@@ -751,6 +751,31 @@ test("what may help is what the command line says", async () => {
   await closed(page);
 });
 
+test("several GPUs are compared, and a plan takes the reader's own prices", async () => {
+  const page = await opened(home + "#plan?num_prompts=100");
+  await answered(page, 1);
+  await page.locator("#several").click();
+  assert.match(await page.locator("#search-told").textContent(), /Name the GPUs to compare/);
+  await page.locator("#field-candidates").fill("h100, l40s");
+  await page.locator("#several").click();
+  const answer = page.locator("#search-answer table");
+  await answer.waitFor();
+  const line = await page.locator("#search-line").textContent();
+  const found = JSON.parse(typed(...line.split(" ").slice(1), "--no-store", "-o", "json"));
+  const shown = await answer.locator("tbody tr").evaluateAll((rows) =>
+    rows.map((row) => Number(row.querySelector("data").getAttribute("value"))),
+  );
+  assert.deepEqual(shown, found.rows.map(({ capacity }) => capacity));
+  await expectAccessible(page);
+  await page.locator("#field-prices").fill("h100=1,l40s=30");
+  await page.locator("#find").click();
+  const said = page.locator("#search-answer .said");
+  await said.waitFor();
+  assert.match(await said.textContent(), /H100/); // at $30 no L40S is cheaper than one H100 at $1
+  assert.match(await page.locator("#search-line").textContent(), /--price h100=1,l40s=30/);
+  await closed(page);
+});
+
 test("a change is tried, and a search can be stopped", async () => {
   const page = await opened(home + "#plan?num_prompts=100");
   await answered(page, 1);

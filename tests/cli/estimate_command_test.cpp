@@ -11,6 +11,7 @@ namespace roofcast::test {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 CommandResult estimate(const std::string& flags) {
   return run_command("estimate --model llama-2-7b --gpu a100-80gb " + flags);
@@ -23,6 +24,18 @@ TEST(EstimateCommand, SaysWhatABatchDoes) {
               HasSubstr("products become compute-bound (above 153.0 FLOP/byte) from 162 "
                         "sequences, attention never"));
   EXPECT_THAT(result.out, HasSubstr("beyond memory"));
+}
+
+// 32 prompts of 4,000 tokens are more than a step of vLLM takes (8,192 tokens); one of 1,024 is
+// not.
+TEST(EstimateCommand, SaysWhichTimeOfPrefillCounts) {
+  const std::string asked = "estimate --model llama-3.1-8b --gpu h100 ";
+  const CommandResult several = run_command(asked + "--batch 32 --isl 4000");
+  EXPECT_THAT(several.out, HasSubstr("the engine computes these prompts in several steps"));
+  EXPECT_THAT(several.out, HasSubstr("prefill: as one step"));
+  const CommandResult one = run_command(asked);
+  EXPECT_THAT(one.out, Not(HasSubstr("several steps")));
+  EXPECT_THAT(one.out, HasSubstr("prefill: whole step"));
 }
 
 TEST(EstimateCommand, PlainNumbersGoToSpreadsheets) {

@@ -267,6 +267,19 @@ TEST(Program, SimulatedRunsAreKeptWithTheirInput) {
   EXPECT_EQ(lines, 21);  // a header and 20 requests
 }
 
+// Of the H100: 33,750 / (4 x 8,760 h) + 0.7 kW x 1.3 x $0.10 = 0.963 + 0.091 = 1.054.
+TEST(Program, APriceTableIsShownByKindOfPrice) {
+  const TemporaryFolder folder;
+  std::ofstream("p.json") << run_command("gpus --as-prices").out;
+  const CommandResult shown = run_command("gpus --prices p.json");
+  EXPECT_EQ(shown.exit_code, 0) << shown.err;
+  EXPECT_THAT(shown.out, testing::ContainsRegex("nvidia-h100-sxm +4.50 +- +- +1.05 +33,?750"));
+  EXPECT_THAT(shown.out, HasSubstr("over 4 years"));
+  expect_one_clear_line(run_command("gpus --prices p.json -o json"), 2, "--output");
+  expect_one_clear_line(run_command("gpus h100 --prices p.json"), 2, "--prices");
+  expect_one_clear_line(run_command("gpus --prices none.json"), 1, "none.json");
+}
+
 TEST(Program, RequestsOfALimitedClientSayWhenTheyWereSent) {
   const TemporaryFolder folder;
   const CommandResult result = run_command(

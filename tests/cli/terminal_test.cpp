@@ -155,6 +155,16 @@ TEST(Mistakes, OfOneKindExitWith2AndSpeakOfWhatWasTyped) {
              "--budget: '-4' must be above 0"},
         Case{"memory --model llama-3.1-8b --gpu h100 --num-gpus 2",
              "here it is --tensor-parallel-size N (GPUs of a replica) ("},
+        Case{"memory llama-3.1-8b h100", "meant --model llama-3.1-8b --gpu h100?"},
+        Case{"memory 'my model' --gpu h100", "meant --model 'my model'?"},
+        Case{"memory llama-3.1-8b h100 8", "roofcast memory --help"},
+        Case{"simulate --model llama-3.1-8b --gpu h100 --speculative eagle",
+             "here it is --speculative-config METHOD:DRAFTS:RATE (such as eagle:3:0.7)"},
+        Case{"simulate --model llama-3.1-8b --gpu h100 --speculative-config eagle",
+             "'eagle' is neither METHOD:DRAFTS:RATE"},
+        Case{"simulate --model llama-3.1-8b --gpu any", "roofcast plan and roofcast capacity"},
+        Case{"whatif --model llama-3.1-8b --gpu h100 --request-rate 1 --vary gpus=2",
+             "tensor_parallel_size times replicas"},
         Case{"runs abc", "roofcast: runs: 'abc' is not a valid ID\n"}}) {
     const CommandResult result = run_command(mistake.line);
     EXPECT_EQ(result.exit_code, 2) << mistake.line;

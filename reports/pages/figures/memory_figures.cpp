@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
+#include <map>
+#include <string_view>
 #include <utility>
 
 #include "base/numbers.hpp"
@@ -18,6 +21,26 @@ FigureSeries& series_of(std::vector<FigureSeries>& all, const std::string& name)
   if (found != all.end()) return *found;
   all.push_back({.name = name, .mark = Mark::stacked_bars});
   return all.back();
+}
+
+/// A term as legends have it: "attention weights" for "weights.attention".
+std::string words_of_term(std::string name) {
+  static const std::map<std::string, std::string, std::less<>> kWords = {
+      {"kv_cache", "KV cache"},
+      {"activation_peak", "activations"},
+      {"non_torch", "outside PyTorch"},
+      {"cuda_graphs", "CUDA graphs"},
+      {"reserve", "left to others"},
+      {"state_pool", "recurrent states"},
+      {"weights.dense_ffn", "dense FFN weights"}};
+  const auto known = kWords.find(name);
+  if (known != kWords.end()) return known->second;
+  constexpr std::string_view kWeights = "weights.";
+  const bool weights = name.starts_with(kWeights);
+  if (weights) name.erase(0, kWeights.size());
+  std::ranges::replace(name, '_', ' ');
+  std::ranges::replace(name, '.', ' ');
+  return weights ? name + " weights" : name;
 }
 
 /// The memory that the terms divide up.
@@ -79,8 +102,12 @@ Figure memory_figure(const std::vector<MemoryBar>& bars) {
     for (const MemoryTerm& term : bar.plan.terms) {
       if (term.bytes.value <= 0) continue;
       const double gib = term.bytes.value / kGiB;
-      series_of(figure.series, term.name)
-          .points.push_back({.x = x, .y = gib, .label = term.name + ": " + fixed(gib, 2) + " GiB"});
+      const std::string name = words_of_term(term.name);
+      series_of(figure.series, name)
+          .points.push_back({.x = x,
+                             .y = gib,
+                             .label = fmt::format("{}: {} GiB, {}", name, fixed(gib, 2),
+                                                  as_percent(term.bytes / bar.plan.total))});
     }
   }
   for (const MemoryBar& bar : bars) {

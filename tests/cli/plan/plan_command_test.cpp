@@ -79,13 +79,34 @@ TEST(PlanCommand, RefusesAMisspeltEngineAmongOthers) {
   expect_refused("--gpu h100 --search engine=vllm-0.19,sglnag " + kLimits, "did you mean 'sglang'");
 }
 
+TEST(PlanCommand, AddsNamedGpusToAny) {
+  // The MI355X has no price, so that "any" leaves it out.
+  const CommandResult result = run_command(
+      "plan --model llama-3.1-8b --request-rate 1 --num-prompts 20 --gpu any,mi355x --price "
+      "mi355x=0.01 --search tp=1 --max-replicas 1 --no-store -o json " +
+      kLimits);
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const json answer = json::parse(result.out);
+  EXPECT_EQ(answer["ranked"][0]["deployment"]["gpu"], "amd-mi355x");
+  EXPECT_GT(answer["inputs"]["gpus"].size(), 2U);
+}
+
+TEST(PlanCommand, HasNoReasonsWhereAllAreRanked) {
+  const CommandResult result = run_command(
+      "plan --model llama-3.1-8b --request-rate 1 --num-prompts 20 --gpu h100 --search tp=1 "
+      "--max-replicas 1 --no-store " +
+      kLimits);
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_EQ(result.out.find("rejected"), std::string::npos) << result.out;
+}
+
 TEST(PlanCommand, ThatNothingCanRunIsAnErrorWithTheReason) {
   // 32 attention heads cannot be split over 64 GPUs.
   const CommandResult result = run_command(
       "plan --model llama-3.1-8b --request-rate 10 --num-prompts 10 --gpu h100 "
       "--search tp=64 --no-store " +
       kLimits);
-  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_EQ(result.exit_code, 2);  // as for simulate --tp 64
   EXPECT_NE(result.err.find("none of 1 shape can run; 64x"), std::string::npos) << result.err;
 }
 

@@ -113,6 +113,31 @@ TEST(VaryScenario, ATraceIsReplayedFaster) {
   EXPECT_EQ(traced(with_settings(scenario, {{"request_rate", "7"}})).request_rate, 7);
 }
 
+std::vector<std::pair<PoolRole, std::int32_t>> pools_in(const Scenario& scenario) {
+  std::vector<std::pair<PoolRole, std::int32_t>> pools;
+  for (const PoolScenario& pool : scenario.cluster->pools) {
+    pools.emplace_back(pool.role, pool.replicas);
+  }
+  return pools;
+}
+
+TEST(VaryScenario, PrefillAndDecodeApartAreOneKnob) {
+  using Pools = std::vector<std::pair<PoolRole, std::int32_t>>;
+  for (const char* key : {"pools", "pd"}) {
+    EXPECT_EQ(pools_in(varied(key, "1:3")), (Pools{{PoolRole::prefill, 1}, {PoolRole::decode, 3}}));
+  }
+  // Together they are as many as before, and the other way round.
+  const Scenario apart = varied("pools", "1:3");
+  EXPECT_EQ(pools_in(with_settings(apart, {{"pools", "together"}})), (Pools{{PoolRole::both, 4}}));
+  EXPECT_EQ(pools_in(with_settings(apart, {{"pools", "2:2"}})),
+            (Pools{{PoolRole::prefill, 2}, {PoolRole::decode, 2}}));
+  EXPECT_EQ(pools_in(with_settings(baseline(), {{"replicas", "4"}, {"pools", "together"}})),
+            (Pools{{PoolRole::both, 4}}));
+  EXPECT_THAT(refusal_of("pools", "3"), HasSubstr("PREFILL:DECODE such as 1:3"));
+  EXPECT_THAT(refusal_of("pools", "0:3"), HasSubstr("prefill-replicas"));
+  EXPECT_THAT(refusal_of("gpus", "3"), HasSubstr("tensor_parallel_size times replicas"));
+}
+
 TEST(VaryScenario, SpeculationIsOneKnob) {
   const EngineOverrides eagle = varied("speculative", "eagle:3:0.7").overrides;
   EXPECT_EQ(eagle.speculative_method, DraftMethod::eagle);

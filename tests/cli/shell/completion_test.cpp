@@ -101,7 +101,7 @@ TEST(Completion, OffersValues) {
   EXPECT_THAT(offered("report led"), Contains("ledger"));
   EXPECT_THAT(offered("report h2"), Contains("h200"));
   EXPECT_THAT(offered("whatif --vary specul"),
-              IsSupersetOf({"speculative=", "speculative_method="}));
+              IsSupersetOf({"speculative=", "pools=", "speculative_method="}));
   EXPECT_THAT(offered("runs -o js"), ElementsAre("json", "jsonl"));
 }
 

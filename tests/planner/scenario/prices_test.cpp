@@ -93,11 +93,21 @@ TEST_F(Prices, ErrorsNameTheFileTheKeyAndWhatWasExpected) {
               HasSubstr("a second time"));
 }
 
+TEST(PricingWords, SayWhosePricesCount) {
+  EXPECT_EQ(words_of(Pricing{}), "");
+  EXPECT_EQ(words_of(Pricing{.table = "p.json", .kind = PriceKind::owned}), "owned, from p.json");
+  EXPECT_EQ(words_of(Pricing{.table = "p.json"}), "on-demand, from p.json");
+}
+
 TEST_F(Prices, ThePrintedTableReadsBack) {
   const PriceTable read = read_price_table(table(built_in_price_table()));
   EXPECT_DOUBLE_EQ(read.gpus.at("nvidia-h100-sxm").on_demand->value, 4.5);
   EXPECT_THAT(read.gpus.at("nvidia-h100-sxm").source, HasSubstr("on demand"));
   EXPECT_EQ(read.gpus.size(), gpu_names().size());  // those without a price, too
+  // $270,000 for eight in a DGX.
+  EXPECT_DOUBLE_EQ(read.gpus.at("nvidia-h100-sxm").capital_dollars.value(), 33'750);
+  EXPECT_THAT(read.gpus.at("nvidia-h100-sxm").source, HasSubstr("DGX H100"));
+  EXPECT_FALSE(read.gpus.at("nvidia-l40s").capital_dollars);
   for (const char* key : {"reserved_dollars_per_hour", "spot_dollars_per_hour", "capital_dollars",
                           "amortisation_years", "power_dollars_per_kwh", "pue"}) {
     EXPECT_THAT(built_in_price_table(), HasSubstr(key));

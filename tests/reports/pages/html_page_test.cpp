@@ -138,6 +138,18 @@ TEST(HtmlPage, WithoutAVerdictIsNeitherYesNorNo) {
   EXPECT_THAT(html_page(report), HasSubstr("<p class=\"answer no\">"));
 }
 
+TEST(HtmlPage, FoldsAScenarioButNoCommand) {
+  Report report = small_report();
+  std::string scenario = "{";
+  for (int line = 0; line < 18; ++line) scenario += "\n  \"a\": 1,";
+  scenario += "\n}";
+  report.sections[0].commands = {"roofcast simulate s.json", scenario};
+  const std::string page = html_page(report);
+  EXPECT_THAT(page, HasSubstr("<details><summary>The scenario as a file, 20 lines</summary>\n"
+                              "<pre tabindex=\"0\"><code>{"));
+  EXPECT_THAT(page, HasSubstr("\n<pre tabindex=\"0\"><code>roofcast simulate s.json</code></pre>"));
+}
+
 TEST(HtmlText, EscapesAndReplacesWhatIsNoText) {
   EXPECT_EQ(html_escaped("a<b>&\"'"), "a&lt;b&gt;&amp;&quot;&#39;");
   EXPECT_EQ(html_escaped("\xff"), "\xEF\xBF\xBD");  // U+FFFD
