@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cassert>
+#include <cmath>
 #include <utility>
 
 namespace roofcast {
@@ -28,9 +29,22 @@ DispatchedExperts::DispatchedExperts(std::vector<OverRanks> timed, int ranks, Se
       fixed_(one_token) {
   assert(timed_.size() >= 2 && ranks >= 1);
   for (const OverRanks& over : timed_) last_ = std::min(last_, over.times.last_timed());
+  double longest = 0;
+  for (double size = 1; size <= last_; size *= 2) {
+    longest = std::max(longest, own_time(size).value_or(0));
+    longest_.push_back(longest);
+  }
 }
 
 std::optional<Seconds> DispatchedExperts::at(double tokens) const {
+  const std::optional<double> own = own_time(tokens);
+  if (!own) return std::nullopt;
+  const auto doublings = static_cast<std::size_t>(std::log2(std::max(tokens, 1.0)));
+  const double longest = longest_.empty() ? 0 : longest_[std::min(doublings, longest_.size() - 1)];
+  return fixed_ + Seconds{std::max(*own, longest)};
+}
+
+std::optional<double> DispatchedExperts::own_time(double tokens) const {
   const double size = std::min(tokens, last_);
   double mean_x = 0, mean_y = 0;
   for (const OverRanks& over : timed_) {
@@ -47,7 +61,7 @@ std::optional<Seconds> DispatchedExperts::at(double tokens) const {
     product += x * (over.times.at(size, 0).value - mean_y);
   }
   if (product <= 0) return std::nullopt;
-  return fixed_ + Seconds{product / square / ranks_ * tokens / size};
+  return product / square / ranks_ * tokens / size;
 }
 
 std::optional<DispatchedExperts> dispatched_experts(const Gpu& gpu, const OperatorShape& shape,

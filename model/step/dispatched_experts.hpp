@@ -31,14 +31,19 @@ class DispatchedExperts {
 
   /// One call's time for `tokens` tokens of all ranks together, evenly picked. Past the sizes timed
   /// over all numbers of ranks it is proportional to them. Nullopt where times do not fall with the
-  /// ranks, so that they tell nothing of L.
+  /// ranks, so that they tell nothing of L. Measured times fall here and there as tokens
+  /// grow: it is never less than for fewer tokens that are a power of two.
   std::optional<Seconds> at(double tokens) const;
 
  private:
+  /// L / R of that many tokens, as the slope says.
+  std::optional<double> own_time(double tokens) const;
+
   std::vector<OverRanks> timed_;
   double ranks_ = 1;
   double last_ = 0;  // tokens
   Seconds fixed_{};
+  std::vector<double> longest_{};  // own_time() of up to 2^i tokens
 };
 
 /// For a shape over ranks; nullopt unless the GPU's curves time these experts over two numbers of

@@ -39,14 +39,23 @@ std::int64_t chunk_tokens(const EngineState& state) {
   return blocks_kept_as_one(state) * state.blocks.shareable_tokens();
 }
 
-/// The prompt's whole chunks, each known by its last block's key, which stands for all before it.
-std::vector<BlockKey> chunk_keys(const EngineState& state, const RequestState& request) {
-  const auto blocks = static_cast<std::size_t>(blocks_kept_as_one(state));
-  const auto chunks = static_cast<std::size_t>(request.input_tokens / chunk_tokens(state));
+/// Whole chunks of the prompt that have keys.
+std::int64_t chunk_count(const EngineState& state, const RequestState& request) {
+  return std::min(request.input_tokens / chunk_tokens(state),
+                  std::ssize(request.keys) / blocks_kept_as_one(state));
+}
+
+/// A chunk is known by its last block's key, which stands for all before it.
+BlockKey chunk_key(const EngineState& state, const RequestState& request, std::int64_t chunk) {
+  return request.keys[static_cast<std::size_t>((chunk + 1) * blocks_kept_as_one(state) - 1)];
+}
+
+/// Keys of the prompt's first `chunks` chunks.
+std::vector<BlockKey> chunk_keys(const EngineState& state, const RequestState& request,
+                                 std::int64_t chunks) {
   std::vector<BlockKey> keys;
-  for (std::size_t i = 1; i <= chunks && i * blocks <= request.keys.size(); ++i) {
-    keys.push_back(request.keys[i * blocks - 1]);
-  }
+  keys.reserve(static_cast<std::size_t>(chunks));
+  for (std::int64_t i = 0; i < chunks; ++i) keys.push_back(chunk_key(state, request, i));
   return keys;
 }
 
@@ -100,7 +109,16 @@ bool KvOffload::give_up_last(EngineState& state) {
 
 std::int64_t KvOffload::find_chunks(EngineState& state, RequestId id) {
   if (!offloads(state) || !in_chunks(state)) return 0;
-  return host(state).find(chunk_keys(state, state[id])) * chunk_tokens(state);
+  const RequestState& request = state[id];
+  const HostCache& kept = host(state);
+  const std::int64_t count = chunk_count(state, request);
+  std::int64_t found = 0;
+  while (found < count) {
+    const BlockKey key = chunk_key(state, request, found);
+    if (kept.find(std::span(&key, 1)) == 0) break;
+    ++found;
+  }
+  return found * chunk_tokens(state);
 }
 
 Seconds KvOffload::load_chunks(EngineState& state, RequestId id, std::int64_t cached,
@@ -110,8 +128,7 @@ Seconds KvOffload::load_chunks(EngineState& state, RequestId id, std::int64_t ca
   const std::int64_t chunks = found / chunk_tokens(state);
   request.offloaded = chunks;
   if (found <= cached) return {};
-  const std::vector<BlockKey> keys = chunk_keys(state, request);
-  host(state).touch(std::span(keys).first(static_cast<std::size_t>(chunks)));
+  host(state).touch(chunk_keys(state, request, chunks));
   state.counters.offload_hits += found - cached;
   const std::int64_t loaded = chunks - cached / chunk_tokens(state);
   return state.engine.kv_offloading.latency +
@@ -120,11 +137,10 @@ Seconds KvOffload::load_chunks(EngineState& state, RequestId id, std::int64_t ca
 
 Seconds KvOffload::store_chunks(EngineState& state, RequestId id, std::int64_t tokens) {
   RequestState& request = state[id];
-  const std::vector<BlockKey> keys = chunk_keys(state, request);
-  const std::int64_t end = std::min(tokens / chunk_tokens(state), std::ssize(keys));
+  const std::int64_t end = std::min(tokens / chunk_tokens(state), chunk_count(state, request));
   std::int64_t copied = 0;
   for (std::int64_t i = request.offloaded; i < end; ++i) {
-    const BlockKey key = keys[static_cast<std::size_t>(i)];
+    const BlockKey key = chunk_key(state, request, i);
     if (host(state).find(std::span(&key, 1)) == 0) ++copied;
     host(state).store(key);
   }

@@ -127,7 +127,11 @@ void admit(EngineState& state, StepPlan& plan, const Start& start, AdmissionMemo
   }
   request.loaded = -1;
   request.offloaded = 0;
-  plan.added += memory.offload.load_chunks(state, id, start.hit.tokens, start.chunks);
+  const Seconds loading = memory.offload.load_chunks(state, id, start.hit.tokens, start.chunks);
+  // LMCache loads for requests that are new to the worker. Of one that was preempted vLLM counts as
+  // computed what was found, but nothing is loaded (0.19, vllm_v1_adapter.py,
+  // build_connector_meta).
+  if (state.requests.record(id).preemptions == 0) plan.added += loading;
   request.computed = start.computed;
   const std::int64_t tokens = start.computed + start.tokens;
   if (state.blocks.contiguous()) state.blocks.reserve(request.kv, reserved_by(state, request));

@@ -67,6 +67,27 @@ TEST(CompressedCache, OfProIsPrintedInFull) {
   EXPECT_NEAR(plan.layout.row_bytes().value * 29'323 / kGiB, 40.47, 0.005);
 }
 
+// vllm-project/vllm issue 51454 (0.25.0, DeepSeek-V4-Flash on eight B200): 20.43 sequences of
+// 1,048,576 tokens with TP 8 and 156.9 over eight data-parallel ranks, 7.68 times as many.
+TEST(CompressedCache, OfDataParallelRanksIsThatOfEach) {
+  Gpu b200 = test::gpu_of("nvidia-b200-sxm", 178.35);
+  b200.compute_capability = "10.0";
+  b200.architecture = "blackwell";
+  const auto sequences = [&](const Parallelism& parallel) {
+    const Deployment deployment = test::deploy(load_model("deepseek-v4-flash"), b200, "vllm-0.25",
+                                               {.gpu_memory_utilization = 0.95,
+                                                .max_model_len = 1'048'576,
+                                                .max_num_seqs = 256,
+                                                .max_num_batched_tokens = 8192,
+                                                .block_size = 256,
+                                                .kv_cache_dtype = DType::fp8},
+                                               parallel);
+    return plan_memory(deployment).max_concurrency * parallel.data;
+  };
+  EXPECT_NEAR(sequences({.tensor = 8, .expert_parallel = true}) / 20.43, 1, 0.03);
+  EXPECT_NEAR(sequences({.data = 8, .expert_parallel = true}) / 156.9, 1, 0.03);
+}
+
 // Prompts of a million tokens: the indexer gathers 40 x 250,000 keys of 132 bytes; entries, window
 // and new tokens of four prompts, 4 x (250,000 + 128 + 8,192) x 512 x 2 bytes, are fewer. cos and
 // sin of 1,048,576 positions x 64 in fp32 stand in two tables.

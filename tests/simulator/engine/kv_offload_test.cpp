@@ -123,6 +123,19 @@ TEST(LmCache, LoadsAndStoresChunksWithinTheStep) {
   EXPECT_EQ(result.use.prefill_tokens, 512 + 600 + 10 + 10);
 }
 
+// A and B, 512 tokens each, fill 256 of 258 blocks in a step of 1 s and 4 s for their chunks; with
+// the fifth token B, which is newer, is preempted at 9 s. A's last 35 tokens take the ends of 9 of
+// its blocks. When A is finished, at 44 s, the GPU has 480 tokens of B and host memory 512: vLLM
+// loads none of them, computes the 5 that are left and then 34 more, a second each.
+TEST(LmCache, LoadsNothingForARequestThatWasPreempted) {
+  const FakeStepTime step_time(Seconds{1});
+  const auto result = simulate(replica_of(with_lmcache(100), step_time, 258, 4),
+                               batch_of({{512, 40}, {512, 40}}), {});
+  EXPECT_EQ(result.requests[1].preemptions, 1);
+  EXPECT_EQ(result.requests[0].finished, 44 * kSecond);
+  EXPECT_EQ(result.requests[1].finished, 79 * kSecond);
+}
+
 TEST(LmCache, KeepsTheLastChunks) {
   // Of A's and B's two chunks each, room for three leaves A's second, which is nothing without the
   // first: C computes 522 tokens less the GPU's 40.
