@@ -104,10 +104,21 @@ def _table_html(table):
     return f"<table>{title}{f'<thead><tr>{head}</tr></thead>' if named else ''}<tbody>{body}</tbody></table>"
 
 
+_BAR = re.compile("[\u2588-\u258f]")  # eighths of a column, as the command draws bars
+
+
+def _is_bars(section):
+    return any(_BAR.search(line) for line in section["lines"])
+
+
 def _section_html(section):
     heading = f"<h4>{html.escape(section['heading'])}</h4>" if section["heading"] else ""
-    lines = "".join(f"<p>{html.escape(line)}</p>" for line in section["lines"])
-    return heading + lines + _table_html(section["table"])
+    lines = [html.escape(line) for line in section["lines"]]
+    if _is_bars(section):  # names, bars and values are columns
+        body = "<pre>" + "\n".join(lines) + "</pre>"
+    else:
+        body = "".join(f"<p>{line}</p>" for line in lines)
+    return heading + body + _table_html(section["table"])
 
 
 class Answer(Record):
@@ -132,8 +143,11 @@ class Answer(Record):
         return self._native.text().rstrip("\n")
 
     def _repr_html_(self):
+        figures = self.svg()
         sections = json.loads(self._native.sections())
-        return self.svg() + "".join(_section_html(one) for one in sections)
+        if figures:  # they show what the command draws as bars of letters
+            sections = [one for one in sections if not _is_bars(one)]
+        return figures + "".join(_section_html(one) for one in sections)
 
     def to_pandas(self):
         """The answer's table as a pandas.DataFrame, nested fields as columns with dots. Needs

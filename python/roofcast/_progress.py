@@ -2,6 +2,7 @@
 
 import importlib.util
 import sys
+import time
 
 
 class _Silent:
@@ -33,17 +34,23 @@ class _Bar(_Silent):
 
     def __init__(self, name, tqdm, leaves):
         self._name, self._tqdm, self._leaves, self._bar = name, tqdm, leaves, None
+        self._begun = time.monotonic()
 
     def update(self, done, total):
         if self._bar is None:
-            self._bar = self._tqdm(total=total, desc=self._name, leave=self._leaves,
-                                  delay=_DELAY_S)
+            # tqdm's own delay begins again with every reset().
+            if time.monotonic() - self._begun < _DELAY_S:
+                return
+            self._bar = self._tqdm(total=total, desc=self._name, leave=self._leaves)
         if total != self._bar.total:
             self._bar.reset(total=total)
         self._bar.update(done - self._bar.n)
 
-    def __exit__(self, *_):
+    def __exit__(self, kind, *_):
         if self._bar is not None:
+            # The last stage of an answer may report its end no more: a bar that stays says so.
+            if kind is None and self._leaves:
+                self._bar.update(self._bar.total - self._bar.n)
             self._bar.close()
         return False
 

@@ -3,8 +3,10 @@
     PYTHONPATH=build/release/python ROOFCAST=build/release/bin/roofcast python3 tests/python/roofcast_test.py
 """
 
+import functools
 import importlib.util
 import inspect
+import io
 import json
 import os
 import signal
@@ -15,8 +17,10 @@ import threading
 import time
 import unittest
 from pathlib import Path
+from unittest import mock
 
 import roofcast
+from roofcast import _progress
 
 PROGRAM = os.environ["ROOFCAST"]
 HAS_PANDAS = importlib.util.find_spec("pandas") is not None
@@ -211,6 +215,25 @@ class Notebooks(unittest.TestCase):
         self.assertIn("<svg", page)
         self.assertIn("<svg", roofcast.simulate(**LOAD)._repr_html_())
 
+    def test_do_not_repeat_figures_as_bars_of_letters(self):
+        answer = roofcast.what_if(**LOAD, vary={"max_num_seqs": [64]})
+        self.assertIn("█", str(answer))
+        with mock.patch.object(type(answer), "svg", lambda self: "<svg></svg>"):
+            self.assertNotIn("█", answer._repr_html_())
+        with mock.patch.object(type(answer), "svg", lambda self: ""):  # bars below one another
+            self.assertRegex(answer._repr_html_(), "<pre>baseline +█+")
+
+    @unittest.skipUnless(importlib.util.find_spec("tqdm"), "tqdm is not installed")
+    def test_keep_a_full_bar_of_what_is_done(self):
+        from tqdm import tqdm
+
+        shown = io.StringIO()
+        with mock.patch.object(_progress, "_DELAY_S", 0):
+            with _progress._Bar("plan", functools.partial(tqdm, file=shown), leaves=True) as bar:
+                bar.update(3, 10)
+                bar.update(0, 1)  # a last stage that does not report its end
+        self.assertIn(" 1/1 ", shown.getvalue().rstrip("\n").split("\r")[-1])
+
     def test_escape_what_names_hold(self):
         with self.assertRaises(roofcast.RoofcastError) as raised:
             roofcast.memory(model="<script>", gpu="h100")
@@ -219,6 +242,11 @@ class Notebooks(unittest.TestCase):
 
 class Work(unittest.TestCase):
     LONG = {**LOAD, "num_prompts": 3_000_000, "request_rate": 20}
+
+    @classmethod
+    def setUpClass(cls):
+        # A shell's background jobs ignore SIGINT, and Python then leaves it ignored.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
     def test_reports_its_progress(self):
         seen = []

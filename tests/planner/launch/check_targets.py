@@ -82,6 +82,12 @@ def emitted(target, search):
         return yaml.safe_load(out.read_text(encoding="utf-8"))
 
 
+def repeated_names(document):
+    """Names that Dynamo's CRD refuses: two components whose names are equal but for case."""
+    names = [one["name"].lower() for one in document.get("spec", {}).get("components", [])]
+    return sorted({name for name in names if names.count(name) > 1})
+
+
 failed = False
 for target in SCHEMAS or OWN["targets"]:
     for shape, search in SHAPES.items():
@@ -92,6 +98,9 @@ for target in SCHEMAS or OWN["targets"]:
         mistakes = list(validator(schema_for(target, document)).iter_errors(document))
         for mistake in mistakes:
             print(f"{target}, {shape}: {'/'.join(map(str, mistake.path))}: {mistake.message[:300]}")
-        failed = failed or bool(mistakes)
-        print(f"{target}, {shape}: {'invalid' if mistakes else 'ok'}")
+        repeated = repeated_names(document) if target == "dynamo" else []
+        for name in repeated:
+            print(f"{target}, {shape}: two components are called {name}")
+        failed = failed or bool(mistakes or repeated)
+        print(f"{target}, {shape}: {'invalid' if mistakes or repeated else 'ok'}")
 sys.exit(1 if failed else 0)
