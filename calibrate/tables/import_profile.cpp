@@ -57,6 +57,7 @@ void add_facts(const ImportedRows& rows, MeasuredCurve& curve) {
 Gpu import_profile(ImportedRows& rows, const Gpu& known, const ImportRecord& record) {
   take_off_quantising(rows);
   undo_group_limit(rows);
+  add_finalizing(rows, known);
   refuse_beyond_physics(rows, known);
   refuse_cached_reads(rows, known);
   refuse_launch_bound(rows);

@@ -175,7 +175,9 @@ constexpr double kLaunchBound = 1.5;
 // DeepSeek-V3's router (arXiv 2412.19437, n_group and topk_group of its config), and the one that
 // collector/trtllm/collect_moe.py gives every model's min-latency experts.
 constexpr std::int64_t kGroups = 8;
+constexpr double kKeptGroups = 4;
 constexpr std::int64_t kGroupedPicks = 8;
+constexpr double kFilledUp = 4;  // picks a token beside those of the kept groups
 constexpr std::int64_t kDeepseekExperts = 256;
 constexpr std::int64_t kDeepseekHidden = 7168;
 // Beyond it all of an expert's tokens take longer to compute than its weights to read.
@@ -184,13 +186,102 @@ constexpr double kReadsHidden = 2048;
 /// Whether the point's experts were picked by groups.
 bool picks_by_groups(const TimedPoint& p) {
   const OperatorShape& shape = p.shape;
-  if (shape.family != OperatorFamily::moe || shape.expert_ranks > 1) return false;
+  if (shape.family != OperatorFamily::moe) return false;
   if (shape.experts_per_token != kGroupedPicks || shape.experts % kGroups != 0) return false;
   const std::string_view source = source_of(p.kernel);
   if (is_of_engine(source, "trtllm")) return p.kernel.starts_with("moe_torch_flow_min_latency");
-  if (!is_of_engine(source, "sglang")) return false;
-  const bool deepseek = shape.experts == kDeepseekExperts && shape.inputs == kDeepseekHidden;
-  return deepseek && !is_older(source.substr(source.find(' ') + 1), "0.5.14");
+  if (shape.experts != kDeepseekExperts || shape.inputs != kDeepseekHidden) return false;
+  const std::string_view version = source.substr(source.find(' ') + 1);
+  return (is_of_engine(source, "sglang") && !is_older(version, "0.5.14")) ||
+         (is_of_engine(source, "vllm") && !is_older(version, "0.24"));
+}
+
+/// What a token picks of the first rank's experts, behind a router with groups.
+struct FirstRank {
+  double experts = 0;  // of the rank
+  double group = 0;    // experts of a group
+  double spread = 0;   // picks of a token that picks one of each group
+  double filled = 0;   // picks that fill up, always the same
+  double picks = 0;    // all that were timed
+};
+
+FirstRank first_rank(const OperatorShape& shape) {
+  const double ranks = shape.expert_ranks;
+  FirstRank rank;
+  rank.experts = to_double(shape.experts) / ranks;
+  rank.group = to_double(shape.experts / kGroups);
+  rank.spread = to_double(kGroupedPicks) / ranks;
+  rank.filled = std::min(kFilledUp, rank.experts);
+  rank.picks = std::min(kKeptGroups, rank.spread) + rank.filled;
+  return rank;
+}
+
+bool is_over_ranks(const TimedPoint& p) { return picks_by_groups(p) && p.shape.expert_ranks > 1; }
+
+KernelKey key_of_ranks(const TimedPoint& p) {
+  KernelKey key{p.shape, p.kernel};
+  key.first.expert_ranks = 0;
+  return key;
+}
+
+/// What a kernel takes for each token on a rank, whoever's experts it picked: by least squares of
+/// the times of the most tokens over what they pick of the first rank's experts.
+std::map<KernelKey, double> seconds_a_token(const std::vector<TimedPoint>& points) {
+  struct Rank {
+    double tokens = 0;
+    double picks = 0;
+    double seconds = 0;
+  };
+  std::map<KernelKey, std::vector<Rank>> timed;
+  for (const TimedPoint& p : points) {
+    if (!is_over_ranks(p) || p.point.x < kReadsHidden) continue;
+    timed[key_of_ranks(p)].push_back(
+        {.tokens = p.point.x, .picks = first_rank(p.shape).picks, .seconds = p.point.time.value});
+  }
+  std::map<KernelKey, double> result;
+  for (auto& [key, list] : timed) {
+    const double most = std::ranges::max(list, {}, &Rank::tokens).tokens;
+    std::erase_if(list, [&](const Rank& rank) { return rank.tokens < most; });
+    const auto count = static_cast<double>(list.size());
+    double picks = 0;
+    double seconds = 0;
+    for (const Rank& rank : list) {
+      picks += rank.picks / count;
+      seconds += rank.seconds / count;
+    }
+    double square = 0;
+    double product = 0;
+    for (const Rank& rank : list) {
+      square += (rank.picks - picks) * (rank.picks - picks);
+      product += (rank.picks - picks) * (rank.seconds - seconds);
+    }
+    if (square > 0) result[key] = std::max(0.0, seconds - product / square * picks) / most;
+  }
+  return result;
+}
+
+/// Moves rows over several ranks to the tokens that would bring the rank as much if spread.
+void undo_group_limit_over_ranks(ImportedRows& rows) {
+  refuse(rows, rows.points, "a rank's few experts were all picked, whatever the tokens",
+         [](const TimedPoint& p) {
+           if (!is_over_ranks(p)) return false;
+           const FirstRank rank = first_rank(p.shape);
+           return rank.filled >= rank.experts && p.point.x < rank.group;
+         });
+  const std::map<KernelKey, double> a_token = seconds_a_token(rows.points);
+  for (TimedPoint& p : rows.points) {
+    if (!is_over_ranks(p)) continue;
+    const FirstRank rank = first_rank(p.shape);
+    double& tokens = p.point.x;
+    if (tokens < rank.group) {
+      tokens += rank.filled / rank.spread * (1 - tokens / rank.group);
+    } else if (tokens > rank.group) {
+      const double spread = tokens * rank.picks / rank.spread;
+      const auto known = a_token.find(key_of_ranks(p));
+      if (known != a_token.end()) p.point.time += Seconds{known->second * (spread - tokens)};
+      tokens = spread;
+    }
+  }
 }
 
 }  // namespace
@@ -292,13 +383,15 @@ void take_off_quantising(ImportedRows& rows) {
 void undo_group_limit(ImportedRows& rows) {
   refuse(rows, rows.points, "picked by a power law through a router's groups",
          [](const TimedPoint& p) { return picks_by_groups(p) && p.shape.power_law > 0; });
+  undo_group_limit_over_ranks(rows);
+  const auto is_meant = [](const TimedPoint& p) { return picks_by_groups(p) && !is_over_ranks(p); };
   std::map<KernelKey, std::map<double, Seconds>> times;  // by tokens
   for (const TimedPoint& p : rows.points) {
-    if (picks_by_groups(p)) times[{p.shape, p.kernel}].emplace(p.point.x, p.point.time);
+    if (is_meant(p)) times[{p.shape, p.kernel}].emplace(p.point.x, p.point.time);
   }
   const auto full = [](const TimedPoint& p) { return to_double(p.shape.experts / kGroups); };
   const auto is_beyond = [&](const TimedPoint& p) {
-    return picks_by_groups(p) && p.point.x > full(p) && p.point.x <= kReadsHidden;
+    return is_meant(p) && p.point.x > full(p) && p.point.x <= kReadsHidden;
   };
   refuse(rows, rows.points, "read half of the experts, and what reading them takes was not timed",
          [&](const TimedPoint& p) {
@@ -310,9 +403,23 @@ void undo_group_limit(ImportedRows& rows) {
     if (is_beyond(p)) {
       const auto& known = times.at({p.shape, p.kernel});
       p.point.time += known.at(full(p)) - known.at(1);
-    } else if (picks_by_groups(p) && p.point.x <= full(p)) {
+    } else if (is_meant(p) && p.point.x <= full(p)) {
       p.point.x = (p.point.x + 1) / 2;
     }
+  }
+}
+
+void add_finalizing(ImportedRows& rows, const Gpu& gpu) {
+  constexpr double kBytes = 2;  // an element's
+  for (TimedPoint& p : rows.points) {
+    const OperatorShape& shape = p.shape;
+    if (shape.family != OperatorFamily::moe || !is_of_engine(source_of(p.kernel), "trtllm") ||
+        !p.kernel.starts_with("moe_torch_flow_min_latency")) {
+      continue;
+    }
+    const double picks = to_double(shape.experts_per_token) / std::max(1, shape.expert_ranks);
+    const Bytes moved{p.point.x * (picks + 1) * to_double(shape.inputs) * kBytes};
+    p.point.time += moved / gpu.memory_bandwidth;
   }
 }
 

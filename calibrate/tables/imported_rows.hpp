@@ -111,16 +111,36 @@ void take_off_quantising(ImportedRows& rows);
 
 /// Gives experts behind a router that picks by groups (DeepSeek-V3's: 4 of 8 groups) the sizes that
 /// they were timed at. The collectors score one expert of each group for a token (aiconfigurator
-/// 095f58a, collector/helper.py, balanced_logits; sglang/collect_moe.py from 0.5.14 on; trtllm's
-/// min-latency experts), of which the router keeps four and fills up with four equal ones, always
-/// the same: n tokens hit 4 n + 4 experts instead of 8 n, and from E / 8 tokens on never more than
-/// E / 2 + 4. So rows up to there are those of (n + 1) / 2 spread tokens. Rows beyond get what
-/// reading the other experts takes: as many as the rows between one token and E / 8 differ by.
-/// Beyond 2,048 tokens arithmetic hides the reads, and rows stay as they are. SGLang 0.5.14's rows
-/// of DeepSeek-V3 on H200, corrected so, are within 5.3 % (median of 105; TP 1 to 16, up to 2,048
-/// tokens) of 0.5.9's, the same Triton kernel timed without groups; uncorrected they take half.
+/// 095f58a, collector/helper.py, balanced_logits; sglang/collect_moe.py from 0.5.14 on,
+/// vllm/collect_moe.py from 0.24 on; trtllm's min-latency experts), of which the router keeps four
+/// and fills up with four equal ones, always the same: n tokens hit 4 n + 4 experts instead of 8 n,
+/// and from E / 8 tokens on never more than E / 2 + 4. So rows up to there are those of (n + 1) / 2
+/// spread tokens. Rows beyond get what reading the other experts takes: as many as the rows between
+/// one token and E / 8 differ by. Beyond 2,048 tokens arithmetic hides the reads, and rows stay as
+/// they are. SGLang 0.5.14's rows of DeepSeek-V3 on H200, corrected so, are within 5.3 % (median of
+/// 105; TP 1 to 16, up to 2,048 tokens) of 0.5.9's, the same Triton kernel timed without groups;
+/// uncorrected they take half.
+///
+/// Of experts over R ranks the first was timed, which has the groups that are kept and the experts
+/// that fill up: min(4, 8 / R) + min(4, E / R) picks a token instead of 8 / R. Rows over two ranks
+/// take as long as over one (SGLang, vLLM and TensorRT-LLM), and SGLang's of 16,384 tokens on H100
+/// 2.0 ms + 1.98 ms a pick within 3 % over 2 to 256 ranks. Up to E / 8 tokens the fillers are read
+/// in addition, from there on all of a rank's experts, so that the rest of the rows are those of as
+/// many spread tokens as make the same picks, with what the additional tokens take by themselves
+/// (the 2.0 ms).
+///
 /// Refuses such experts' rows picked by a power law, whose groups depend on chance.
 void undo_group_limit(ImportedRows& rows);
+
+/// Adds to TensorRT-LLM's min-latency experts what summing each token's outputs takes, in 16 bits
+/// at the memory's bandwidth. They were timed without (aiconfigurator 095f58a,
+/// collector/trtllm/collect_moe.py, do_finalize=not min_latency_mode), as the engine runs them only
+/// for the few tokens whose sum the all-reduce makes (1.3.0rc20, modeling_deepseekv3.py,
+/// DeepseekV3DecoderLayer, forward_MoE), to which nothing is added that counts. SGLang's rows of
+/// the same kernels with DeepSeek-V3's experts on B200, which sum, take 0.144 and 0.276 ms longer
+/// at 8,192 and 16,384 tokens, whether they are split by width over four or eight; added are 0.132
+/// and 0.264. Precondition: undo_group_limit().
+void add_finalizing(ImportedRows& rows, const Gpu& gpu);
 
 /// Replaces points at the same size of one shape and kernel by their mean if they agree. If the
 /// slowest takes over a quarter longer than the fastest, none can be trusted and all are refused.

@@ -13,8 +13,8 @@
 namespace roofcast {
 
 /// Kernels of experts over ranks are timed with the tokens of all ranks on each: they pass over the
-/// pairs of other ranks' experts, but not for nothing (SGLang 0.5.14 on H100, 16,384 tokens to
-/// DeepSeek-V3's experts: 17.9, 13.9, 11.9, 10.8 and 10.5 ms over 2, 4, 8, 16 and 32 ranks). A time
+/// pairs of other ranks' experts, but not for nothing (SGLang 0.5.14 on H100: 2.0 ms for 16,384
+/// tokens to DeepSeek-V3's experts, seconds_a_token in calibrate/tables/imported_rows.cpp). A time
 /// over R ranks is thus M + L / R: M grows with all tokens, L is what the pairs of all experts
 /// take, the reading of weights and the FLOPs, at the efficiency with which they were timed. L is
 /// the slope of the times over 1 / R, by least squares over all numbers of ranks; a rank to which

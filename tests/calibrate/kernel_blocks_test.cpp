@@ -261,6 +261,86 @@ TEST(ImportedExperts, RoutersWithGroupsHitHalfOfThem) {
   EXPECT_EQ(rows.refused.size(), 2u);
 }
 
+// 256 experts over 8 ranks: the first has one of the four groups that are kept, and the four
+// experts that fill up. A token picks 1 + 4 of its experts instead of 1. 8 tokens read 8 experts
+// and 3/4 of the fillers, as 8 + 3 spread ones do; 32 read all 32. 16,384 make 81,920 picks, as as
+// many spread tokens do, and the other 65,536 pass at (11.9 - 5 p) ms / 16,384, where p is a pick's
+// time over 2 and 8 ranks: (17.9 - 11.9) ms / (8 - 5) = 2 ms.
+TEST(ImportedExperts, OfRoutersWithGroupsTheFirstRankHasThoseThatFillUp) {
+  const auto experts = [](int ranks, double tokens, double microseconds) {
+    TimedPoint p{.shape = {.family = OperatorFamily::moe,
+                           .format = "fp8_block",
+                           .outputs = 2048,
+                           .inputs = 7168,
+                           .experts = 256,
+                           .experts_per_token = 8,
+                           .gated = true},
+                 .kernel = "sglang_fused_moe_triton, SGLang 0.5.14",
+                 .point = {.x = tokens, .time = Seconds{microseconds * 1e-6}},
+                 .name = "row"};
+    p.shape.expert_ranks = ranks;
+    return p;
+  };
+  ImportedRows rows;
+  rows.points = {experts(8, 8, 203),       experts(8, 32, 511),  experts(8, 512, 720),
+                 experts(8, 16384, 11900), experts(2, 4, 331),   experts(2, 64, 1918),
+                 experts(2, 16384, 17900), experts(64, 32, 101), experts(64, 48, 105)};
+  rows.points.push_back(experts(64, 4, 91));  // all four of the rank's experts, at any size
+  TimedPoint uneven = experts(8, 64, 419);
+  uneven.shape.power_law = 101;
+  rows.points.push_back(uneven);
+  TimedPoint older = experts(8, 512, 332);
+  older.kernel = "sglang_fused_moe_triton, SGLang 0.5.9";
+  rows.points.push_back(older);
+  undo_group_limit(rows);
+  constexpr double kToken = 1900.0 / 16384;  // us
+  const std::vector<std::pair<double, double>> expected{{11, 203},
+                                                        {32, 511},
+                                                        {2560, 720 + kToken * 2048},
+                                                        {81920, 11900 + kToken * 65536},
+                                                        {4 + 7.0 / 8, 331},
+                                                        {128, 1918 + kToken * 64},
+                                                        {32768, 17900 + kToken * 16384},
+                                                        {32, 101},
+                                                        {48 * 33, 105 + kToken * 48 * 32},
+                                                        {512, 332}};
+  ASSERT_EQ(rows.points.size(), expected.size());
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    EXPECT_NEAR(rows.points[i].point.x, expected[i].first, 1e-9) << i;
+    EXPECT_NEAR(rows.points[i].point.time.value, expected[i].second * 1e-6, 1e-12) << i;
+  }
+  EXPECT_EQ(rows.refused.size(), 2u);
+}
+
+// A token's 8 outputs of 7,168 elements are read and their sum is written, 129,024 bytes in 16
+// bits; over 8 ranks one is read.
+TEST(ImportedExperts, MinLatencyOnesGetTheSumThatWasNotTimed) {
+  const auto experts = [](const char* kernel, int ranks) {
+    TimedPoint p{.shape = {.family = OperatorFamily::moe,
+                           .format = "nvfp4",
+                           .outputs = 2048,
+                           .inputs = 7168,
+                           .experts = 256,
+                           .experts_per_token = 8,
+                           .gated = true},
+                 .kernel = kernel,
+                 .point = {.x = 1000, .time = Seconds{1e-4}},
+                 .name = "row"};
+    p.shape.expert_ranks = ranks;
+    return p;
+  };
+  const char* summed = "moe_torch_flow_cutlass, TRTLLM 1.3.0rc20";
+  const char* unsummed = "moe_torch_flow_min_latency, TRTLLM 1.3.0rc20";
+  ImportedRows rows;
+  rows.points = {experts(unsummed, 1), experts(unsummed, 8), experts(summed, 1)};
+  Gpu gpu;
+  gpu.memory_bandwidth = BytesPerSecond{1e12};
+  add_finalizing(rows, gpu);
+  EXPECT_NEAR(rows.points[0].point.time.value, 1e-4 + 1.29024e-4, 1e-12);
+  EXPECT_NEAR(rows.points[1].point.time.value, 1e-4 + 0.28672e-4, 1e-12);
+  EXPECT_EQ(rows.points[2].point.time.value, 1e-4);
+}
+
 TEST_F(KernelBlocks, ScalesAreWhatFindingThemAdds) {
   const std::string head =
       "framework,version,device,op_name,kernel_source,m,k,quant_dtype,latency\n";
