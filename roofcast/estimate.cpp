@@ -89,7 +89,8 @@ Room room_for(const Deployment& deployment, const MemoryPlan& plan, std::int64_t
   const Bytes one = sequence_bytes(deployment, plan, context);
   return {.max_batch = max_batch_at(deployment, plan, context) * parallel.data,
           .any_batch = one.value <= 0 && plan.kv_budget.value > 0,
-          .cache_per_sequence = one * static_cast<double>(parallel.tensor * parallel.pipeline)};
+          .cache_per_sequence =
+              one * static_cast<double>(parallel.tensor * parallel.context * parallel.pipeline)};
 }
 
 // ---- steps

@@ -45,6 +45,7 @@ std::string placement(const Parallelism& parallel, const std::string& gpu,
     degree("TP", parallel.tensor);
     degree("PP", parallel.pipeline);
     degree("DP", parallel.data);
+    degree("PCP", parallel.context);
     text = fmt::format("{}x {} ({}{})", parallel.gpus(), text, degrees,
                        parallel.expert_parallel ? ", EP" : "");
   }
@@ -69,6 +70,7 @@ Json describe(const Deployment& deployment) {
   json["parallel"] = {{"tensor", parallel.tensor},
                       {"pipeline", parallel.pipeline},
                       {"data", parallel.data},
+                      {"context", parallel.context},
                       {"expert", parallel.expert_parallel}};
   json["engine"] = {{"name", engine.name}};
   for (const EngineKnob& knob : engine_knobs()) {

@@ -261,7 +261,8 @@ void take_use(PoolRun& pool, const StepUse& use, const SimulationResult& result)
   pool.mfu = use.mfu * at_once;
   pool.mbu = use.mbu * at_once;
   // Stages take the parts of a step one after another, which its time and energy include.
-  if (use.energy) pool.step_energy = *use.energy * pool.deployment.parallel.tensor;
+  const Parallelism& parallel = pool.deployment.parallel;
+  if (use.energy) pool.step_energy = *use.energy * (parallel.tensor * parallel.context);
 }
 
 std::vector<StepEstimate> simulate_sampled(SimulationRun& run, const PoolStepTimes& step_times,
