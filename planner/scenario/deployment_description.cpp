@@ -21,7 +21,8 @@ void describe_features(const Engine& engine, Json& json) {
          speculation.timed_head ? Json(nullptr) : Json(speculation.draft_pass.value)}};
   }
   if (const KvOffloading& offloading = engine.kv_offloading; offloading.on()) {
-    json["kv_offloading"] = {{"size_bytes", offloading.size.value},
+    json["kv_offloading"] = {{"backend", name_of(offloading.backend)},
+                             {"size_bytes", offloading.size.value},
                              {"bandwidth_bytes_per_s", offloading.bandwidth.value},
                              {"latency_s", offloading.latency.value}};
   }
