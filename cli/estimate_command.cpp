@@ -57,7 +57,7 @@ int run_estimate(CommandContext& context) {
       .options = option_group("Options"),
       .unlisted = from_command_option(line),
       .positional = {}};
-  usage.unlisted.add(scheduler_options(options));
+  usage.unlisted.add(more_machine_options(options)).add(scheduler_options(options));
   usage.unlisted.add_options()("html", po::value(&asked.html)->value_name("FILE"),
                                "page with figures, of several batches or prompts");
   add_flags(usage.options, estimate_flags(), asked.question);

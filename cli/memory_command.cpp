@@ -22,7 +22,7 @@ int run_memory(CommandContext& context) {
       .options = option_group("Options"),
       .unlisted = from_command_option(line),
       .positional = {}};
-  usage.unlisted.add(scheduler_options(options));
+  usage.unlisted.add(more_machine_options(options)).add(scheduler_options(options));
   auto features = option_group("Features");
   add_flags(features, memory_feature_flags(), options.overrides);
   usage.unlisted.add(features);

@@ -19,6 +19,7 @@ int run_staircase(CommandContext& context) {
       .positional = {}};
   add_flags(usage.options, staircase_flags(), question);
   usage.options.add(machine_options(deployment)).add(engine_options(deployment));
+  usage.unlisted.add(more_machine_options(deployment));
   const auto common = parse(context, usage);
   if (!common) return kExitDone;
 

@@ -72,9 +72,11 @@ std::string working_degrees(const Transformer& model) {
 }  // namespace
 
 std::optional<std::string> why_not_parallel(const Transformer& model, const Parallelism& parallel) {
-  const std::pair<int, const char*> degrees[] = {{parallel.tensor, "tensor_parallel_size"},
-                                                 {parallel.pipeline, "pipeline_parallel_size"},
-                                                 {parallel.data, "data_parallel_size"}};
+  const std::pair<int, const char*> degrees[] = {
+      {parallel.tensor, "tensor_parallel_size"},
+      {parallel.pipeline, "pipeline_parallel_size"},
+      {parallel.data, "data_parallel_size"},
+      {parallel.context, "prefill_context_parallel_size"}};
   for (const auto& [degree, key] : degrees) {
     if (degree < 1) return fmt::format("`{}`: {} given, expected at least 1", key, degree);
   }

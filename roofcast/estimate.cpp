@@ -89,7 +89,8 @@ Room room_for(const Deployment& deployment, const MemoryPlan& plan, std::int64_t
   const Bytes one = sequence_bytes(deployment, plan, context);
   return {.max_batch = max_batch_at(deployment, plan, context) * parallel.data,
           .any_batch = one.value <= 0 && plan.kv_budget.value > 0,
-          .cache_per_sequence = one * static_cast<double>(parallel.tensor * parallel.pipeline)};
+          .cache_per_sequence =
+              one * static_cast<double>(parallel.tensor * parallel.context * parallel.pipeline)};
 }
 
 // ---- steps
@@ -221,70 +222,97 @@ std::optional<std::string> untimed_formats(const Gpu& gpu, const StepEstimate& s
 
 }  // namespace
 
+/// Takes out of the answer what only generation has: a model that pools ends with its prompts, each
+/// of which gets a vector, the single output token of `generation`.
+void drop_decodes(EstimateAnswer& answer) {
+  answer.generates = false;
+  answer.decode_step = {};
+  answer.decode_tokens_per_s = answer.mbu = answer.decode_relative_uncertainty = 0;
+  answer.pipeline.reset();
+  answer.compute_bound = {};
+  answer.summary.decode = {};
+  answer.host.decode = answer.step.decode = {};
+  answer.operators.decode.clear();
+  answer.cost.dollars_per_million_output_tokens.reset();
+  answer.cost.joules_per_output_token.reset();
+  for (FormatAnswer& variant : answer.variants) {
+    variant.decode_step = {};
+    variant.decode_source = {};
+  }
+}
+
 EstimateAnswer estimate(const EstimateQuestion& asked) {
   EstimateQuestion question = asked;
   check("batch", question.batch, kMaxEstimatedBatch);
   check("output_tokens", question.output_tokens, kMaxEstimatedTokens);
   const Deployment deployment = resolve(question.deployment).deployment;
+  if (deployment.engine.pooling) question.output_tokens = 1;
   question.input_tokens =
       input_or_default(deployment, question.input_tokens, question.output_tokens);
   check("input_tokens", question.input_tokens, kMaxEstimatedTokens);
-  check_length(deployment, question.input_tokens, question.output_tokens);
+  // A vector takes no place in the sequence.
+  check_length(deployment, question.input_tokens,
+               deployment.engine.pooling ? 0 : question.output_tokens);
   const GenerationEstimate generation = estimate_generation(
       deployment, question.batch, question.input_tokens, question.output_tokens);
   const Room room =
       room_for(deployment, plan_memory(deployment), question.input_tokens + question.output_tokens);
   const StepEstimate& prefill = generation.prefill;
   const StepEstimate& decode = generation.decode;
-  return {.head = answer_head(kEstimateCommand),
-          .inputs = {.deployment = inputs_of(deployment),
-                     .batch = question.batch,
-                     .input_tokens = question.input_tokens,
-                     .output_tokens = question.output_tokens},
-          .prefill = generation.prefill_time,
-          .decode_step = generation.decode_step,
-          .output_tokens_per_s = generation.output_tokens_per_second,
-          .decode_tokens_per_s = generation.decode_tokens_per_second,
-          .pipeline = pipeline_of(generation, deployment.parallel.pipeline),
-          .mfu = generation.mfu_prefill,
-          .mbu = generation.mbu_decode,
-          .cost = cost_of(deployment, generation, question.input_tokens, question.output_tokens),
-          .ridge = generation.ridge,
-          .compute_bound = generation.compute_bound,
-          .summary = steps_of(generation, question.batch, question.input_tokens),
-          .prefill_relative_uncertainty = prefill.relative_uncertainty,
-          .decode_relative_uncertainty = decode.relative_uncertainty,
-          .host = {prefill.host, decode.host},
-          .operators = {operators_of(prefill), operators_of(decode)},
-          .fits = room.holds(question.batch),
-          .max_num_seqs = deployment.engine.max_num_seqs * deployment.parallel.data,
-          .untimed_formats = untimed_formats(deployment.gpu, decode),
-          .variants = variants_of(question),
-          .step = {prefill.total, decode.total},
-          .fitting_sequences = room.max_batch};
+  EstimateAnswer answer{
+      .head = answer_head(kEstimateCommand),
+      .inputs = {.deployment = inputs_of(deployment),
+                 .batch = question.batch,
+                 .input_tokens = question.input_tokens,
+                 .output_tokens = question.output_tokens},
+      .prefill = generation.prefill_time,
+      .decode_step = generation.decode_step,
+      .output_tokens_per_s = generation.output_tokens_per_second,
+      .decode_tokens_per_s = generation.decode_tokens_per_second,
+      .pipeline = pipeline_of(generation, deployment.parallel.pipeline),
+      .mfu = generation.mfu_prefill,
+      .mbu = generation.mbu_decode,
+      .cost = cost_of(deployment, generation, question.input_tokens, question.output_tokens),
+      .ridge = generation.ridge,
+      .compute_bound = generation.compute_bound,
+      .summary = steps_of(generation, question.batch, question.input_tokens),
+      .prefill_relative_uncertainty = prefill.relative_uncertainty,
+      .decode_relative_uncertainty = decode.relative_uncertainty,
+      .host = {prefill.host, decode.host},
+      .operators = {operators_of(prefill), operators_of(decode)},
+      .fits = room.holds(question.batch),
+      .max_num_seqs = deployment.engine.max_num_seqs * deployment.parallel.data,
+      .untimed_formats = untimed_formats(deployment.gpu, decode),
+      .variants = variants_of(question),
+      .step = {prefill.total, decode.total},
+      .fitting_sequences = room.max_batch};
+  if (deployment.engine.pooling) drop_decodes(answer);
+  return answer;
 }
 
 BatchesAnswer estimate_batches(const BatchesQuestion& asked) {
   BatchesQuestion question = asked;
-  const std::int64_t output = question.output_tokens;
   check_list("batch", question.batches, kMaxEstimatedBatch);
-  check("output_tokens", output, kMaxEstimatedTokens);
+  check("output_tokens", question.output_tokens, kMaxEstimatedTokens);
   if (std::ssize(question.batches) * std::ssize(question.input_tokens) > kMaxEstimatedPairs) {
     throw Error(fmt::format("batch: more than {} pairs of a batch and a prompt length",
                             kMaxEstimatedPairs));
   }
   const Deployment deployment = resolve(question.deployment).deployment;
+  const bool pools = deployment.engine.pooling;
+  const std::int64_t output = pools ? 1 : question.output_tokens;
   for (std::int64_t& input : question.input_tokens) {
     input = input_or_default(deployment, input, output);
   }
   check_list("input_tokens", question.input_tokens, kMaxEstimatedTokens);
-  check_length(deployment, std::ranges::max(question.input_tokens), output);
+  check_length(deployment, std::ranges::max(question.input_tokens), pools ? 0 : output);
   const MemoryPlan plan = plan_memory(deployment);
   BatchesAnswer answer{.head = answer_head(kEstimateCommand),
                        .inputs = {.deployment = inputs_of(deployment),
                                   .batches = question.batches,
                                   .input_tokens = question.input_tokens,
                                   .output_tokens = output},
+                       .generates = !pools,
                        .max_num_seqs = deployment.engine.max_num_seqs * deployment.parallel.data};
   answer.ridge = main_ridge(deployment);
   for (const std::int64_t input : question.input_tokens) {
@@ -305,6 +333,11 @@ BatchesAnswer estimate_batches(const BatchesQuestion& asked) {
         const GenerationEstimate generation = estimate_generation(deployment, batch, input, output);
         row.summary = steps_of(generation, batch, input);
         row.cost = cost_of(deployment, generation, input, output);
+        if (pools) {
+          row.summary->decode = {};
+          row.cost.dollars_per_million_output_tokens.reset();
+          row.cost.joules_per_output_token.reset();
+        }
       }
       answer.rows.push_back(std::move(row));
     }

@@ -138,6 +138,7 @@ struct PipelineAnswer {
 struct EstimateAnswer {
   AnswerHead head{};
   EstimateInputs inputs{};
+  bool generates = true;  // else the model pools: what is said of decode steps is 0
   Seconds prefill{};
   Seconds decode_step{};
   double output_tokens_per_s = 0;
@@ -187,6 +188,7 @@ struct BatchRow {
 struct BatchesAnswer {
   AnswerHead head{};
   BatchesInputs inputs{};
+  bool generates = true;  // as EstimateAnswer::generates
   FlopsPerByte ridge{};
   std::int64_t max_num_seqs = 0;
   std::vector<ContextAnswer> contexts{};
@@ -316,6 +318,8 @@ template <class Visitor>
 void members(Visitor& visit, EstimateAnswer& answer) {
   members(visit, answer.head);
   visit("inputs", answer.inputs, "the question as parsed, every knob resolved");
+  visit("generates", answer.generates,
+        "false: the model pools its inputs, and what is said of decode steps is 0");
   visit("prefill_s", answer.prefill,
         "prefill of all prompts, over as many steps as the token budget needs");
   visit("decode_step_s", answer.decode_step, "mean over the decode steps");
@@ -368,6 +372,8 @@ template <class Visitor>
 void members(Visitor& visit, BatchesAnswer& answer) {
   members(visit, answer.head);
   visit("inputs", answer.inputs, "the question as parsed, every knob resolved");
+  visit("generates", answer.generates,
+        "false: the model pools its inputs, and what is said of decode steps is 0");
   visit("ridge_flops_per_byte", answer.ridge, "intensity above which the GPU is compute-bound");
   visit("max_num_seqs", answer.max_num_seqs,
         "sequences that the schedulers of all ranks run at once");

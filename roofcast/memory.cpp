@@ -157,7 +157,8 @@ BatchMemory batch_memory(const Deployment& deployment, const MemoryPlan& plan,
   }
   const std::int64_t batch = question.batch.value_or(1);
   const std::int64_t per_rank = ceil_divide(batch, parallel.data);
-  const double tensor = parallel.tensor;
+  // Ranks with a share or a copy of a sequence.
+  const double copies = parallel.tensor * parallel.context;
   const Bytes one = sequence_bytes(deployment, plan, context);
   const Bytes on_stages = sequence_bytes_of_stages(deployment, context);
   const double stages = one.value > 0 ? on_stages / one : parallel.pipeline;
@@ -170,8 +171,8 @@ BatchMemory batch_memory(const Deployment& deployment, const MemoryPlan& plan,
       .gpus = parallel.gpus(),
       .kv_bytes_per_token =
           kv_bytes_per_token(deployment.model, engine.kv_cache_dtype, parallel.tensor) *
-          (tensor / static_cast<double>(engine.context_ranks)),
-      .kv_bytes_per_sequence = on_stages * tensor,
+          (copies / static_cast<double>(engine.context_ranks)),
+      .kv_bytes_per_sequence = on_stages * copies,
       .one_gpu = parts_of(plan, usable + missing, one * static_cast<double>(per_rank)),
       .max_batch = max_batch_at(deployment, plan, context) * parallel.data,
       .max_num_seqs = engine.max_num_seqs * parallel.data};

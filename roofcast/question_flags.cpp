@@ -99,7 +99,8 @@ const Flags<EngineOverrides>& memory_feature_flags() {
     Flags<EngineOverrides> some;
     for (const char* name :
          {"max-lora-rank", "max-loras", "num-speculative-tokens", "speculative-method",
-          "draft-weight-bytes", "draft-kv-bytes", "pooling", "host-memory", "kv-offloading-size"}) {
+          "draft-weight-bytes", "draft-kv-bytes", "pooling", "limit-mm-per-prompt", "host-memory",
+          "kv-offloading-size"}) {
       some.push_back(*find_flag(knob_flags(KnobGroup::features), name));
     }
     return some;

@@ -51,7 +51,7 @@ std::int64_t gpus_in_pools(const Scenario& scenario) {
   std::int64_t gpus = 0;
   for (const PoolScenario& pool : pools_of(scenario)) {
     const Parallelism parallel = pool.parallel.value_or(scenario.parallel);
-    gpus += std::int64_t{pool.replicas} * parallel.tensor * parallel.pipeline * parallel.data;
+    gpus += std::int64_t{pool.replicas} * parallel.gpus();
   }
   return gpus;
 }

@@ -88,7 +88,7 @@ std::int64_t gpus_of(const SimulationRun& run) {
   std::int64_t gpus = 0;
   for (const PoolRun& pool : run.pools) {
     const Parallelism& parallel = pool.deployment.parallel;
-    gpus += std::int64_t{pool.replicas} * parallel.tensor * parallel.pipeline * parallel.data;
+    gpus += std::int64_t{pool.replicas} * parallel.gpus();
   }
   return gpus;
 }

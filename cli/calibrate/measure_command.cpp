@@ -58,7 +58,8 @@ Usage measure_usage(MeasureOptions& target) {
       .add(trace_options(target.workload))
       .add(objective_options(target.workload))
       .add(engine_options(target.deployment));
-  usage.unlisted.add(scheduler_options(target.deployment))
+  usage.unlisted.add(more_machine_options(target.deployment))
+      .add(scheduler_options(target.deployment))
       .add(load_shape_options(target.workload.shape))
       .add(trace_form_options(target.workload));
   return usage;

@@ -236,6 +236,7 @@ int run_learn(CommandContext& context) {
                               "only this step: shape, cause, roofline ...; teach-back");
   add_flags(usage.options, lesson_flags(), question);
   usage.options.add(machine_options(question.deployment)).add(engine_options(question.deployment));
+  usage.unlisted.add(more_machine_options(question.deployment));
   usage.positional.add("step", 1);
   const auto common = parse(context, usage);
   if (!common) return kExitDone;

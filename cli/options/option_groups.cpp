@@ -1,6 +1,7 @@
 #include "cli/options/option_groups.hpp"
 
 #include <ostream>
+#include <string_view>
 
 #include "cli/options/flag_options.hpp"
 #include "cli/options/from_command.hpp"
@@ -8,8 +9,26 @@
 
 namespace roofcast {
 
+namespace {
+
+/// Machine flags that --help lists, or those that --help-all adds.
+Flags<DeploymentOptions> machine_flags_of(bool common) {
+  constexpr std::string_view kRare = "prefill-context-parallel-size";
+  Flags<DeploymentOptions> flags = machine_flags();
+  std::erase_if(flags, [&](const auto& flag) { return (flag.name != kRare) != common; });
+  return flags;
+}
+
+}  // namespace
+
 po::options_description machine_options(DeploymentOptions& target) {
-  return flag_options("Model and GPUs", machine_flags(), target);
+  static const Flags<DeploymentOptions> flags = machine_flags_of(true);
+  return flag_options("Model and GPUs", flags, target);
+}
+
+po::options_description more_machine_options(DeploymentOptions& target) {
+  static const Flags<DeploymentOptions> flags = machine_flags_of(false);
+  return flag_options("More ranks", flags, target);
 }
 
 po::options_description engine_options(DeploymentOptions& target) {
@@ -78,6 +97,7 @@ void add_scenario_options(ScenarioOptions& target, std::string& from_command,
       .add(cluster_options(target.cluster))
       .add(engine_options(target.deployment));
   more.add(from_command_option(from_command))
+      .add(more_machine_options(target.deployment))
       .add(load_shape_options(target.workload.shape))
       .add(trace_form_options(target.workload))
       .add(pricing_options(target.pricing))

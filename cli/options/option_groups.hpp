@@ -14,6 +14,9 @@ namespace roofcast {
 /// --model, --gpu, --quantization, --dtype and parallelism.
 po::options_description machine_options(DeploymentOptions& target);
 
+/// Degrees of parallelism that only --help-all lists.
+po::options_description more_machine_options(DeploymentOptions& target);
+
 /// --engine and its memory and batch knobs.
 po::options_description engine_options(DeploymentOptions& target);
 

@@ -32,6 +32,7 @@ Usage plan_usage(PlanCommandOptions& target) {
   auto& [deployment, cluster, workload, pricing] = target.asked.load.options;
   usage.options.add(objective_options(workload)).add(machine_options(deployment));
   usage.unlisted.add(more)
+      .add(more_machine_options(deployment))
       .add(synthetic_options(workload))
       .add(trace_options(workload))
       .add(load_shape_options(workload.shape))

@@ -54,7 +54,8 @@ void add_result_options(Usage& usage, ValidationFiles& target) {
   po::options_description results = option_group("Benchmark results (not manifests)");
   add_flags(results, result_flags(), target.import);
   usage.options.add(results).add(machine_options(target.given.deployment));
-  usage.unlisted.add(engine_options(target.given.deployment))
+  usage.unlisted.add(more_machine_options(target.given.deployment))
+      .add(engine_options(target.given.deployment))
       .add(scheduler_options(target.given.deployment))
       .add(synthetic_options(target.given.workload))
       .add(feature_options(target.given.deployment.overrides));

@@ -80,6 +80,16 @@ void check_encoder(const EnginePreset& preset, const Transformer& model) {
       "{}: an encoder, which is modelled behind vLLM only, expected --engine vllm", model.name));
 }
 
+/// Whether prompts are divided among ranks is checked by the engines that can.
+void check_prompt_ranks(const EnginePreset& preset, const Parallelism& parallel) {
+  const MemoryRule rule = preset.defaults.memory_rule;
+  if (parallel.context == 1 || rule == MemoryRule::vllm || rule == MemoryRule::sglang) return;
+  throw UsageError(
+      fmt::format("`prefill_context_parallel_size`: {} given, but {} does not divide prompts among "
+                  "ranks, or as is not modelled; expected vllm or sglang",
+                  parallel.context, preset.name));
+}
+
 /// The x of the version 0.x in the preset's name, or the last one that its values are from.
 int minor_of(const EnginePreset& preset) {
   return minor_version(parse_engine_name(preset.name).version).value_or(preset.last_compared);
@@ -92,6 +102,7 @@ Engine resolve(const EngineSetting& setting) {
   check_overrides(given, preset);
   check_cache_dtype(preset, given, model);
   check_encoder(preset, model);
+  check_prompt_ranks(preset, setting.parallel);
   Engine engine = preset.defaults;
   engine.name = preset.name;
   engine.version = preset.name;

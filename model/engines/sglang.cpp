@@ -117,7 +117,7 @@ double memory_fraction(const EngineSetting& setting, const Engine& engine,
   double reserved = 512.0 +
                     1.5 * static_cast<double>(
                               std::max<std::int64_t>(engine.max_num_batched_tokens * ranks, 2048)) +
-                    1024.0 * parallel.tensor * ranks * parallel.pipeline / 8.0;
+                    1024.0 * parallel.tensor * parallel.context * ranks * parallel.pipeline / 8.0;
   if (engine.cuda_graphs) reserved += 2.0 * graph;
   reserved += prefill_graphs_mib(setting, engine);
   if (ranks > 1) reserved += (largest_graph > 300 ? 4.5 : 3.0) * graph * ranks;
@@ -190,6 +190,31 @@ double vision_factor(const Transformer& model) {
   return 0.95 * std::clamp(1.0 - 0.1 * (ratio - 1.0), 0.8, 1.05);
 }
 
+/// --enable-prefill-cp with attn_cp_size: of mixtures of experts with plain attention since 0.5.10
+/// (sgl-project/sglang pull 18233 of 2026-03-22), as sparse latent attention; of dense latent
+/// attention since pull 23292 of 2026-05-23, here from 0.5.13. DeepSeek-V4's compressed caches
+/// have it, too, but are not modelled with it.
+void check_prompt_ranks(const EngineSetting& setting) {
+  if (setting.parallel.context == 1) return;
+  const auto refuse = [](const std::string& why) {
+    throw UsageError("`prefill_context_parallel_size`: " + why);
+  };
+  constexpr std::string_view kModels[] = {"Qwen2MoeForCausalLM", "Qwen3MoeForCausalLM",
+                                          "DeepseekV3ForCausalLM", "DeepseekV32ForCausalLM",
+                                          "GlmMoeDsaForCausalLM"};
+  if (std::ranges::find(kModels, setting.model.architecture) == std::end(kModels)) {
+    refuse(fmt::format("not modelled for {}; SGLang has it for: {}", setting.model.name,
+                       fmt::join(kModels, ", ")));
+  }
+  const int first = setting.model.architecture == "DeepseekV3ForCausalLM" ? 13 : 10;
+  if (setting.minor < 5 || setting.patch.value_or(first) < first) {
+    refuse(fmt::format("SGLang has it for {} from 0.5.{} on", setting.model.name, first));
+  }
+  if (setting.parallel.pipeline > 1) refuse("not modelled with pipeline stages of SGLang");
+  if (setting.given.num_speculative_tokens) refuse("not modelled with drafts of SGLang");
+  if (setting.given.enable_dbo.value_or(false)) refuse("not modelled with `enable_dbo`");
+}
+
 /// max_running_requests with speculative decoding.
 constexpr std::int64_t kSglangSequencesWithDrafts = 48;
 
@@ -198,6 +223,7 @@ constexpr std::int64_t kSglangSequencesWithDrafts = 48;
 /// already.
 void resolve_sglang(Engine& engine, const EngineSetting& setting) {
   check_weight_formats(setting, kSglangCapabilities);
+  check_prompt_ranks(setting);
   const EngineOverrides& given = setting.given;
   const int ranks = attention_ranks(setting.model, setting.parallel);
   const SglangTier& tier = tier_of(setting.gpu);
@@ -232,7 +258,8 @@ void resolve_sglang(Engine& engine, const EngineSetting& setting) {
   if (given.enable_dbo.value_or(false)) engine.overlap = batch_overlap(engine, setting.gpu, 2, 2);
   if (ranks > 1 && !given.schedule_conservativeness) engine.schedule_conservativeness = 0.3;
   const std::int64_t largest_graph = largest_graph_given(given).value_or(
-      setting.parallel.tensor * ranks < 4 ? tier.largest_graph : tier.largest_graph_tp4);
+      setting.parallel.tensor * setting.parallel.context * ranks < 4 ? tier.largest_graph
+                                                                     : tier.largest_graph_tp4);
   if (!given.gpu_memory_utilization) {
     engine.gpu_memory_utilization =
         memory_fraction(setting, engine, largest_graph, ranks) * vision_factor(setting.model);

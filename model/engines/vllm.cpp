@@ -216,6 +216,42 @@ void check_context_ranks(const Engine& engine, const EngineSetting& setting) {
   }
 }
 
+/// Prefill context parallelism is model runner V2's alone, which had it first at vllm-project/vllm
+/// pull 46570 of 2026-07-19, after 0.25, here from 0.27 (v1/worker/gpu/pcp_manager.py,
+/// validate_config); with data-parallel ranks it does not start (pull 57075, open).
+void check_prompt_ranks(const Engine& engine, const EngineSetting& setting) {
+  const Parallelism& parallel = setting.parallel;
+  if (parallel.context == 1) return;
+  const auto refuse = [](const std::string& why) {
+    throw UsageError("`prefill_context_parallel_size`: " + why);
+  };
+  constexpr int kFirst = 27;
+  if (setting.minor < kFirst) {
+    refuse("vLLM does not start with it before 0.27, expected --engine vllm-0.27 or later");
+  }
+  bool sparse = false;
+  for (const Layer& layer : setting.model.layers) {
+    const auto* latent = std::get_if<LatentAttention>(&layer.mixer);
+    if (latent == nullptr) {
+      refuse(
+          fmt::format("vLLM has it for latent attention only, which {} lacks", setting.model.name));
+    }
+    sparse = sparse || latent->span.kind == AttentionSpan::Kind::sparse;
+  }
+  if (parallel.pipeline > 1) refuse("vLLM refuses it with pipeline stages");
+  if (parallel.data > 1) refuse("vLLM does not start with it and data-parallel ranks");
+  if (setting.given.num_speculative_tokens) refuse("vLLM refuses it with drafts");
+  if (setting.given.max_lora_rank) refuse("vLLM refuses it with LoRA adapters");
+  if (setting.model.has_vision && engine.pictures_per_prompt > 0) {
+    refuse("vLLM refuses it with images, expected `limit_mm_per_prompt` 0");
+  }
+  if (sparse && engine.cuda_graphs) {
+    refuse("vLLM has no CUDA graphs of sparse attention with it, expected `enforce_eager`");
+  }
+  if (engine.context_ranks > 1) refuse("not modelled with `decode_context_parallel_size`");
+  if (setting.given.enable_dbo.value_or(false)) refuse("not modelled with `enable_dbo`");
+}
+
 /// Tokens in a block of latent attention, which the chosen backend decides where the user does not.
 /// Up to 0.17 (platforms/cuda.py, check_and_update_config): on Hopper FlashMLA, 64, whatever the
 /// cache's format; on Blackwell CUTLASS, 128, from 0.15 on FlashInfer, 64 (vllm-project/vllm pull
@@ -393,6 +429,7 @@ void resolve_vllm_0_29(Engine& engine, const EngineSetting& setting) {
   resolve_rank_steps(engine, setting);
   check_weights(setting);
   check_context_ranks(engine, setting);
+  check_prompt_ranks(engine, setting);
   resolve_latent_blocks(engine, setting);
   resolve_profile_run(engine.memory, setting.gpu, setting.minor);
   resolve_vllm_batch(engine, setting);

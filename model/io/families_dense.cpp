@@ -117,12 +117,13 @@ void build_bert(const Fields& config, Transformer& model) {
       .norm_elements = 4 * model.hidden};
   model.final_norm_elements = 2 * model.hidden;  // the embeddings' norm
   model.learned_positions = config.size({"max_position_embeddings"}, kLargestVocabulary);
-  constexpr std::int64_t kPadding = 2;
-  // RoBERTa's positions begin after the padding token's.
+  // RoBERTa's positions begin after the padding token's (vLLM 0.19, models/roberta.py;
+  // transformers' RobertaConfig has pad_token_id 1).
   const bool roberta =
       model.model_type.find("roberta") != std::string::npos || model.model_type == "camembert";
-  const bool padded = roberta && model.learned_positions > kPadding;
-  model.max_context = model.learned_positions - (padded ? kPadding : 0);
+  const std::int64_t first =
+      roberta ? config.count_or({"pad_token_id"}, 1, kLargestVocabulary) + 1 : 0;
+  model.max_context = model.learned_positions - (model.learned_positions > first ? first : 0);
   model.extra.push_back({.name = "token_types",
                          .outputs = config.size_or({"type_vocab_size"}, 2, kLargestVocabulary),
                          .inputs = model.hidden,

@@ -55,7 +55,8 @@ double vllm_expert_elements(const MoeFfn& experts, const WeightFormat& format,
                             const Transformer& model, const Engine& engine,
                             const Parallelism& parallel) {
   const MemoryConstants& memory = engine.memory;
-  const bool whole_experts_apart = parallel.data > 1 && parallel.expert_parallel;
+  const int senders = parallel.data * parallel.context;  // ranks with tokens of their own
+  const bool whole_experts_apart = senders > 1 && parallel.expert_parallel;
   if (whole_experts_apart && engine.all2all == All2All::deepep_low_latency) {
     const std::int64_t ranks = parallel.expert_ranks();
     const std::int64_t held = ceil_divide(experts.experts + parallel.redundant_experts, ranks);
@@ -64,7 +65,7 @@ double vllm_expert_elements(const MoeFfn& experts, const WeightFormat& format,
     return static_cast<double>(held * ranks * tokens) *
            batched_elements_per_token(experts, model.hidden, parallel);
   }
-  std::int64_t tokens = engine.max_num_batched_tokens * parallel.data;
+  std::int64_t tokens = engine.max_num_batched_tokens * senders;
   const bool chunked = memory.expert_chunk > 0 && (whole_experts_apart || !is_weight_only(format));
   if (chunked) tokens = std::min(tokens, memory.expert_chunk);
   if (memory.profiles_whole_chunk && whole_experts_apart) tokens = memory.expert_chunk;

@@ -180,10 +180,11 @@ Bytes graph_bytes(const Deployment& deployment) {
   return bytes;
 }
 
-/// Ranks that a layer's collectives span: data-parallel ones exchange the tokens of experts.
+/// Ranks that a layer's collectives span: data-parallel ones exchange the tokens of experts, those
+/// that divide prompts K and V.
 int communicating_ranks(const Deployment& deployment) {
   const Parallelism& parallel = deployment.parallel;
-  return parallel.tensor * (has_experts(deployment.model) ? parallel.data : 1);
+  return parallel.tensor * parallel.context * (has_experts(deployment.model) ? parallel.data : 1);
 }
 
 MemoryTerm non_torch_term(const Deployment& deployment) {

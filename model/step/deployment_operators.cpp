@@ -7,6 +7,7 @@
 #include <utility>
 #include <variant>
 
+#include "base/dotted_version.hpp"
 #include "model/architecture/expert_load.hpp"
 #include "model/architecture/weights.hpp"
 #include "model/curves/curve_source.hpp"
@@ -134,7 +135,7 @@ void set_expert_shape(const Deployment& deployment, const Layer& layer, const We
   op.shape.experts_per_token = whole.copies_used;
   op.shape.expert_ranks = ranks;
   // TensorRT-LLM's kernels, as timed, take a rank's share of the time.
-  op.dispatched = deployment.parallel.data > 1 &&
+  op.dispatched = deployment.parallel.data * deployment.parallel.context > 1 &&
                   deployment.engine.all2all != All2All::allgather_reducescatter &&
                   !deployment.engine.name.starts_with("trtllm");
   op.shape_each = to_double(op.group_tokens);
@@ -164,7 +165,8 @@ LinearOperator expert_operator(const Deployment& deployment, const Layer& layer,
     widths += to_double(weight.inputs + weight.outputs);
   }
   if (op.experts == 0) return {.work = {.calls = 0}};
-  // The experts receive the tokens of all data-parallel ranks. A rank computes its share of the
+  // The experts receive the tokens of all data-parallel and context ranks. Neglects that vLLM's
+  // compute what is decoded once for each context rank. A rank computes its share of the
   // token-expert pairs (the busiest rank's) with whole experts, or all pairs with its part of their
   // width.
   const Parallelism& parallel = deployment.parallel;
@@ -182,6 +184,7 @@ LinearOperator expert_operator(const Deployment& deployment, const Layer& layer,
   op.work.compute = layer.ffn_format.compute;
   op.work.format = layer.ffn_format.name;
   op.work.weight_bits = layer.ffn_format.bits_per_weight;
+  if (parallel.context > 1) op.phase = Phase::context;
   op.pick_probability = to_double(picked) / to_double(all);
   op.pick_classes = pick_classes(moe, popularity);
   for (double& probability : op.pick_classes) {
@@ -236,7 +239,8 @@ LinearOperator all_reduce_operator(const Deployment& deployment, std::int64_t ca
 /// none.
 int block_of(const Deployment& deployment, const Layer& layer, StepOperators& out) {
   if (!deployment.gpu.measured && !has_tables(deployment)) return kNoBlock;
-  if (deployment.engine.context_ranks > 1) return kNoBlock;  // timed without
+  // Timed without.
+  if (deployment.engine.context_ranks > 1 || deployment.parallel.context > 1) return kNoBlock;
   const auto shapes = block_shapes(layer, deployment.model.hidden, deployment.model.activation,
                                    deployment.parallel, deployment.engine.kv_cache_dtype);
   if (!shapes) return kNoBlock;
@@ -300,8 +304,7 @@ void add_absorbed(const Deployment& deployment, const Layer& layer, std::int64_t
   for (const LinearOperator& op : products) {
     if (!is_timed(deployment, op.shape)) return;
   }
-  // Prompts of sparse attention are absorbed, too.
-  const bool all = a->span.kind == AttentionSpan::Kind::sparse;
+  const bool all = absorbs_prompts(deployment, *a);
   if (all) {
     expanding.work.calls = 0;
   } else {
@@ -393,13 +396,48 @@ void add_matrices(const Deployment& deployment, const LayerGroup& group, int blo
   add_operator(out.per_token, std::move(experts));
 }
 
+/// Which of a rank's tokens it sends to the other context ranks: all in vLLM, whose ranks exchange
+/// what they decode as well (0.27, pcp_manager.py, _build_batch_layout), prompts' in SGLang
+/// (0.5.16, layers/cp).
+Phase phase_of_prompt_exchange(const Deployment& deployment) {
+  const bool prompts =
+      deployment.parallel.context > 1 && deployment.engine.scheduler == SchedulerKind::sglang;
+  return prompts ? Phase::prefill : Phase::all;
+}
+
+/// Adds a gathering of `elements` per token among the context ranks; none without such ranks.
+void add_prompt_gather(const Deployment& deployment, const char* name, std::int64_t calls,
+                       double elements, StepOperators& out) {
+  const int ranks = deployment.parallel.context;
+  LinearOperator op = collective_operator(name, Exchange::all_gather, ranks, calls,
+                                          elements * activation_bytes(deployment) * ranks);
+  op.work.stride = deployment.parallel.tensor;
+  op.wait = deployment.engine.host.rank_skew;
+  op.phase = phase_of_prompt_exchange(deployment);
+  add_operator(out.per_token, std::move(op));
+}
+
+/// Elements of K and V, or of a latent, and of an indexer's key that a layer caches for a token on
+/// one rank.
+double cached_elements(const Layer& layer, int tensor) {
+  if (const auto* latent = std::get_if<LatentAttention>(&layer.mixer)) {
+    return to_double(latent->kv_lora_rank + latent->rope_dim +
+                     (latent->index_heads > 0 ? latent->index_head_dim : 0));
+  }
+  if (const auto* a = std::get_if<Attention>(&layer.mixer)) {
+    return to_double(heads_per_rank(a->kv_heads, tensor) * (a->head_dim + a->value_head_dim));
+  }
+  return 0;
+}
+
 /// Adds the messages of a mixture of experts between ranks.
 void add_routing(const Deployment& deployment, const MoeFfn& moe, const LayerGroup& group,
                  StepOperators& out) {
   const Parallelism& parallel = deployment.parallel;
   const double element = activation_bytes(deployment);
   const double hidden = to_double(deployment.model.hidden);
-  if (parallel.data == 1) return;
+  const int senders = parallel.data * parallel.context;
+  if (senders == 1) return;
   const int ranks = parallel.expert_ranks();
   const All2All backend = deployment.engine.all2all;
   if (!parallel.expert_parallel || backend == All2All::allgather_reducescatter) {
@@ -407,14 +445,25 @@ void add_routing(const Deployment& deployment, const MoeFfn& moe, const LayerGro
     // prepare_finalize/naive_dp_ep.py), and reduces what it computed to each token's owner.
     const bool whole = parallel.expert_parallel;
     const double gathered = whole ? input_bytes(group.layer.ffn_format) : element;
+    const Phase phase = phase_of_prompt_exchange(deployment);
+    const bool decodes_once = phase == Phase::prefill && parallel.data > 1;
     const auto add = [&](const char* name, Exchange exchange, double width) {
-      LinearOperator op = collective_operator(name, exchange, whole ? ranks : parallel.data,
-                                              group.count, hidden * width * parallel.data);
+      LinearOperator op =
+          collective_operator(name, exchange, whole ? ranks : senders, group.count,
+                              hidden * width * (decodes_once ? parallel.data : senders));
       op.work.stride = whole ? 1 : parallel.tensor;
+      op.phase = decodes_once ? Phase::context : phase;
       add_operator(out.per_token, std::move(op));
     };
     add("expert_gather", Exchange::all_gather, gathered);
     add("expert_scatter", Exchange::reduce_scatter, element);
+    if (phase != Phase::prefill || decodes_once) return;
+    // What is decoded is on all ranks already, whose experts' sums are added up.
+    LinearOperator sums = collective_operator("expert_all_reduce", Exchange::all_reduce,
+                                              parallel.context, group.count, hidden * element);
+    sums.work.stride = parallel.tensor;
+    sums.phase = Phase::decode;
+    add_operator(out.per_token, std::move(sums));
     return;
   }
   // A token goes to each rank that has one of its experts, at the arithmetic's width, and returns
@@ -525,6 +574,8 @@ void add_ends(const Deployment& deployment, const Ends& ends, StepOperators& out
   add_operator(out.per_token,
                collective_operator("pipeline_send", Exchange::point_to_point,
                                    stages > 1 ? parallel.tensor * stages : 1, ends.sends, row));
+  // Every context rank gets all states before it computes logits.
+  if (ends.last) add_prompt_gather(deployment, "prompt_gather", 1, to_double(model.hidden), out);
   // Pooling neglects what becomes of the states: a row each is normalised, or meets a small head.
   if (ends.last && !deployment.engine.pooling) add_head(deployment, out);
 }
@@ -576,6 +627,8 @@ void add_layers(const Deployment& deployment, std::span<const Layer> layers, Ste
     add_matrices(deployment, group, block, out);
     add_mixer_operators(deployment, group.layer, group.count, block, out);
     add_context_exchange(deployment, group, out);
+    add_prompt_gather(deployment, "prompt_kv_gather", group.count,
+                      cached_elements(group.layer, deployment.parallel.tensor), out);
     add_around(deployment, group, out);
   }
 }
@@ -591,6 +644,11 @@ constexpr Seconds kSortOfALogit{0.14e-9};
 constexpr Seconds kSortOfALogitTogether{0.06e-9};
 
 }  // namespace
+
+bool absorbs_prompts(const Deployment& deployment, const LatentAttention& attention) {
+  return attention.span.kind == AttentionSpan::Kind::sparse ||
+         (deployment.parallel.context > 1 && deployment.engine.scheduler == SchedulerKind::sglang);
+}
 
 Seconds SerialTime::of(std::int64_t n) const {
   const auto first = static_cast<double>(std::min(n, rows));

@@ -33,8 +33,9 @@ struct SerialTime {
 /// rows together.
 SerialTime sort_time(std::int64_t vocabulary);
 
-/// Which tokens of a step an operator computes.
-enum class Phase { all, decode, prefill };
+/// Which tokens of a step an operator computes. `context`: those of all context ranks, which each
+/// have a share of every prompt and all of the tokens that are decoded.
+enum class Phase { all, decode, prefill, context };
 
 /// An operator whose work is linear in a count n: tokens or rows of the step.
 struct LinearOperator {
@@ -160,14 +161,37 @@ void add_operator(std::vector<LinearOperator>& list, LinearOperator op);
 struct StepCounts {
   std::int64_t tokens = 0;  // padded for decode-only batches
   std::int64_t rows = 0;
-  std::int64_t decoding = 0;  // of the tokens
+  std::int64_t decoding = 0;      // of the tokens
+  std::int64_t prompt_ranks = 1;  // that have as many other tokens of the same prompts
 
   std::int64_t of(Phase phase) const {
     if (phase == Phase::all) return tokens;
+    if (phase == Phase::context) return decoding + (tokens - decoding) * prompt_ranks;
     return phase == Phase::decode ? decoding : tokens - decoding;
   }
 };
+
+/// What one rank computes of a step whose prompts are divided among context ranks.
+struct RankBatch {
+  StepBatch batch{};
+  std::int64_t prompt_ranks = 1;  // 1: every rank computes all of it
+};
+
+/// Of R context ranks, rank r takes parts r and 2R - 1 - r of the 2R equal parts of every chunk, so
+/// that all attend to as many tokens; each part is an entry of `prefills`. Sequences that decode
+/// are computed by all ranks (vLLM 0.27, v1/worker/gpu/pcp_manager.py, _get_rank_segments; SGLang
+/// 0.5.16, layers/cp/zigzag.py, build_metadata). SGLang divides no step with a chunk of fewer
+/// tokens than parts (can_apply). These are the parts of the last rank, whose windows are fullest.
+/// Neglects that parts differ by a token, and that SGLang deals the tokens of sparse attention out
+/// one by one.
+RankBatch batch_of_rank(const Deployment& deployment, const StepBatch& batch);
+
 StepCounts step_counts(const Engine& engine, const StepBatch& batch);
+
+/// Whether prompts are attended to in the latent's absorbed form: those of sparse attention
+/// (FlashMLA's sparse prefill), and SGLang's that are divided among ranks (sgl-project/sglang pull
+/// 23292).
+bool absorbs_prompts(const Deployment& deployment, const LatentAttention& attention);
 
 /// Sets flops, bytes and scale of `work` (a copy of the operator's `work`) for n tokens or rows.
 void set_work(const LinearOperator& op, std::int64_t n, Work& work);

@@ -66,7 +66,7 @@ std::optional<Joules> energy_of(const GenerationEstimate& generation, Seconds pr
     return energy_of(step, deployment.gpu, *power) * (time / step.total);
   };
   // A step's work is that of one GPU of every stage.
-  const int alike = deployment.parallel.tensor * deployment.parallel.data;
+  const int alike = deployment.parallel.stage_ranks();
   return (over(generation.prefill, prefilling) + over(generation.decode, decoding)) *
          static_cast<double>(alike);
 }

@@ -71,6 +71,14 @@ struct Target {
     op.block = block;
     add_operator(out.per_token, std::move(op));
   }
+
+  /// Context ranks each write what all of them computed.
+  void add_cache_write(double bytes_each) const {
+    LinearOperator op = memory_bound_operator(deployment, "kv_write", layers, bytes_each);
+    op.block = block;
+    if (deployment.parallel.context > 1) op.phase = Phase::context;
+    add_operator(out.per_token, std::move(op));
+  }
 };
 
 /// The operator's name, with the width of its span unless that is the whole context.
@@ -218,7 +226,7 @@ void add_mixer(const Attention& a, const Layer&, const Target& target) {
   const std::int64_t passes = (rotates ? 1 : 0) + (a.qk_norm_elements > 0 ? 1 : 0);
   if (passes > 0) target.add_memory_bound("rope", passes, 2.0 * rotated * element);
   if (!a.reuses_earlier_cache && cached) {
-    target.add_memory_bound("kv_write", 1, kv_heads * width * element + entry.entry);
+    target.add_cache_write(kv_heads * width * element + entry.entry);
   }
 }
 
@@ -239,8 +247,7 @@ void add_mixer(const LatentAttention& a, const Layer&, const Target& target) {
   op.entry_bytes = entry.entry;
   op.query_bytes = heads * (latent + rank) * element;
   op.decode_flops = 2.0 * heads * (latent + rank);
-  // Sparse prefill runs the decode kernel on the chosen entries (FlashMLA sparse prefill).
-  const bool absorbed = a.span.kind == AttentionSpan::Kind::sparse;
+  const bool absorbed = absorbs_prompts(target.deployment, a);
   op.prefill_flops = absorbed ? op.decode_flops : 2.0 * heads * width;
   op.expand_flops = absorbed ? 0.0 : 2.0 * rank * heads * to_double(a.nope_dim + a.value_head_dim);
   op.size_factor = width / 2.0 / kReferenceHeadSize;
@@ -254,7 +261,7 @@ void add_mixer(const LatentAttention& a, const Layer&, const Target& target) {
 
   target.add_memory_bound("latent_norms", a.q_lora_rank > 0 ? 2 : 1, 2.0 * latent * element);
   target.add_memory_bound("rope", 1, 2.0 * (heads + 1) * to_double(a.rope_dim) * element);
-  target.add_memory_bound("kv_write", 1, latent * element + entry.entry);
+  target.add_cache_write(latent * element + entry.entry);
 }
 
 /// Elements per token that pass through the convolution and the scan.

@@ -171,6 +171,7 @@ class StageOperators {
     per_token = of_phase(Phase::all);
     per_decode_token = of_phase(Phase::decode);
     per_prefill_token = of_phase(Phase::prefill);
+    per_context_token = of_phase(Phase::context);
     per_row = timed(std::move(operators.per_row), gpu, engine);
     for (AttentionOperator& op : operators.attention) {
       attention.emplace_back(std::move(op), gpu, engine);
@@ -179,7 +180,7 @@ class StageOperators {
       recurrent.emplace_back(std::move(op), gpu, engine);
     }
     drop_cache_writes();
-    token_saving_ = graph_saving_of(per_token);
+    token_saving_ = graph_saving_of(per_token) + graph_saving_of(per_context_token);
     exchange_saving_ = graph_saving_of(exchange);
     row_saving_ = graph_saving_of(per_row);
     mixer_saving_ = graph_saving_of(attention) + graph_saving_of(recurrent);
@@ -188,6 +189,7 @@ class StageOperators {
   std::vector<TimedOperator> per_token;  // of all phases
   std::vector<TimedOperator> per_decode_token;
   std::vector<TimedOperator> per_prefill_token;
+  std::vector<TimedOperator> per_context_token;
   std::vector<TimedOperator> per_row;
   std::vector<TimedOperator> exchange;  // of all phases: what two-batch overlap hides
   std::vector<TimedMixer<AttentionOperator>> attention;
@@ -206,6 +208,7 @@ class StageOperators {
     const Seconds kernels = linear(per_token, counts.tokens, token_times_) +
                             linear(per_decode_token, counts.decoding, decode_times_) +
                             linear(per_prefill_token, counts.of(Phase::prefill), prefill_times_) +
+                            linear(per_context_token, counts.of(Phase::context), context_times_) +
                             linear(per_row, counts.rows, row_times_) +
                             mixer_time(attention, batch, gpu) + mixer_time(recurrent, batch, gpu) +
                             block_time(batch, counts, gpu);
@@ -273,7 +276,9 @@ class StageOperators {
   void drop_cache_writes() {
     const auto writes = [](const auto& op) { return op.writes_cache(); };
     if (attention.empty() || !std::all_of(attention.begin(), attention.end(), writes)) return;
-    std::erase_if(per_token, [](const TimedOperator& op) { return op.name() == "kv_write"; });
+    for (auto* list : {&per_token, &per_context_token}) {
+      std::erase_if(*list, [](const TimedOperator& op) { return op.name() == "kv_write"; });
+    }
   }
 
   /// Kernels outside a captured graph wait for their launch: how long depends on whether compiled
@@ -302,6 +307,7 @@ class StageOperators {
   mutable TwoTimes token_times_;
   mutable TwoTimes decode_times_;
   mutable TwoTimes prefill_times_;
+  mutable TwoTimes context_times_;
   mutable TwoTimes exchange_times_;
   mutable TwoTimes row_times_;
 };
@@ -375,7 +381,15 @@ struct RooflineStepTime::Impl {
   }
 
   Seconds time_of(const StageOperators& operators, const StepBatch& batch) const {
-    const StepCounts counts = step_counts(deployment.engine, batch);
+    if (deployment.parallel.context == 1) return time_on_rank(operators, batch, 1);
+    const RankBatch own = batch_of_rank(deployment, batch);
+    return time_on_rank(operators, own.batch, own.prompt_ranks);
+  }
+
+  Seconds time_on_rank(const StageOperators& operators, const StepBatch& batch,
+                       std::int64_t prompt_ranks) const {
+    StepCounts counts = step_counts(deployment.engine, batch);
+    counts.prompt_ranks = prompt_ranks;
     if (counts.tokens == 0) return {};
     const bool captured = is_captured(batch, counts);
     if (is_halved(deployment.engine.overlap, batch)) {
@@ -533,6 +547,7 @@ std::vector<OperatorEstimate> explain_stage(const StageOperators& stage, const G
   add_linear(stage.exchange, counts.tokens);
   add_linear(stage.per_decode_token, counts.of(Phase::decode));
   add_linear(stage.per_prefill_token, counts.of(Phase::prefill));
+  add_linear(stage.per_context_token, counts.of(Phase::context));
   for (const TimedBlock& block : stage.blocks) {
     for (OperatorEstimate& part : block.explain(batch, counts, gpu)) {
       operators.push_back(std::move(part));
@@ -546,9 +561,12 @@ std::vector<OperatorEstimate> explain_stage(const StageOperators& stage, const G
 
 }  // namespace
 
-StepEstimate RooflineStepTime::explain(const StepBatch& batch) const {
+StepEstimate RooflineStepTime::explain(const StepBatch& whole) const {
   const Gpu& gpu = impl_->deployment.gpu;
-  const StepCounts counts = step_counts(impl_->deployment.engine, batch);
+  const RankBatch own = batch_of_rank(impl_->deployment, whole);
+  const StepBatch& batch = own.batch;
+  StepCounts counts = step_counts(impl_->deployment.engine, batch);
+  counts.prompt_ranks = own.prompt_ranks;
   const bool in_graph = impl_->is_captured(batch, counts);
   StepEstimate result{.operators = explain_stage(impl_->whole, gpu, batch, counts, in_graph)};
   const auto add_pass = [&](const StepBatch& pass, const StepCounts& of_pass, std::int64_t times) {
@@ -581,8 +599,8 @@ StepEstimate RooflineStepTime::explain(const StepBatch& batch) const {
       part.floor = floor_of(part.work, gpu) * static_cast<double>(part.work.calls);
     }
   }
-  result.device = impl_->device_time(batch);
-  result.total = seconds(batch);
+  result.device = impl_->device_time(whole);
+  result.total = seconds(whole);
   result.host = result.total - result.device;
   result.relative_uncertainty = combined_deviation(error_causes(result));
   return result;

@@ -5,6 +5,7 @@
 #include <optional>
 #include <variant>
 
+#include "base/ceil_divide.hpp"
 #include "model/curves/operator_shape.hpp"
 #include "model/step/deployment_operators.hpp"
 
@@ -149,6 +150,30 @@ StepCounts step_counts(const Engine& engine, const StepBatch& batch) {
   return counts;
 }
 
+RankBatch batch_of_rank(const Deployment& deployment, const StepBatch& batch) {
+  const std::int64_t ranks = deployment.parallel.context;
+  if (ranks == 1 || batch.prefills.empty()) return {.batch = batch};
+  const std::int64_t parts = 2 * ranks;
+  const bool whole_steps = deployment.engine.scheduler == SchedulerKind::sglang;
+  const auto is_short = [&](const PrefillChunk& chunk) { return chunk.new_tokens < parts; };
+  if (whole_steps && std::ranges::any_of(batch.prefills, is_short)) return {.batch = batch};
+  RankBatch own{.batch = batch, .prompt_ranks = ranks};
+  own.batch.prefills.clear();
+  for (const PrefillChunk& chunk : batch.prefills) {
+    const std::int64_t part = ceil_divide(chunk.new_tokens, parts);
+    const std::int64_t start = std::min((ranks - 1) * part, chunk.new_tokens - part);
+    const std::int64_t late = std::min(part, chunk.new_tokens - part - start);
+    const std::int64_t context = chunk.context_tokens + start;
+    own.batch.prefills.push_back({.new_tokens = part,
+                                  .context_tokens = context,
+                                  .emits_token = chunk.emits_token && late == 0});
+    if (late == 0) continue;
+    own.batch.prefills.push_back(
+        {.new_tokens = late, .context_tokens = context + part, .emits_token = chunk.emits_token});
+  }
+  return own;
+}
+
 void set_work(const LinearOperator& op, std::int64_t n, Work& work) {
   const double count = to_double(n);
   const double calls = to_double(op.work.calls);
@@ -260,9 +285,12 @@ void set_prefill_work(const RecurrentOperator& op, const StepBatch& batch, Work&
   work.scale = std::max(1.0, work.bytes.value / calls);
 }
 
-std::vector<Work> step_work(const Deployment& deployment, const StepBatch& batch) {
+std::vector<Work> step_work(const Deployment& deployment, const StepBatch& whole) {
   const StepOperators operators = step_operators(deployment);
-  const StepCounts counts = step_counts(deployment.engine, batch);
+  const RankBatch own = batch_of_rank(deployment, whole);
+  const StepBatch& batch = own.batch;
+  StepCounts counts = step_counts(deployment.engine, batch);
+  counts.prompt_ranks = own.prompt_ranks;
   std::vector<Work> list;
   const auto add_linear = [&](const LinearOperator& op, std::int64_t n) {
     if (n == 0) return;

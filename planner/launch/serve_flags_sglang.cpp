@@ -15,6 +15,13 @@ void add_knobs(std::vector<ServeFlag>& rows) {
   add_flag(rows, "--tp-size|--tp|--tensor-parallel-size", kTensor);
   add_flag(rows, "--pp-size|--pp|--pipeline-parallel-size", kPipeline);
   add_flag(rows, "--dp-size|--dp|--data-parallel-size", kData);
+  add_flag(rows, "--attn-cp-size|--attention-context-parallel-size", kPromptRanks);
+  add_flag(rows,
+           "--enable-prefill-cp|--enable-prefill-context-parallel|"
+           "--enable-nsa-prefill-context-parallel|--enable-dsa-prefill-context-parallel",
+           kPromptSplit, on);
+  add_flag(rows, "--cp-strategy|--prefill-cp-mode|--nsa-prefill-cp-mode|--dsa-prefill-cp-mode",
+           kPromptStrategy);
   add_flag(rows, "--ep-size|--ep|--expert-parallel-size", kExpertRanks);
   add_flag(rows, "--enable-dp-attention", kDataParallelAttention, on);
   add_flag(rows, "--enable-ep-moe", kSharedExperts, read_only);
@@ -104,7 +111,7 @@ void add_telling_flags(std::vector<ServeFlag>& rows) {
             "--disaggregation-decode-tp --tbo-token-distribution-threshold "
             "--json-model-override-args --model-impl --tokenizer-worker-num "
             "--max-loaded-loras --quantization-param-path "
-            "--attention-context-parallel-size|--attn-cp-size --kt-method --nsa-prefill-backend "
+            "--kt-method --nsa-prefill-backend "
             "--nsa-decode-backend --lora-backend");
   add_flags(rows, Effect::possible, Takes::nothing,
             "--enable-torch-compile --enable-single-batch-overlap "

@@ -14,6 +14,7 @@ void add_knobs(std::vector<ServeFlag>& rows) {
   add_flag(rows, "--tensor-parallel-size|-tp|--tp", kTensor);
   add_flag(rows, "--pipeline-parallel-size|-pp|--pp", kPipeline);
   add_flag(rows, "--data-parallel-size|-dp|--dp", kData);
+  add_flag(rows, "--prefill-context-parallel-size|-pcp", kPromptRanks);
   add_flag(rows, "--enable-expert-parallel|-ep", kExpertParallel, on);
   add_flag(rows, "--all2all-backend", kVllmAll2All);
   add_flag(rows, "--quantization|-q", kWeightFormat);
@@ -103,7 +104,7 @@ void add_telling_flags(std::vector<ServeFlag>& rows) {
             "--api-server-count|-asc --attention-backend --attention-config|-ac "
             "--optimization-level --performance-mode --kernel-config "
             "--moe-backend --gdn-prefill-backend --distributed-executor-backend "
-            "--nnodes|-n --prefill-context-parallel-size|-pcp "
+            "--nnodes|-n "
             "--data-parallel-backend|-dpb --ubatch-size "
             "--cpu-offload-gb "
             "--offload-backend --offload-group-size --offload-num-in-group "

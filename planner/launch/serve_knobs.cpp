@@ -517,6 +517,12 @@ const ServeKnob kBackend{"engine", read_backend, write_backend};
 const ServeKnob kTensor = degree_knob<&W::tensor>("tensor");
 const ServeKnob kPipeline = degree_knob<&W::pipeline>("pipeline");
 const ServeKnob kData = degree_knob<&W::data>("data");
+const ServeKnob kPromptRanks = degree_knob<&W::context>("context");
+const ServeKnob kPromptSplit = switch_knob<&W::divides_prompts>("context");
+const ServeKnob kPromptStrategy{
+    "context",
+    [](W& words, const std::string& text, const std::string&) { words.prompt_strategy = text; },
+    [](const W& words) { return words.prompt_strategy; }};
 const ServeKnob kExpertRanks = degree_knob<&W::expert_ranks>("expert");
 const ServeKnob kExpertParallel = switch_knob<&W::expert_parallel>("expert");
 const ServeKnob kSharedExperts{"expert", read_shared_experts, [](const W&) { return Text(); }};

@@ -41,6 +41,7 @@ extern const ServeKnob kOffloadingSize, kOffloadingBackend, kTransferConfig;
 extern const ServeKnob kPooling, kRunner, kPromptInterval;
 extern const ServeKnob kBatchOverlap, kOverlapDecodes, kOverlapPrompts;
 extern const ServeKnob kCapacityPolicy, kChunkingPolicy;
+extern const ServeKnob kPromptRanks, kPromptSplit, kPromptStrategy;
 extern const ServeKnob kContextRanks, kEplb, kEplbConfig, kRedundantExperts, kLora, kMaxLoraRank;
 extern const ServeKnob kDraftAlgorithm, kDraftModel, kDraftSteps, kDraftBranches, kDraftTree;
 extern const ServeKnob kRecvInterval, kStreamInterval, kBatchWaitIters, kBatchWaitRatio;

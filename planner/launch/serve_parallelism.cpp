@@ -66,15 +66,31 @@ void put_of_all_ranks(ServeEngine engine, ServeWords& words) {
   }
 }
 
+namespace {
+
+/// The ranks of --tp-size that are left for each of `parts`, which `flag` gives.
+int share_of(int ranks, int parts, const char* flag, const char* who) {
+  if (ranks % parts == 0) return ranks / parts;
+  throw UsageError(
+      fmt::format("{}: {} does not divide {} ranks of --tp-size, as {}", flag, parts, ranks, who));
+}
+
+}  // namespace
+
 ParallelismOptions understood(ServeEngine engine, const ServeWords& words,
                               std::vector<std::string>& notes) {
   ParallelismOptions parallel{.tensor = words.tensor,
                               .pipeline = words.pipeline,
                               .data = words.data,
+                              .context = words.context,
                               .expert_parallel = words.expert_parallel};
   if (engine == ServeEngine::vllm) return parallel;
   const int ranks = words.tensor.value_or(1);
   parallel.expert_parallel = all_experts(words, ranks, notes);
+  const int context = words.context.value_or(1);
+  if (context > 1 && !words.divides_prompts.value_or(false)) {
+    notes.push_back("--attn-cp-size is modelled as with --enable-prefill-cp");
+  }
   const bool shared = words.data_parallel_attention.value_or(false);
   // TensorRT-LLM's attention is data parallel over all ranks of a stage, or not at all.
   const int data = engine == ServeEngine::tensorrt_llm ? ranks : words.data.value_or(1);
@@ -84,15 +100,12 @@ ParallelismOptions understood(ServeEngine engine, const ServeWords& words,
           "--dp-size without --enable-dp-attention starts independent servers; if the model has "
           "experts, they are modelled as shared");
     }
+    if (context > 1)
+      parallel.tensor = share_of(ranks, context, "--attn-cp-size", "SGLang requires");
     return parallel;
   }
-  if (ranks % data != 0) {
-    throw UsageError(
-        fmt::format("--dp-size: {} does not divide the {} ranks of --tp-size, as "
-                    "--enable-dp-attention requires",
-                    data, ranks));
-  }
-  parallel.tensor = ranks / data;
+  const int shares = share_of(ranks, data, "--dp-size", "--enable-dp-attention requires");
+  parallel.tensor = share_of(shares, context, "--attn-cp-size", "SGLang requires");
   parallel.data = data;
   return parallel;
 }
@@ -102,13 +115,20 @@ void put_parallelism(ServeEngine engine, const ParallelismOptions& parallel, boo
   words.tensor = parallel.tensor;
   words.pipeline = parallel.pipeline;
   words.data = parallel.data;
+  words.context = parallel.context;
   words.expert_parallel = parallel.expert_parallel;
   if (engine == ServeEngine::vllm) return;
   words.expert_parallel.reset();
   const int data = parallel.data.value_or(1);
-  const int ranks = parallel.tensor.value_or(1) * data;
+  const int context = parallel.context.value_or(1);
+  const int ranks = parallel.tensor.value_or(1) * context * data;
   const bool experts = parallel.expert_parallel.value_or(false);
   if (experts && ranks > 1) words.expert_ranks = ranks;
+  if (context > 1) {
+    words.tensor = ranks / data;
+    words.divides_prompts = true;
+    words.prompt_strategy = "zigzag";
+  }
   if (data == 1) return;
   if (engine == ServeEngine::tensorrt_llm) {
     words.data.reset();

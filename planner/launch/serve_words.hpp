@@ -19,6 +19,9 @@ struct ServeWords {
   std::optional<int> tensor{};
   std::optional<int> pipeline{};
   std::optional<int> data{};
+  std::optional<int> context{};
+  std::optional<bool> divides_prompts{};          // SGLang: among its context ranks
+  std::optional<std::string> prompt_strategy{};   // SGLang: zigzag, interleave
   std::optional<int> expert_ranks{};              // SGLang, TensorRT-LLM: number of ranks
   std::optional<bool> expert_parallel{};          // vLLM: over all ranks
   std::optional<bool> data_parallel_attention{};  // SGLang, TensorRT-LLM: DP ranks share experts

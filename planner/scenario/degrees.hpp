@@ -16,6 +16,7 @@ void visit_degrees(Visit visit) {
   visit(std::string_view("tensor-parallel-size"), &P::tensor, &Given::tensor);
   visit(std::string_view("pipeline-parallel-size"), &P::pipeline, &Given::pipeline);
   visit(std::string_view("data-parallel-size"), &P::data, &Given::data);
+  visit(std::string_view("prefill-context-parallel-size"), &P::context, &Given::context);
   visit(std::string_view("enable-expert-parallel"), &P::expert_parallel, &Given::expert_parallel);
 }
 

@@ -21,7 +21,8 @@ void describe_features(const Engine& engine, Json& json) {
          speculation.timed_head ? Json(nullptr) : Json(speculation.draft_pass.value)}};
   }
   if (const KvOffloading& offloading = engine.kv_offloading; offloading.on()) {
-    json["kv_offloading"] = {{"size_bytes", offloading.size.value},
+    json["kv_offloading"] = {{"backend", name_of(offloading.backend)},
+                             {"size_bytes", offloading.size.value},
                              {"bandwidth_bytes_per_s", offloading.bandwidth.value},
                              {"latency_s", offloading.latency.value}};
   }
@@ -45,6 +46,7 @@ std::string placement(const Parallelism& parallel, const std::string& gpu,
     degree("TP", parallel.tensor);
     degree("PP", parallel.pipeline);
     degree("DP", parallel.data);
+    degree("PCP", parallel.context);
     text = fmt::format("{}x {} ({}{})", parallel.gpus(), text, degrees,
                        parallel.expert_parallel ? ", EP" : "");
   }
@@ -69,6 +71,7 @@ Json describe(const Deployment& deployment) {
   json["parallel"] = {{"tensor", parallel.tensor},
                       {"pipeline", parallel.pipeline},
                       {"data", parallel.data},
+                      {"context", parallel.context},
                       {"expert", parallel.expert_parallel}};
   json["engine"] = {{"name", engine.name}};
   for (const EngineKnob& knob : engine_knobs()) {

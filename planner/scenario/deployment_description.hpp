@@ -30,6 +30,7 @@ void members(Visitor& visit, Parallelism& parallel) {
   visit("tensor", parallel.tensor, "tensor parallelism");
   visit("pipeline", parallel.pipeline, "pipeline stages");
   visit("data", parallel.data, "data-parallel ranks");
+  visit("context", parallel.context, "ranks that divide the new tokens of each prompt");
   visit("expert", parallel.expert_parallel, "experts are distributed over the ranks, not sharded");
 }
 

@@ -14,6 +14,7 @@ struct ParallelismOptions {
   std::optional<int> tensor{};
   std::optional<int> pipeline{};
   std::optional<int> data{};
+  std::optional<int> context{};
   std::optional<bool> expert_parallel{};
 };
 

@@ -157,6 +157,12 @@ double steps_at_once(const SimulationResult& result, const PoolRun& pool) {
   return busy > 0 ? steps / busy : 1;
 }
 
+/// What so many replicas keep in a node's host memory.
+Bytes host_memory_of(const Deployment& deployment, const MemoryPlan& plan, std::int32_t replicas) {
+  const std::int32_t others = (replicas - 1) * deployment.parallel.gpus();
+  return plan.host_memory + plan.host_cache * static_cast<double>(others);
+}
+
 /// A node's free host memory must hold what its ranks keep there: those of as many replicas as it
 /// has GPUs for. (plan_memory compares that of one replica.)
 std::string host_memory_refusal(const PoolRun& pool) {
@@ -164,10 +170,9 @@ std::string host_memory_refusal(const PoolRun& pool) {
   const Bytes free = deployment.engine.host_memory;
   const std::int32_t gpus = deployment.parallel.gpus();
   const std::int32_t on_node = std::min(pool.replicas, deployment.gpu.gpus_per_node / gpus);
-  if (free.value <= 0 || on_node < 2) return {};
-  const Bytes needed =
-      pool.plan.host_memory + pool.plan.host_cache * static_cast<double>((on_node - 1) * gpus);
-  if (needed <= free) return {};
+  const auto most = most_replicas_in_host_memory(deployment, pool.plan);
+  if (!most || on_node <= *most) return {};
+  const Bytes needed = host_memory_of(deployment, pool.plan, on_node);
   return fmt::format(
       "K and V in host memory need {:.1f} GiB of a node, which has {} replicas of {} x {:.1f} GiB; "
       "{:.1f} GiB are free",
@@ -175,6 +180,17 @@ std::string host_memory_refusal(const PoolRun& pool) {
 }
 
 }  // namespace
+
+std::optional<std::int32_t> most_replicas_in_host_memory(const Deployment& deployment,
+                                                         const MemoryPlan& plan) {
+  const std::int32_t on_node = deployment.gpu.gpus_per_node / deployment.parallel.gpus();
+  const Bytes free = deployment.engine.host_memory;
+  if (free.value <= 0) return std::nullopt;
+  for (std::int32_t replicas = 2; replicas <= on_node; ++replicas) {
+    if (host_memory_of(deployment, plan, replicas) > free) return replicas - 1;
+  }
+  return std::nullopt;
+}
 
 std::vector<PoolScenario> pools_of(const Scenario& scenario) {
   if (scenario.cluster && !scenario.cluster->pools.empty()) return scenario.cluster->pools;
@@ -260,7 +276,8 @@ void take_use(PoolRun& pool, const StepUse& use, const SimulationResult& result)
   pool.mfu = use.mfu * at_once;
   pool.mbu = use.mbu * at_once;
   // Stages take the parts of a step one after another, which its time and energy include.
-  if (use.energy) pool.step_energy = *use.energy * pool.deployment.parallel.tensor;
+  const Parallelism& parallel = pool.deployment.parallel;
+  if (use.energy) pool.step_energy = *use.energy * (parallel.tensor * parallel.context);
 }
 
 std::vector<StepEstimate> simulate_sampled(SimulationRun& run, const PoolStepTimes& step_times,

@@ -76,6 +76,11 @@ using PoolStepTimes = std::deque<RooflineStepTime>;
 /// The scenario's pools, or its single replica if it has none.
 std::vector<PoolScenario> pools_of(const Scenario& scenario);
 
+/// The most replicas of a pool whose K and V the host memory of a node holds, if more would share
+/// the node; nullopt if any number does. (plan_memory compares that of one.)
+std::optional<std::int32_t> most_replicas_in_host_memory(const Deployment& deployment,
+                                                         const MemoryPlan& plan);
+
 /// The deployment that a pool names.
 DeploymentOptions deployment_options(const Scenario& scenario, const PoolScenario& pool);
 

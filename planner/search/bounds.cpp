@@ -177,7 +177,9 @@ std::int64_t min_units(const Shape& shape, const Engine& engine, const StepFloor
 }  // namespace
 
 StepFloor::StepFloor(const Deployment& deployment)
-    : counts_(counts_to(kMaxStepTokens)), stages_(deployment.parallel.pipeline) {
+    : counts_(counts_to(kMaxStepTokens)),
+      stages_(deployment.parallel.pipeline),
+      prompt_ranks_(deployment.parallel.context) {
   StepOperators operators = step_operators(deployment);
   // A block timed as one may take less than its parts, and not every step has both phases.
   std::erase_if(operators.per_token, [](const LinearOperator& op) {
@@ -196,10 +198,13 @@ StepFloor::StepFloor(const Deployment& deployment)
   for (std::size_t i = 0; i + 1 < counts_.size(); ++i) {
     per_token_ = std::min(per_token_, times_[i] / static_cast<double>(counts_[i + 1] - 1));
   }
+  per_token_ = per_token_ / static_cast<double>(prompt_ranks_);
 }
 
 Seconds StepFloor::step(std::int64_t tokens) const {
-  const auto above = std::upper_bound(counts_.begin(), counts_.end(), tokens);
+  // Each of the ranks that divide prompts computes at least its share.
+  const std::int64_t own = std::max<std::int64_t>(1, tokens / prompt_ranks_);
+  const auto above = std::upper_bound(counts_.begin(), counts_.end(), own);
   const auto index = static_cast<std::size_t>(above - counts_.begin()) - 1;
   return times_[index] + rows_ + launch_;
 }

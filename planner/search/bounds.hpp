@@ -43,6 +43,7 @@ class StepFloor {
   Seconds launch_{};
   Seconds per_token_{};  // of a step through all stages
   double stages_ = 1;
+  std::int64_t prompt_ranks_ = 1;  // that divide the tokens of prompts
 };
 
 /// Why a shape is ruled out, or the minimum number of units that might hold.

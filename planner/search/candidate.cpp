@@ -38,6 +38,7 @@ std::string degrees_of(const Parallelism& parallel) {
   degree("TP", parallel.tensor);
   degree("PP", parallel.pipeline);
   degree("DP", parallel.data);
+  degree("PCP", parallel.context);
   if (parallel.expert_parallel) text += " EP";
   return text;
 }

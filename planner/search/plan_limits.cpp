@@ -21,12 +21,6 @@ std::int64_t times_within(double limit, double each) {
   return static_cast<std::int64_t>(std::min(limit / each * (1 + kRounding), kBeyondAnySearch));
 }
 
-void tighten(UnitLimit& limit, std::int64_t units, std::string by) {
-  if (units >= limit.units) return;
-  limit.units = units;
-  limit.by = std::move(by);
-}
-
 }  // namespace
 
 std::optional<PlanObjective> parse_plan_objective(std::string_view text) {
@@ -85,6 +79,12 @@ double objective_of(const UnitNeeds& needs, const Shape& shape, PlanObjective ob
       break;
   }
   return static_cast<double>(needs.gpus);
+}
+
+void tighten(UnitLimit& limit, std::int64_t units, std::string by) {
+  if (units >= limit.units) return;
+  limit.units = units;
+  limit.by = std::move(by);
 }
 
 UnitLimit max_units(const UnitNeeds& needs, const std::string& gpu, const PlanLimits& limits,

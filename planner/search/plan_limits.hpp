@@ -53,6 +53,9 @@ struct UnitLimit {
       by{};  // "a stock of 4 GPUs", "the budget of $10.00 per hour"; empty: the search's own
 };
 
+/// Limits the units to `units`, by what `by` names, unless fewer are allowed already.
+void tighten(UnitLimit& limit, std::int64_t units, std::string by);
+
 UnitLimit max_units(const UnitNeeds& needs, const std::string& gpu, const PlanLimits& limits,
                     std::int64_t max);
 

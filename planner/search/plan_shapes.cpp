@@ -11,6 +11,7 @@
 #include "base/numbers.hpp"
 #include "base/wording.hpp"
 #include "planner/evaluate_all.hpp"
+#include "planner/scenario/simulation_run.hpp"
 
 namespace roofcast {
 namespace {
@@ -54,6 +55,16 @@ std::string beyond_limits_text(const PlannedShape& planned) {
                      planned.limit.units);
 }
 
+/// As simulations refuse replicas whose K and V a node's host memory does not hold.
+void limit_by_host_memory(const Deployment& deployment, const MemoryPlan& plan,
+                          PlannedShape& planned) {
+  const auto most = most_replicas_in_host_memory(deployment, plan);
+  if (!most) return;
+  const PoolSplit& split = planned.shape.split;
+  const std::int32_t of_a_pool = split.apart() ? std::max(split.prefill, split.decode) : 1;
+  tighten(planned.limit, *most / of_a_pool, "a node's host memory");
+}
+
 /// Determines what needs no simulation. The first of a group that runs creates `floor`.
 void look_at(const PlanCatalogue& catalogue, const PlanLoad& load, PlannedShape& planned,
              std::optional<StepFloor>& floor) {
@@ -80,6 +91,7 @@ void look_at(const PlanCatalogue& catalogue, const PlanLoad& load, PlannedShape&
     planned.why = error.what();
     return;
   }
+  limit_by_host_memory(*deployment, plan, planned);
   planned.bound = bound_shape(planned.shape, deployment->engine, *floor, load);
   if (planned.bound.verdict == ShapeBound::Verdict::too_slow) {
     planned.outcome = ShapeOutcome::too_slow;

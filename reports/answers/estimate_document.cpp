@@ -24,26 +24,33 @@ Cell change(Seconds before, const SourceAnswer& from, Seconds after, const Sourc
   return signed_by(percent > 0 ? "+" : "", printed::percent(percent / 100, 0));
 }
 
-Table variant_table(const std::vector<FormatAnswer>& variants) {
+Table variant_table(const EstimateAnswer& answer) {
   Table table{.title = "Other number formats",
-              .columns = {{"Format", false},
-                          {"Prefill"},
-                          {"", false},
-                          {"Change"},
-                          {"Decode step"},
-                          {"", false},
-                          {"Change"},
-                          {"Weights/GPU"},
-                          {"KV cache/GPU"}},
+              .columns = {{"Format", false}, {"Prefill"}, {"", false}, {"Change"}},
               .rows = {}};
-  for (const FormatAnswer& variant : variants) {
-    const FormatAnswer& first = variants.front();
-    table.rows.push_back(
-        {variant.name, printed::time(variant.prefill), source_words(variant.prefill_source),
-         change(first.prefill, first.prefill_source, variant.prefill, variant.prefill_source),
-         printed::time(variant.decode_step), source_words(variant.decode_source),
-         change(first.decode_step, first.decode_source, variant.decode_step, variant.decode_source),
-         printed::gib(variant.weight_bytes), printed::gib(variant.cache_bytes)});
+  if (answer.generates) {
+    for (Column column : {Column{"Decode step"}, Column{"", false}, Column{"Change"}}) {
+      table.columns.push_back(std::move(column));
+    }
+  }
+  for (const char* size : {"Weights/GPU", "KV cache/GPU"}) table.columns.push_back({size});
+  const FormatAnswer& first = answer.variants.front();
+  for (const FormatAnswer& variant : answer.variants) {
+    std::vector<Cell> row;
+    const auto add = [&](Seconds before, const SourceAnswer& from, Seconds after,
+                         const SourceAnswer& to) {
+      row.push_back(printed::time(after));
+      row.emplace_back(source_words(to));
+      row.push_back(change(before, from, after, to));
+    };
+    row.emplace_back(variant.name);
+    add(first.prefill, first.prefill_source, variant.prefill, variant.prefill_source);
+    if (answer.generates) {
+      add(first.decode_step, first.decode_source, variant.decode_step, variant.decode_source);
+    }
+    row.push_back(printed::gib(variant.weight_bytes));
+    row.push_back(printed::gib(variant.cache_bytes));
+    table.rows.push_back(std::move(row));
   }
   return table;
 }
@@ -61,23 +68,33 @@ Table answer_table(const EstimateAnswer& answer) {
   const StepAnswer& decode = answer.summary.decode;
   row("prefill", printed::time(answer.prefill),
       source(answer.prefill_relative_uncertainty, answer.operators.prefill));
-  row("decode step, mean", printed::time(answer.decode_step),
-      source(answer.decode_relative_uncertainty, answer.operators.decode));
-  row("output tokens/s", printed::fixed(answer.output_tokens_per_s, 1), "prefill included");
-  row("decode tokens/s", printed::fixed(answer.decode_tokens_per_s, 1), "once prefill is done");
+  if (answer.generates) {
+    row("decode step, mean", printed::time(answer.decode_step),
+        source(answer.decode_relative_uncertainty, answer.operators.decode));
+    row("output tokens/s", printed::fixed(answer.output_tokens_per_s, 1), "prefill included");
+    row("decode tokens/s", printed::fixed(answer.decode_tokens_per_s, 1), "once prefill is done");
+  } else {
+    row("inputs/s", printed::fixed(answer.output_tokens_per_s, 1), "a vector or score each");
+  }
   if (answer.pipeline) {
     row("decode tokens/s, full", printed::fixed(answer.pipeline->decode_tokens_per_s, 1),
         fmt::format("with {} such batches in the {} stages, each token after {}",
                     answer.pipeline->stages, answer.pipeline->stages,
                     as_time(answer.pipeline->decode_step)));
   }
-  row("decode step, at least", printed::time(decode.lower_bound),
-      fmt::format("lower bound on this GPU; even then {} of the peak FLOP/s is idle",
-                  as_percent(decode.unused_at_bound)));
-  row("MFU of prefill", printed::percent(answer.mfu),
-      fmt::format("of the dense peak; decode: {}", as_percent(decode.mfu)));
-  row("MBU of decode", printed::percent(answer.mbu),
-      fmt::format("of the memory bandwidth; prefill: {}", as_percent(answer.summary.prefill.mbu)));
+  if (answer.generates) {
+    row("decode step, at least", printed::time(decode.lower_bound),
+        fmt::format("lower bound on this GPU; even then {} of the peak FLOP/s is idle",
+                    as_percent(decode.unused_at_bound)));
+    row("MFU of prefill", printed::percent(answer.mfu),
+        fmt::format("of the dense peak; decode: {}", as_percent(decode.mfu)));
+    row("MBU of decode", printed::percent(answer.mbu),
+        fmt::format("of the memory bandwidth; prefill: {}",
+                    as_percent(answer.summary.prefill.mbu)));
+  } else {
+    row("MFU of prefill", printed::percent(answer.mfu), "of the dense peak");
+    row("MBU of prefill", printed::percent(answer.summary.prefill.mbu), "of the memory bandwidth");
+  }
   row("ridge point", printed::fixed(answer.ridge.value, 1), "FLOP/byte");
   const auto rest = [&](const std::vector<std::string>& parts) {
     return fmt::format("{}{}", fmt::join(parts.begin() + 1, parts.end(), ", "),
@@ -98,11 +115,15 @@ Table answer_table(const EstimateAnswer& answer) {
 
 Section head_section(const EstimateAnswer& answer) {
   const EstimateInputs& inputs = answer.inputs;
-  Section head{.heading = headline(inputs.deployment),
-               .lines = {fmt::format("{} of {} prompt and {}", counted(inputs.batch, "sequence"),
-                                     with_separators(inputs.input_tokens),
-                                     counted(inputs.output_tokens, "output token"))},
-               .table = answer_table(answer)};
+  Section head{
+      .heading = headline(inputs.deployment),
+      .lines = {answer.generates
+                    ? fmt::format("{} of {} prompt and {}", counted(inputs.batch, "sequence"),
+                                  with_separators(inputs.input_tokens),
+                                  counted(inputs.output_tokens, "output token"))
+                    : fmt::format("{} of {}, pooled", counted(inputs.batch, "sequence"),
+                                  counted(inputs.input_tokens, "token"))},
+      .table = answer_table(answer)};
   if (!answer.fits && answer.fitting_sequences) {
     const std::int64_t fitting = *answer.fitting_sequences;
     const std::string which =
@@ -151,15 +172,24 @@ Document estimate_document(const EstimateAnswer& answer, bool list_operators) {
     add(operator_table(
         {prefill, answer.host.prefill, answer.step.prefill},
         fmt::format("Prefill, as one step of all prompts: {}", as_time(answer.step.prefill))));
-    add(operator_table({decode, answer.host.decode, answer.step.decode},
-                       fmt::format("Decode step: {}", as_time(answer.step.decode))));
+    if (answer.generates) {
+      add(operator_table({decode, answer.host.decode, answer.step.decode},
+                         fmt::format("Decode step: {}", as_time(answer.step.decode))));
+    }
   }
   add(parts_table(answer));
-  add(variant_table(answer.variants));
+  if (!answer.variants.empty()) add(variant_table(answer));
   return document;
 }
 
 Document batches_document(const BatchesAnswer& answer) {
+  if (!answer.generates) {
+    return {.machine = to_json(answer),
+            .sections = {{.heading = headline(answer.inputs.deployment),
+                          .lines = {"Inputs are pooled; nothing is decoded."},
+                          .table = prefill_table(answer)},
+                         {.heading = "", .lines = {}, .table = batch_cost_table(answer)}}};
+  }
   Document document{.machine = to_json(answer),
                     .sections = {{.heading = headline(answer.inputs.deployment),
                                   .lines = batch_sentences(answer),

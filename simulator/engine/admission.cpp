@@ -43,7 +43,9 @@ std::vector<Refusal> reject_impossible(std::vector<RequestRecord>& records, cons
   };
   Tally too_long, too_big, too_many_at_once;
   for (RequestRecord& record : records) {
-    const std::int64_t tokens = record.request.input_tokens + record.request.output_tokens;
+    // What a model that pools puts out takes no place in the sequence.
+    const std::int64_t output = engine.pooling ? 0 : record.request.output_tokens;
+    const std::int64_t tokens = record.request.input_tokens + output;
     const Demand demand = policy->demand_of(engine, record.request, replica.layout);
     if (engine.max_model_len > 0 && tokens > engine.max_model_len) {
       too_long.add(tokens);

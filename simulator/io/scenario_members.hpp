@@ -30,6 +30,7 @@ void members(auto& visit, Parallelism& parallel) {
   visit("tensor", parallel.tensor, Whole{1, kMaxRanks});
   visit("pipeline", parallel.pipeline, Whole{1, kMaxRanks});
   visit("data", parallel.data, Whole{1, kMaxRanks});
+  visit("context", parallel.context, Whole{1, kMaxRanks});
   visit("expert", parallel.expert_parallel, Flag{});
 }
 

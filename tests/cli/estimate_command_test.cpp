@@ -10,6 +10,7 @@
 namespace roofcast::test {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -53,6 +54,26 @@ TEST(EstimateCommand, WhatDoesNotFitExitsWithThree) {
   // 68.7 B weights of 2 bytes at 2,039 GB/s take 67.4 ms: 1 - 2.039 / 312 of the FLOP/s idle.
   EXPECT_THAT(one.out, HasSubstr("67.4 ms"));
   EXPECT_THAT(one.out, HasSubstr("99.3 % of the peak FLOP/s is idle"));
+}
+
+TEST(EstimateCommand, WhatPoolsHasNoDecodeStep) {
+  for (const char* model : {"bge-m3", "bge-large-en-v1.5"}) {
+    const std::string asked =
+        std::string("estimate --gpu l40s --isl 512 --model ") + model + " --batch 8";
+    const CommandResult one = run_command(asked);
+    EXPECT_EQ(one.exit_code, 0) << one.err;
+    EXPECT_THAT(one.out, HasSubstr("8 sequences of 512 tokens, pooled"));
+    EXPECT_THAT(one.out, HasSubstr("inputs/s"));
+    EXPECT_THAT(one.out, Not(HasSubstr("ecode")));
+    EXPECT_THAT(run_command(asked + " --ops").out, Not(HasSubstr("ecode step")));
+    EXPECT_THAT(run_command(asked + ",16").out,
+                AllOf(HasSubstr("nothing is decoded"), Not(HasSubstr("decode step"))));
+    const nlohmann::json json = nlohmann::json::parse(run_command(asked + " -o json").out);
+    EXPECT_FALSE(json["generates"].get<bool>());
+    EXPECT_EQ(json["decode_step_s"].get<double>(), 0);
+    EXPECT_NEAR(json["output_tokens_per_s"].get<double>() * json["prefill_s"].get<double>(), 8,
+                1e-9);
+  }
 }
 
 TEST(EstimateCommand, ExpertsExchangeByTheBackendGiven) {

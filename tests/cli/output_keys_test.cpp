@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
+#include <string>
 
 #include "tests/support/json_answer.hpp"
 
@@ -38,6 +39,24 @@ TEST(OutputKeys, MemoryTermsSumToTheDriversTotal) {
   double sum = 0;
   for (const json& term : plan["terms"]) sum += term["bytes"].get<double>();
   EXPECT_NEAR(sum, plan["memory_visible_bytes"].get<double>(), 1.0);
+}
+
+TEST(OutputKeys, KvOffloadingNamesItsBackend) {
+  const json plan =
+      json_answer("memory --model llama-3.1-8b --gpu h100 --kv-offloading-size 64GiB");
+  EXPECT_EQ(plan["inputs"]["engine"]["kv_offloading"]["backend"], "native");
+}
+
+TEST(OutputKeys, MemoryWithoutPicturesHasNoEncoder) {
+  const auto counts_encoder = [](const std::string& flags) {
+    const json plan = json_answer("memory --model qwen3-vl-8b --gpu h100 " + flags);
+    for (const json& term : plan["terms"]) {
+      if (term["name"] == "weights.vision") return true;
+    }
+    return false;
+  };
+  EXPECT_TRUE(counts_encoder(""));
+  EXPECT_FALSE(counts_encoder("--limit-mm-per-prompt 0"));
 }
 
 TEST(OutputKeys, EstimateReportsTimesRatesAndOperators) {

@@ -56,6 +56,25 @@ std::string error_with(const std::string& key, const json& value) {
   return reader_error(config.dump());
 }
 
+// RoBERTa's first position is the one after the padding token's, 1 unless stated; BERT's is 0.
+TEST(ModelReader, PositionsOfRobertaBeginAfterThePaddingTokens) {
+  json config = {{"architectures", {"XLMRobertaModel"}},
+                 {"model_type", "xlm-roberta"},
+                 {"hidden_size", 64},
+                 {"intermediate_size", 128},
+                 {"num_hidden_layers", 2},
+                 {"num_attention_heads", 2},
+                 {"vocab_size", 1000},
+                 {"max_position_embeddings", 514},
+                 {"type_vocab_size", 1}};
+  EXPECT_EQ(parse(config).max_context, 512);
+  config["pad_token_id"] = 0;
+  EXPECT_EQ(parse(config).max_context, 513);
+  config["architectures"] = {"BertModel"};
+  config["model_type"] = "bert";
+  EXPECT_EQ(parse(config).max_context, 514);
+}
+
 TEST(ModelReader, CountsASmallLlamaByHand) {
   const Transformer model = parse(small_llama());
   // Per layer: q and o 512 * 512 each, k and v 512 * 128 each, three 512 * 1024, two norms of 512;

@@ -8,6 +8,7 @@
 
 #include "base/error.hpp"
 #include "model/architecture/requantise.hpp"
+#include "model/architecture/weights.hpp"
 #include "model/memory/activation_peak.hpp"
 #include "model/memory/memory_plan.hpp"
 #include "tests/model/deployments.hpp"
@@ -305,6 +306,58 @@ TEST(DecodeContextParallelism, IsRefusedWhereNoHeadsAreRepeated) {
   EXPECT_EQ(message(test::llama_3_1_8b(), 2, 16), "");  // 8 heads on 16 ranks
   EXPECT_THAT(message(test::deepseek_v3(), 3, 8), HasSubstr("a divisor of the 8 ranks"));
   EXPECT_THAT(message(test::qwen3_next_80b(), 2, 8), HasSubstr("windows or states"));
+}
+
+// 256 experts of 3 x 7,168 x 2,048 over 2 x 4 ranks are 32 each, as over two ranks of each of four
+// data-parallel ranks; all else is the share of TP 2, and so is the cache.
+TEST(PromptRanks, ShareExpertsAndRepeatTheRest) {
+  const Transformer model = test::deepseek_v3();
+  const Parallelism divided{.tensor = 2, .context = 4, .expert_parallel = true};
+  EXPECT_EQ(divided.gpus(), 8);
+  const double width = model.layers.back().ffn_format.bits_per_weight / 8;
+  const auto experts = [&](const Parallelism& parallel) {
+    for (const PartBytes& part : weight_bytes_by_part(model, parallel)) {
+      if (part.part == Part::experts) return part.bytes.value;
+    }
+    return 0.0;
+  };
+  EXPECT_DOUBLE_EQ(experts(divided), 58 * 32.0 * 3 * 7168 * 2048 * width);
+  EXPECT_EQ(weight_bytes(model, divided),
+            weight_bytes(model, {.tensor = 2, .data = 4, .expert_parallel = true}));
+  const auto plan = [&](const Parallelism& parallel) {
+    return plan_memory(
+        test::deploy(model, h200(), "vllm-0.29", {.num_gpu_blocks_override = 1000}, parallel));
+  };
+  EXPECT_EQ(plan(divided).kv_tokens, plan({.tensor = 2, .expert_parallel = true}).kv_tokens);
+}
+
+TEST(PromptRanks, AreRefusedWhereTheEngineHasNone) {
+  const auto message = [](Transformer model, const std::string& engine,
+                          EngineOverrides overrides = {},
+                          Parallelism parallel = {.tensor = 2, .context = 4}) -> std::string {
+    try {
+      test::deploy(std::move(model), h200(), engine, overrides, parallel);
+    } catch (const UsageError& error) {
+      return error.what();
+    }
+    return "";
+  };
+  EXPECT_EQ(message(test::deepseek_v3(), "vllm-0.29"), "");
+  EXPECT_EQ(message(test::deepseek_v3(), "vllm-0.27"), "");
+  EXPECT_THAT(message(test::deepseek_v3(), "vllm-0.26"), HasSubstr("vllm-0.27 or later"));
+  EXPECT_THAT(message(test::llama_3_1_8b(), "vllm-0.29"), HasSubstr("latent attention only"));
+  EXPECT_THAT(message(test::deepseek_v3(), "vllm-0.29", {}, {.data = 2, .context = 4}),
+              HasSubstr("data-parallel ranks"));
+  EXPECT_THAT(message(test::deepseek_v3(), "vllm-0.29", {}, {.pipeline = 2, .context = 4}),
+              HasSubstr("pipeline stages"));
+  EXPECT_THAT(message(test::deepseek_v3(), "vllm-0.29", {.max_lora_rank = 16}), HasSubstr("LoRA"));
+  EXPECT_THAT(message(test::deepseek_v3(), "trtllm"), HasSubstr("expected vllm or sglang"));
+  EXPECT_THAT(message(test::llama_3_1_8b(), "sglang"), HasSubstr("DeepseekV3ForCausalLM"));
+  Transformer named = test::deepseek_v3();
+  named.architecture = "DeepseekV3ForCausalLM";
+  EXPECT_EQ(message(named, "sglang"), "");
+  EXPECT_EQ(message(named, "sglang-0.5.13"), "");
+  EXPECT_THAT(message(named, "sglang-0.5.12"), HasSubstr("from 0.5.13 on"));
 }
 
 // A draft of 2.5 GB and 32,768 bytes of K and V a token beside Llama-3.1-70B (327,680): a block of

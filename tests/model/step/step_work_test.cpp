@@ -298,6 +298,88 @@ TEST(Operators, ContextRanksReadAPartOfTheCacheForAllTheirHeads) {
   EXPECT_EQ(find(step_work(d, prefill_batch(1, 100)), "context_queries"), nullptr);
 }
 
+// DeepSeek-V3 on four context ranks of two: of a prompt of 8,192 tokens a rank has two of eight
+// parts, 1,024 tokens after 3,072 and after 4,096, which attend to 1,024 x 8,193 = 8,389,632
+// others, a quarter of 8,192 x 8,193 / 2. Keys (128) and values (128) of the 7,168 before them are
+// rebuilt from latents of 512 for each of 64 heads. All ranks get the 576 elements of every token's
+// latent in each of 61 layers, and write them.
+TEST(PromptRanks, DivideAPromptAndGatherItsLatents) {
+  Deployment d =
+      deployment_of(test::deepseek_v3(), round_gpu(), {.tensor = 2, .expert_parallel = true});
+  const StepBatch batch = prefill_batch(1, 8192);
+  const std::vector<Work> whole = step_work(d, batch);
+  const Parallelism alone = d.parallel;
+  d.parallel.context = 4;
+  const std::vector<Work> divided = step_work(d, batch);
+  const double attended = 2.0 * 64 * (128 + 64 + 128) * 61;
+  const double rebuilt = 2.0 * 512 * 64 * (128 + 128) * 61;
+  EXPECT_DOUBLE_EQ(find(whole, "prefill_attention")->flops.value, 4 * 8'389'632 * attended);
+  EXPECT_DOUBLE_EQ(find(divided, "prefill_attention")->flops.value,
+                   8'389'632 * attended + 7168 * rebuilt);
+  EXPECT_DOUBLE_EQ(find(divided, "o_proj")->flops.value, find(whole, "o_proj")->flops.value / 4);
+  EXPECT_DOUBLE_EQ(find(divided, "kv_write")->bytes.value, find(whole, "kv_write")->bytes.value);
+  EXPECT_DOUBLE_EQ(find(divided, "lm_head")->flops.value, find(whole, "lm_head")->flops.value);
+  const Work* gather = find(divided, "prompt_kv_gather");
+  ASSERT_NE(gather, nullptr);
+  EXPECT_DOUBLE_EQ(gather->scale, 8192 * 576 * 2.0);
+  EXPECT_EQ(gather->calls, 61);
+  EXPECT_EQ(gather->ranks, 4);
+  EXPECT_EQ(gather->stride, 2);
+  EXPECT_EQ(find(whole, "prompt_kv_gather"), nullptr);
+  EXPECT_DOUBLE_EQ(find(divided, "prompt_gather")->scale, 8192 * 7168 * 2.0);
+  // Experts over 2 x 4 ranks get all tokens: each rank computes a quarter of what one of two does,
+  // but for how much more the busiest has.
+  const auto& moe = std::get<MoeFfn>(d.model.layers.back().ffn);
+  const double busier =
+      busiest_rank_load(moe, d.parallel, published_popularity(d.model, moe), false) /
+      busiest_rank_load(moe, alone, published_popularity(d.model, moe), false);
+  EXPECT_NEAR(find(divided, "experts")->flops.value / find(whole, "experts")->flops.value,
+              busier / 4, 1e-9);
+  EXPECT_DOUBLE_EQ(find(divided, "expert_scatter")->scale, 8192 * 7168 * 2.0);
+  EXPECT_EQ(find(divided, "expert_scatter")->ranks, 8);
+}
+
+// vLLM's ranks all compute what is decoded and exchange its latents as well; SGLang's do not, and
+// add up what their experts computed of it.
+TEST(PromptRanks, DecodeTheSame) {
+  Deployment d = deployment_of(test::deepseek_v3(), round_gpu(), {.tensor = 2});
+  const StepBatch batch = decode_batch(d.model, 32, 4096);
+  const std::vector<Work> alone = step_work(d, batch);
+  d.parallel.context = 4;
+  const std::vector<Work> vllm = step_work(d, batch);
+  d.engine.scheduler = SchedulerKind::sglang;
+  const std::vector<Work> sglang = step_work(d, batch);
+  for (const auto* work : {&vllm, &sglang}) {
+    for (const char* name : {"decode_attention", "o_proj", "kv_write", "lm_head"}) {
+      EXPECT_DOUBLE_EQ(find(*work, name)->flops.value, find(alone, name)->flops.value) << name;
+      EXPECT_DOUBLE_EQ(find(*work, name)->bytes.value, find(alone, name)->bytes.value) << name;
+    }
+  }
+  EXPECT_DOUBLE_EQ(find(vllm, "prompt_kv_gather")->scale, 4 * 32 * 576 * 2.0);
+  EXPECT_EQ(find(vllm, "expert_all_reduce"), nullptr);
+  EXPECT_EQ(find(sglang, "prompt_kv_gather"), nullptr);
+  ASSERT_NE(find(sglang, "expert_all_reduce"), nullptr);
+  EXPECT_DOUBLE_EQ(find(sglang, "expert_all_reduce")->scale, 32 * 7168 * 2.0);
+  EXPECT_EQ(find(sglang, "expert_all_reduce")->ranks, 4);
+  EXPECT_EQ(find(sglang, "expert_gather"), nullptr);
+}
+
+// SGLang attends in the latent's absorbed form, 512 + 64 elements of keys and 512 of values for
+// each of 64 heads, and divides no chunk of fewer than twice as many tokens as ranks.
+TEST(PromptRanks, OfSglangAttendInAbsorbedFormAndKeepShortPromptsWhole) {
+  Deployment d = deployment_of(test::deepseek_v3(), round_gpu(), {.tensor = 2, .context = 4});
+  d.engine.scheduler = SchedulerKind::sglang;
+  const std::vector<Work> divided = step_work(d, prefill_batch(1, 8192));
+  EXPECT_DOUBLE_EQ(find(divided, "prefill_attention")->flops.value,
+                   8'389'632 * 2.0 * 64 * (576 + 512) * 61);
+  EXPECT_DOUBLE_EQ(find(divided, "prompt_kv_gather")->scale, 8192 * 576 * 2.0);
+  const auto bytes_of_a_prompt = [&](std::int64_t tokens) {
+    return find(step_work(d, prefill_batch(1, tokens)), "embedding")->bytes.value;
+  };
+  EXPECT_DOUBLE_EQ(bytes_of_a_prompt(8), 2 * bytes_of_a_prompt(1));
+  EXPECT_DOUBLE_EQ(bytes_of_a_prompt(7), 7 * bytes_of_a_prompt(1));
+}
+
 TEST(Operators, WithoutABackendEveryRankGathersEveryToken) {
   // The 40 tokens of all four ranks, 4096 elements of 2 bytes: three of four from others.
   Deployment d =

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "base/error.hpp"
+#include "planner/launch/serve_command_line.hpp"
 
 namespace roofcast::test {
 namespace {
@@ -368,6 +369,37 @@ TEST(ServeCommand, ReadsAdaptersExpertsAndContextRanks) {
   EXPECT_EQ(knobs.decode_context_parallel_size, 8);
   EXPECT_EQ(knobs.enable_eplb, true);
   EXPECT_EQ(knobs.num_redundant_experts, 32);
+}
+
+// SGLang's --tp-size is all ranks: 8 = 2 of TP x 4 that divide prompts, or 2 x 2 x 2 with DP.
+TEST(ServeCommand, RanksThatDividePromptsAreReadAndWritten) {
+  const ParallelismOptions vllm =
+      read_serve_command("vllm serve m -tp 2 -pcp 4").deployment.parallel;
+  EXPECT_EQ(vllm.tensor, 2);
+  EXPECT_EQ(vllm.context, 4);
+  const std::string server = "python -m sglang.launch_server --model-path m --tp-size 8 ";
+  const ServeCommand sglang = read_serve_command(
+      server + "--attn-cp-size 4 --enable-prefill-context-parallel --prefill-cp-mode in-seq-split");
+  EXPECT_EQ(sglang.deployment.parallel.tensor, 2);
+  EXPECT_EQ(sglang.deployment.parallel.context, 4);
+  EXPECT_THAT(sglang.not_modelled, IsEmpty());
+  const ParallelismOptions with_data =
+      read_serve_command(server +
+                         "--attn-cp-size 2 --enable-prefill-cp --dp-size 2 "
+                         "--enable-dp-attention")
+          .deployment.parallel;
+  EXPECT_EQ(with_data.tensor, 2);
+  EXPECT_EQ(with_data.data, 2);
+  EXPECT_EQ(with_data.context, 2);
+  EXPECT_THROW(read_serve_command(server + "--attn-cp-size 3"), UsageError);
+  const std::string written =
+      serve_command_line(
+          {.model = "m", .engine = "sglang", .parallel = {.tensor = 2, .context = 4}}, true)
+          .text;
+  EXPECT_THAT(written, HasSubstr("--tp-size 8 --attn-cp-size 4 --enable-prefill-cp --cp-strategy "
+                                 "zigzag"));
+  EXPECT_EQ(read_serve_command(written).deployment.parallel.tensor, 2);
+  EXPECT_EQ(read_serve_command(written).deployment.parallel.context, 4);
 }
 
 TEST(ServeCommand, HowServersPollStreamAndWaitIsRead) {

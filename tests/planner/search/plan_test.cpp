@@ -338,6 +338,26 @@ TEST(Plan, ABudgetThatBuysNothingNamesItself) {
   EXPECT_GT(ruled_out, 0);
 }
 
+// 100 GiB a replica: a node of eight has room for one in 150 GiB, for two in 250, and for all that
+// it can have in 800. Prefill and decode replicas share no nodes: with two of one kind for each of
+// the other, 250 GiB hold one unit.
+TEST(Plan, HasNoMoreReplicasThanANodesHostMemoryHolds) {
+  const auto limit_with = [](double host_gib, PoolSplit split) {
+    PlanTask question = question_of({});
+    Shape base{.engine = kDefaultEngine, .split = split};
+    base.overrides.kv_offloading_size = Bytes{100 * kGiB};
+    base.overrides.host_memory = Bytes{host_gib * kGiB};
+    question.space = {.gpus = {"h100"}, .base = base, .max_units = kMaxUnits};
+    const PlanCatalogue catalogue = load_catalogue(question.base, question.space);
+    return (*plan_shapes(catalogue, question, 1, {})).at(0).limit;
+  };
+  EXPECT_EQ(limit_with(150, {}).units, 1);
+  EXPECT_EQ(limit_with(150, {}).by, "a node's host memory");
+  EXPECT_EQ(limit_with(250, {}).units, 2);
+  EXPECT_EQ(limit_with(800, {}).units, kMaxUnits);
+  EXPECT_EQ(limit_with(250, {.prefill = 1, .decode = 2}).units, 1);
+}
+
 TEST(CandidateFigures, ReadBackFromTheirText) {
   CandidateFigures figures;
   figures.verdict = {.holds = true, .margins = {{"p95 TTFT", 0.5, 0.1 + 0.2, 0.4}}};

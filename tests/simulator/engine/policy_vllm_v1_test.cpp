@@ -269,6 +269,22 @@ TEST(VllmV1, AnEncodersPromptsAreLimitedByTheBudgetAlone) {
   EXPECT_EQ(schedule.used_blocks(), 0);
 }
 
+// The vector of an input is no token of its sequence: 8 tokens are within a max_model_len of 8.
+TEST(VllmV1, AnInputToPoolMayBeAsLongAsTheModelTakes) {
+  const FakeStepTime step_time(Seconds{1});
+  Engine engine = with_budget(12);
+  engine.max_model_len = 8;
+  engine.pooling = true;
+  const auto rejected = [&] {
+    const auto result =
+        simulate(replica_of(engine, step_time, 16, 4), batch_of({{8, 1}, {9, 1}}), {});
+    return std::vector<bool>{result.requests[0].rejected, result.requests[1].rejected};
+  };
+  EXPECT_THAT(rejected(), ElementsAre(false, true));
+  engine.pooling = false;
+  EXPECT_THAT(rejected(), ElementsAre(true, true));
+}
+
 TEST(VllmV1, ReservesNothingForDeclaredOutput) {
   // Blocks of 4, 4 usable: both prompts fit, whatever their clients declare.
   for (const std::int64_t max_tokens : {std::int64_t{4}, std::int64_t{1000}, kNoMaxTokens}) {
