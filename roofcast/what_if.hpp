@@ -102,6 +102,9 @@ std::string name_of(const VariantAnswer& variant);
 /// "TTFT p95", "output tokens/s".
 std::string title_of(const MetricName& metric);
 
+/// How its values are printed, unless its name says so.
+FigureForm form_of(const MetricName& metric);
+
 /// Whether the metric is in seconds.
 bool is_time(const MetricName& metric);
 
