@@ -19,6 +19,7 @@
 #include "planner/what_if/run_what_if.hpp"
 #include "roofcast/envelope.hpp"
 #include "roofcast/limits.hpp"
+#include "simulator/results/scalar_figure.hpp"
 
 namespace roofcast {
 
