@@ -29,19 +29,22 @@ void visit_load(Visitor& visit, LoadKind& kind, double& load) {
   load = rate.value_or(concurrency.value_or(0));
 }
 
+template <class Visitor, class Record, class Figures>
+void visit_at_each_load(Visitor& visit, Record& record, const Figures& figures) {
+  for (const auto& figure : figures) {
+    if (figure.words.places.at_each_load) visit_figure(visit, record, figure);
+  }
+}
+
 template <class Visitor>
 void members(Visitor& visit, CapacityPoint& point) {
   visit_load(visit, point.kind, point.load);
-  visit("offered_rate_per_s", point.offered_rate_per_s, "arrivals; 0: all at once");
-  visit("request_rate_per_s", point.request_rate_per_s, "completed requests over the makespan");
-  visit("output_tokens_per_s", point.output_tokens_per_s, "over the makespan");
+  visit_at_each_load(visit, static_cast<LoadResult&>(point), kLoadFigures);
   visit_latency(visit, "ttft_s", point.ttft, "time to first token; 0: not measured");
   visit_latency(visit, "tpot_s", point.tpot,
                 "time per output token after the first; 0: not measured");
   visit_latency(visit, "e2e_s", point.e2e, "from sending to the last token; 0: not measured");
-  visit("running_mean", point.use.mean_running, "mean number of requests in engines");
-  visit("kv_use_peak", point.use.peak_kv_use, "peak share of KV blocks in use, fullest engine");
-  visit("preemptions", point.use.preemptions, "preempted requests");
+  visit_at_each_load(visit, point.use, kEngineFigures);
   visit("requests", point.requests, "simulated");
   members(visit, point.verdict);
 }
@@ -243,7 +246,7 @@ CapacityAnswer answer_of(const CapacityFindings& found, const CapacityQuestion& 
 
 /// Advice for the load at which the limits are judged.
 Advice advice_at_limit(const CapacityFindings& found, Execution& execution) {
-  const LoadStudy study = with_requests_of(found.study, {.requests = found.limit_requests});
+  const LoadStudy study = with_requests(found.study, found.limit_requests);
   SimulationRun run = at_load(study, found.limit_load);
   run.stopped = execution.stopped;
   run.result = simulate_run(run);

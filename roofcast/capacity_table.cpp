@@ -108,7 +108,8 @@ void take_capacity(CapacityTableRow& row, const LoadStudy& study, Execution& exe
     return;
   }
   row.output_tokens_per_s = point.output_tokens_per_s;
-  const LoadCost at_capacity = cost_at(with_requests_of(study, point), *capacity.load, execution);
+  const LoadCost at_capacity =
+      cost_at(with_requests(study, point.requests), *capacity.load, execution);
   row.cost = at_capacity.cost;
   row.step_sources = at_capacity.step_sources;
   row.step_uncertainty = at_capacity.step_uncertainty;

@@ -30,6 +30,13 @@ std::pair<std::optional<T>, std::optional<T>> two_of(const std::vector<T>& value
 
 // ---- the record
 
+template <>
+struct EnumNames<FigureForm> {
+  static constexpr std::array values{std::pair{FigureForm::number, "number"},
+                                     std::pair{FigureForm::count, "count"},
+                                     std::pair{FigureForm::share, "share"}};
+};
+
 template <class Visitor>
 void members(Visitor& visit, CompareInputs& inputs) {
   auto [a, b] = two_of(inputs.runs);
@@ -54,13 +61,18 @@ template <class Visitor>
 void members(Visitor& visit, ComparedMetric& metric) {
   visit("name", metric.name, "as in the store, with its unit");
   visit("statistic", metric.statistic, "mean, p95, value, ...");
+  const MetricName of{metric.name, metric.statistic};
+  std::string title = title_of(of);
+  FigureForm form = form_of(of);
+  visit("title", title, "as tables head it");
+  visit("form", form, "count, share (0 to 1) or number");
   auto [a, b] = two_of(metric.values);
   std::optional<std::optional<double>> change;
   if (a) change = metric.changes.at(1);
   visit.if_set("a", a, "of two runs: the first's; null: it has none");
   visit.if_set("b", b, "of two runs: the second's; null: it has none");
   visit.if_set("relative_change", change, "of two runs: (b - a) / |a|");
-  std::optional<bool> more = more_is_better({metric.name, metric.statistic});
+  std::optional<bool> more = more_is_better(of);
   visit("more_is_better", more, "null: neither more nor less is");
   visit("values", metric.values, "of each run; null: it has none");
   visit("relative_changes", metric.changes,

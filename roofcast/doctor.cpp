@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "base/joined.hpp"
 #include "base/numbers.hpp"
 #include "base/wording.hpp"
 #include "calibrate/machine.hpp"
@@ -69,11 +70,8 @@ Finding pictures_of(const DoctorQuestion& question) {
 }
 
 std::string versions_of(const kernels::DeviceFacts& device) {
-  std::string text;
-  for (const auto& [name, version] : device.versions) {
-    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", name, version);
-  }
-  return text;
+  return joined(device.versions,
+                [](const auto& one) { return fmt::format("{} {}", one.first, one.second); });
 }
 
 Finding processor_of(const Machine& machine) {

@@ -184,7 +184,7 @@ std::string tokens_note(const Measurement& m) {
   }
   return fmt::format(
       "the loops differ from generated token {} on: their kernels round differently in {}, which "
-      "decides between close logits of random weights (fp32 rounds less: --dtype fp32)",
+      "decides between close logits of random weights (fp32 rounds less: `dtype` fp32)",
       with_separators(equal + 1), name_of(m.model.element));
 }
 

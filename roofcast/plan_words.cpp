@@ -113,7 +113,7 @@ std::string cheaper_format_text(const PlanAnswer& answer) {
   const RankedPlan& one = *answer.cheaper_format;
   const std::string format = one.deployment.quantization.value_or("");
   std::string text =
-      fmt::format("Not searched: {} weights (--quantization {}): {}", format, format, one.title);
+      fmt::format("Not searched: {} weights (`quantization` {}): {}", format, format, one.title);
   const auto& price = one.cost.dollars_per_hour;
   const auto& first = answer.ranked.front().cost.dollars_per_hour;
   if (price && first) {
@@ -128,7 +128,7 @@ std::string spread_lengths_text(const PlanAnswer& answer) {
   const SloVerdict& verdict = spread.result.verdict;
   return fmt::format(
       "All requests are of one length here. With lengths spread about the same means "
-      "(--input-len {} --output-len {}) the first {}.",
+      "(`input_len` {} `output_len` {}) the first {}.",
       spread.input, spread.output,
       verdict.holds
           ? fmt::format("meets the SLO, too (margin {})", as_percent(verdict.worst_margin, 0))
@@ -144,7 +144,7 @@ std::vector<std::string> hours_text(const PlanAnswer& answer) {
   const double mean = static_cast<double>(requests) / static_cast<double>(day.hours.size());
   std::vector<std::string> lines = {fmt::format(
       "Planned for the busiest of {}: the one from hour {} on, with {}, {:.2f} times the mean "
-      "hour (--whole-trace plans for all of them).",
+      "hour (`whole_trace` plans for all of them).",
       counted(std::ssize(day.hours), "hour"), day.busiest, counted(busiest.requests, "request"),
       static_cast<double>(busiest.requests) / mean)};
   if (answer.ranked.empty()) return lines;
@@ -354,7 +354,7 @@ std::vector<std::string> plan_sentences(const PlanAnswer& answer) {
   if (answer.by_hour) std::ranges::move(hours_text(answer), std::back_inserter(lines));
   if (const auto& least = answer.inputs.min_probability) {
     lines.push_back(fmt::format("Required probability: at least {}, given the uncertainty of {}.",
-                                as_probability(*least), kUncertainInputNames));
+                                as_probability(*least), uncertain_input_names()));
   }
   return lines;
 }

@@ -8,6 +8,7 @@
 
 #include "base/error.hpp"
 #include "base/io/shown.hpp"
+#include "base/joined.hpp"
 #include "base/keys.hpp"
 #include "base/suggest.hpp"
 
@@ -55,11 +56,9 @@ std::string description_of(const Argument& argument) {
     text = std::string(argument.placeholder) + ": ";
   }
   text += argument.help;
-  std::string others;
-  for (const std::string_view alias : argument.aliases) {
-    if (!alias.starts_with("--")) continue;
-    others += (others.empty() ? "" : ", ") + key_of(alias.substr(2));
-  }
+  const std::string others = joined(argument.aliases, [](std::string_view alias) {
+    return alias.starts_with("--") ? key_of(alias.substr(2)) : "";
+  });
   return others.empty() ? text : text + " (also " + others + ")";
 }
 

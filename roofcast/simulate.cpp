@@ -61,21 +61,10 @@ void members(Visitor& visit, Distribution& distribution) {
 
 template <class Visitor>
 void members(Visitor& visit, LoadResult& load) {
-  visit("requests_completed", load.completed, "requests");
-  visit("requests_rejected", load.rejected, "too long for the engine or its KV cache");
-  visit("requests_lost", load.lost, "lost with a failed replica and not sent again");
-  visit("makespan_s", load.makespan, "first arrival to last completion");
-  visit("request_rate_per_s", load.request_rate_per_s, "completed / makespan");
-  visit("offered_rate_per_s", load.offered_rate_per_s, "arrivals; 0 if all come at once");
-  visit("input_tokens_per_s", load.input_tokens_per_s, "of completed requests, over the makespan");
-  visit("output_tokens_per_s", load.output_tokens_per_s,
-        "of completed requests, over the makespan");
+  for (const LoadFigure& figure : kLoadFigures) visit_figure(visit, load, figure);
   for (const LatencyFigure& latency : kLatencyFigures) {
     visit(latency.name, load.*latency.distribution, latency.meaning);
   }
-  visit("goodput_per_s", load.goodput_per_s,
-        "requests within all goodput limits, over the makespan; null without goodput limits");
-  visit("goodput_share", load.goodput_share, "share of the requests with an outcome");
 }
 
 template <class Visitor>
@@ -95,15 +84,22 @@ void members(Visitor& visit, SimulatedIntervals& intervals) {
 }
 
 template <class Visitor>
-void members(Visitor& visit, SimulatedTarget& target) {
+void members(Visitor& visit, TargetOutcome& target) {
+  std::optional<double> achieved;
+  if (target.achieved > 0) achieved = target.achieved;
+  std::optional<bool> met;
+  if (target.judged) met = target.met;
   visit("class", target.slo_class, "class of the requests; all: every class");
   visit("metric", target.target.metric, "the latency");
   visit("percentile", target.target.percentile, "0 to 100");
   visit("limit_s", target.target.limit, "seconds");
-  visit("achieved_s", target.achieved_s, "at that percentile; null if not measured");
+  visit("achieved_s", achieved, "at that percentile; null if not measured");
   visit("attainment", target.attainment, "share of the class's requests within the limit");
   visit("exact", target.exact, "false: from a histogram");
-  visit("met", target.met, "achieved within the limit; null if the run was stopped");
+  visit("met", met, "achieved within the limit; null if the run was stopped");
+  target.achieved = achieved.value_or(0);
+  target.judged = met.has_value();
+  target.met = met.value_or(false);
 }
 
 template <class Visitor>
@@ -113,10 +109,9 @@ void members(Visitor& visit, SimulatedSlo& slo) {
         "served; null if the run was stopped");
   visit.if_set("undecided", slo.undecided, "why a longer run might give another verdict");
   visit("targets", slo.targets, "each target");
-  visit.if_set(
-      "probability", slo.probability,
-      "that it is met, given the uncertainty of step times, first tokens, host work, KV capacity "
-      "and the acceptance of drafts; with intervals");
+  static const std::string kProbability = fmt::format(
+      "that it is met, given the uncertainty of {}; with intervals", uncertain_input_names());
+  visit.if_set("probability", slo.probability, kProbability.c_str());
 }
 
 template <class Visitor>
@@ -126,44 +121,27 @@ void members(Visitor& visit, ConfidenceInterval& growth) {
 }
 
 template <class Visitor>
-void members(Visitor& visit, SimulatedSaturation& saturation) {
-  visit("saturated", saturation.saturated, "the backlog grows; null if the run was stopped");
-  visit("undecided", saturation.undecided, "the run is too short to tell");
-  visit.if_set("growth", saturation.growth, "of the backlog, 99 % interval");
-  visit("reason", saturation.reason, "with the figures behind it, for readers");
-  visit("queueing_share", saturation.queueing_share, "share of the mean TTFT");
+void members(Visitor& visit, SaturationVerdict& verdict) {
+  std::optional<bool> saturated;
+  if (verdict.judged) saturated = verdict.saturated;
+  std::string reason = verdict.reason();
+  visit("saturated", saturated, "the backlog grows; null if the run was stopped");
+  visit("undecided", verdict.undecided, "the run is too short to tell");
+  visit.if_set("growth", verdict.growth, "of the backlog, 99 % interval; absent: there is no rate");
+  visit("reason", reason, "with the figures behind it, for readers");
+  visit("queueing_share", verdict.queueing_share, "share of the mean TTFT");
+  verdict.judged = saturated.has_value();
+  verdict.saturated = saturated.value_or(false);
+  if (reason != verdict.reason()) {
+    verdict.finding = std::move(reason);
+    verdict.counts.clear();
+    verdict.ttft.clear();
+  }
 }
 
 template <class Visitor>
 void members(Visitor& visit, EngineUse& use) {
-  visit("steps", use.steps, "steps of all engines");
-  visit("prefill_tokens", use.prefill_tokens, "computed, recomputation included");
-  visit("recomputed_tokens", use.recomputed_tokens, "recomputed after preemption");
-  visit("decode_tokens", use.decode_tokens, "generated");
-  visit("preemptions", use.preemptions, "requests sent back to the queue");
-  visit("prefix_query_tokens", use.prefix_queries, "looked up in the prefix cache");
-  visit("prefix_hit_tokens", use.prefix_hits, "found in the prefix cache");
-  visit("offload_hit_tokens", use.offload_hits, "loaded from host memory");
-  visit("mean_acceptance_length", use.mean_acceptance_length,
-        "tokens per decode with drafts; 0 without drafts");
-  visit("draft_acceptance", use.draft_acceptance, "accepted share of draft tokens");
-  visit("kv_use_mean", use.mean_kv_use, "mean share of blocks in use");
-  visit("kv_use_peak", use.peak_kv_use, "of the fullest engine");
-  visit("kv_empty_mean", use.mean_kv_empty,
-        "mean share of the cache that is allocated to sequences, but empty");
-  visit("kv_empty_peak", use.peak_kv_empty, "of the engine with the most");
-  double empty_share = kv_empty_share(use).value_or(0);
-  visit("kv_empty_share", empty_share, "kv_empty_mean over kv_use_mean: of what is allocated");
-  visit("kv_unused_mean", use.mean_kv_unused,
-        "of kv_empty_mean: reserved beyond the end of the request; 0 if K and V are paged");
-  visit("kv_stranded_mean", use.mean_kv_stranded,
-        "mean share that is free, but in ranges too short for the request that waits; 0 if K and V "
-        "are paged");
-  visit("running_mean", use.mean_running, "mean number of requests running");
-  visit("running_peak", use.peak_running, "maximum at one time");
-  visit("waiting_mean", use.mean_waiting, "mean number of requests queued");
-  visit("waiting_peak", use.peak_waiting, "maximum at one time");
-  visit("busy_share", use.busy_share, "share of the makespan with a step in progress");
+  for (const EngineFigure& figure : kEngineFigures) visit_figure(visit, use, figure);
 }
 
 template <class Visitor>
@@ -220,11 +198,6 @@ namespace {
 
 constexpr const char* kSimulateCommand = "simulate";
 
-/// A stopped run has no verdict.
-std::optional<bool> unless_stopped(const SimulationResult& result, bool verdict) {
-  return result.stopped ? std::nullopt : std::optional(verdict);
-}
-
 SimulationInputs inputs_of(const SimulationRun& run) {
   const PoolRun& first = run.pools.front();
   SimulationInputs inputs{.model = first.deployment.model.name,
@@ -239,17 +212,10 @@ SimulationInputs inputs_of(const SimulationRun& run) {
 
 SimulatedSlo slo_of(const SimulationResult& result, const SloRequirement& requirement) {
   const SloVerdict verdict = judge(result, requirement);
-  SimulatedSlo slo{.met = unless_stopped(result, verdict.holds), .why_not = why_not(verdict)};
+  SimulatedSlo slo{.why_not = why_not(verdict)};
+  if (!result.stopped) slo.met = verdict.holds;
   if (verdict.undecided) slo.undecided = reason_of(verdict);
-  for (const TargetOutcome& outcome : result.slo) {
-    const bool measured = outcome.achieved > 0;
-    slo.targets.push_back({.slo_class = outcome.slo_class,
-                           .target = outcome.target,
-                           .achieved_s = measured ? std::optional(outcome.achieved) : std::nullopt,
-                           .attainment = outcome.attainment,
-                           .exact = outcome.exact,
-                           .met = unless_stopped(result, outcome.met)});
-  }
+  slo.targets = result.slo;
   return slo;
 }
 
@@ -287,14 +253,7 @@ SimulationAnswer answer_of(const SimulationRun& run) {
                      .notes = run.workload.notes};
   answer.load = static_cast<const LoadResult&>(result);
   answer.slo = slo_of(result, result.requirement);
-  answer.saturation = {.saturated = unless_stopped(result, result.saturation.saturated),
-                       .undecided = result.saturation.undecided,
-                       .reason = result.saturation.reason(),
-                       .queueing_share = result.saturation.queueing_share};
-  if (result.saturation.filled || result.saturation.undecided || result.saturation.saturated) {
-    answer.saturation.growth =
-        ConfidenceInterval{result.saturation.growth_low, result.saturation.growth_high};
-  }
+  answer.saturation = result.saturation;
   static_cast<EngineUse&>(answer.engine) = result.use;
   if (answer.inputs.deployment) answer.engine.kv_blocks = run.pools.front().plan.kv_blocks;
   answer.utilisation = utilisation_of(run.pools);
@@ -367,7 +326,7 @@ bool add_intervals(const SimulationRun& run, const IntervalSearch& search,
         with_separators(kSmallLoad)));
     return true;
   }
-  if (answer.saturation.saturated.value_or(true)) {
+  if (answer.saturation.saturated || !answer.saturation.judged) {
     answer.notes.emplace_back("no intervals: latencies grow as long as the load lasts");
     return true;
   }
@@ -419,7 +378,7 @@ SimulationAnswer simulation_answer_from_json(const Json& json) {
   auto answer = answer_from_json<SimulationAnswer>(json, kSimulateCommand);
   answer.headline = answer.inputs.model;
   if (!answer.fits) return answer;
-  answer.stopped = !answer.saturation.saturated;
+  answer.stopped = !answer.saturation.judged;
   const LoadResult& load = answer.load;
   answer.load.unfinished = answer.workload.requests - answer.workload.requests_unreported -
                            load.completed - load.rejected - load.lost;

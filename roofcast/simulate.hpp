@@ -65,20 +65,11 @@ struct SimulatedWorkload {
   std::vector<std::string> notes{};
 };
 
-struct SimulatedTarget {
-  std::string slo_class{};  // "all": all classes
-  PercentileTarget target{};
-  std::optional<double> achieved_s{};  // unset: not measured
-  double attainment = 0;
-  bool exact = true;
-  std::optional<bool> met{};  // by this measurement alone; unset: the run was stopped
-};
-
 struct SimulatedSlo {
   /// Whether the SLO is met (judge() of simulator/results/verdict.hpp); without an SLO, whether
   /// anything was served and the engine kept up with the load. Unset: the run was stopped.
   std::optional<bool> met{};
-  std::vector<SimulatedTarget> targets{};
+  std::vector<TargetOutcome> targets{};  // read back: what the JSON has of each
   /// Probability that the SLO is met, given the uncertainty of its inputs (kUncertainInputs in
   /// planner/scenario/simulation_run.hpp; Confidence in planner/verdict/confidence.hpp). Set with
   /// `intervals`, if there are targets.
@@ -87,15 +78,6 @@ struct SimulatedSlo {
   std::optional<std::string> undecided{};
   /// "1 of 2 targets missed"; empty if met. Not in the JSON; empty when read back.
   std::string why_not{};
-};
-
-struct SimulatedSaturation {
-  std::optional<bool> saturated{};  // unset: the run was stopped
-  bool undecided = false;           // too short to tell whether the backlog grows
-  std::optional<ConfidenceInterval>
-      growth{};               // of the backlog, as a share of what arrives; unset: no rate
-  std::string reason{};       // human-readable, with the numbers behind it
-  double queueing_share = 0;  // of mean TTFT
 };
 
 /// Ends of the interval of each mean and percentile of a latency, in seconds.
@@ -128,7 +110,7 @@ struct SimulationAnswer {
   LoadResult load{};  // of all reported requests
   std::optional<SimulatedIntervals> intervals{};
   SimulatedSlo slo{};
-  SimulatedSaturation saturation{};
+  SaturationVerdict saturation{};  // read back: all of its reason in `finding`
   SimulatedEngine engine{};
   std::vector<PoolUtilisation> utilisation{};  // of every pool
   std::vector<StageResult> stages{};           // if several are reported

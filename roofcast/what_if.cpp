@@ -3,8 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
-#include <map>
+#include <string_view>
 #include <utility>
 
 #include "base/error.hpp"
@@ -169,11 +170,26 @@ VariantAnswer variant_of(const WhatIfFindings& found, const WhatIfRow& row) {
   return variant;
 }
 
-/// A share of the KV cache.
-bool is_cache_share(const MetricName& metric) {
-  return metric.name.starts_with("kv_") &&
-         (metric.name.ends_with("_mean") || metric.name.ends_with("_peak") ||
-          metric.name.ends_with("_share"));
+/// Figures of a stored run that are not of its result: of the deployment, or measured.
+constexpr auto kRunFigures = std::to_array<std::pair<std::string_view, FigureWords>>({
+    {"kv_blocks", {"KV blocks", "blocks per engine", FigureForm::count}},
+    {"kv_tokens", {"KV tokens", "tokens in these blocks", FigureForm::count}},
+    {"max_concurrency", {"sequences at once", "of the longest length, that fit"}},
+    {"step_s", {"step time", "of one step"}},
+    {"prefill_s", {"prefill", "of one step, measured"}},
+    {"decode_step_s", {"decode step", "measured"}},
+    {"decode_minimum_s", {"decode step, at least", "its bytes over the bandwidth measured"}},
+    {"copy_bandwidth_bytes_per_s", {"copy bandwidth (bytes/s)", "read and written"}},
+    {"mfu", {"MFU", "model FLOPs utilisation while a step is in progress", FigureForm::share}},
+    {"mbu", {"MBU", "memory bandwidth utilisation likewise", FigureForm::share}},
+});
+
+/// Null for latencies, costs and unknown names.
+const FigureWords* words_of(const MetricName& metric) {
+  for (const auto& [name, words] : kRunFigures) {
+    if (name == metric.name) return &words;
+  }
+  return words_of_figure(metric.name);
 }
 
 bool is_money(const MetricName& metric) { return metric.name.starts_with("cost_"); }
@@ -257,44 +273,26 @@ std::string name_of(const VariantAnswer& variant) {
 bool is_time(const MetricName& metric) { return is_time(metric.name); }
 
 std::string title_of(const MetricName& metric) {
-  static const std::map<std::string, std::string> kTitles = {
-      {"output_tokens_per_s", "output tokens/s"},
-      {"input_tokens_per_s", "input tokens/s"},
-      {"request_rate_per_s", "requests/s"},
-      {"offered_rate_per_s", "offered/s"},
-      {"goodput_per_s", "goodput/s"},
-      {"running_mean", "running"},
-      {"kv_use_mean", "KV use"},
-      {"kv_use_peak", "KV use, peak"},
-      {"kv_empty_mean", "KV empty, of all"},
-      {"kv_empty_peak", "KV empty, of all, peak"},
-      {"kv_empty_share", "KV empty, of allocated"},
-      {"kv_unused_mean", "KV never filled"},
-      {"kv_stranded_mean", "KV stranded"},
-      {"kv_blocks", "KV blocks"},
-      {"kv_tokens", "KV tokens"},
-      {"max_concurrency", "sequences at once"},
-      {"step_s", "step time"},
-      {"prefill_s", "prefill"},
-      {"decode_step_s", "decode step"},
-      {"decode_minimum_s", "decode step, at least"},
-      {"copy_bandwidth_bytes_per_s", "copy bandwidth (bytes/s)"},
-  };
   const auto* latency = std::ranges::find(kLatencyFigures, metric.name, &LatencyFigure::name);
   const auto* cost = std::ranges::find(kCostFigures, metric.name, &CostFigure::name);
   if (cost != kCostFigures.end()) return cost->title;
-  const auto known = kTitles.find(metric.name);
+  const FigureWords* words = words_of(metric);
   const std::string title = latency != kLatencyFigures.end() ? latency->title
-                            : known != kTitles.end()         ? known->second
+                            : words != nullptr               ? words->title
                                                              : spelled(metric.name);
   return metric.statistic == "value" ? title : title + " " + metric.statistic;
+}
+
+FigureForm form_of(const MetricName& metric) {
+  const FigureWords* words = words_of(metric);
+  return words != nullptr ? words->form : FigureForm::number;
 }
 
 Printed metric_cell(const MetricName& metric, double value) {
   if (!std::isfinite(value)) return "-";
   if (is_time(metric)) return printed::time(Seconds{value});
   if (is_money(metric)) return printed::fixed(value, 2);
-  if (is_cache_share(metric)) return printed::percent(value);
+  if (form_of(metric) == FigureForm::share) return printed::percent(value);
   constexpr double kPlain = 999.95;  // from here on four digits have a separator
   if (std::abs(value) >= kPlain) return printed::fixed(value, 0);
   const std::string digits = fmt::format("{:.4g}", value);
@@ -306,9 +304,7 @@ std::string metric_text(const MetricName& metric, double value) {
 }
 
 std::optional<bool> more_is_better(const MetricName& metric) {
-  constexpr std::array<std::string_view, 4> kThroughput = {
-      "output_tokens_per_s", "input_tokens_per_s", "request_rate_per_s", "goodput_per_s"};
-  if (std::ranges::find(kThroughput, metric.name) != kThroughput.end()) return true;
+  if (const FigureWords* words = words_of(metric)) return words->more_is_better;
   const bool is_latency = std::ranges::find(kLatencyFigures, metric.name, &LatencyFigure::name) !=
                           kLatencyFigures.end();
   if (is_latency || is_money(metric) || metric.name.starts_with("joules_")) return false;

@@ -19,6 +19,7 @@
 #include "planner/what_if/run_what_if.hpp"
 #include "roofcast/envelope.hpp"
 #include "roofcast/limits.hpp"
+#include "simulator/results/scalar_figure.hpp"
 
 namespace roofcast {
 
@@ -101,6 +102,9 @@ std::string name_of(const VariantAnswer& variant);
 
 /// "TTFT p95", "output tokens/s".
 std::string title_of(const MetricName& metric);
+
+/// How its values are printed, unless its name says so.
+FigureForm form_of(const MetricName& metric);
 
 /// Whether the metric is in seconds.
 bool is_time(const MetricName& metric);

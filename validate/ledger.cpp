@@ -8,6 +8,7 @@
 #include <tuple>
 #include <utility>
 
+#include "base/joined.hpp"
 #include "base/statistics.hpp"
 
 namespace roofcast {
@@ -18,13 +19,11 @@ constexpr std::array kDimensions = {LedgerBy::all, LedgerBy::group, LedgerBy::en
 
 /// "sglang-0.5.9, 8, -"
 std::string joined_values(const ComparedCase& compared, const std::vector<std::string>& by) {
-  std::string text;
-  for (const std::string& key : by) {
+  return joined(by, [&](const std::string& key) {
     const auto found = compared.keys.find(key);
     const bool has = found != compared.keys.end() && !found->second.empty();
-    text += (text.empty() ? "" : ", ") + (has ? found->second : "-");
-  }
-  return text;
+    return has ? found->second : "-";
+  });
 }
 
 std::string key_of(const ComparedCase& compared, LedgerBy by,

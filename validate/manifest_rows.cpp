@@ -20,6 +20,7 @@
 #include "base/io/line_reader.hpp"
 #include "base/io/shown.hpp"
 #include "base/quantity.hpp"
+#include "base/text.hpp"
 #include "validate/manifest_formula.hpp"
 
 namespace roofcast {
@@ -116,9 +117,9 @@ const json* member_of(const json& value, const std::string& key) {
 
 std::string columns_of(const json& values) {
   constexpr std::size_t kShown = 200;
-  std::string names;
-  for (const auto& item : values.items()) names += (names.empty() ? "" : ", ") + item.key();
-  return shown(names, kShown);
+  std::vector<std::string> names;
+  for (const auto& item : values.items()) names.push_back(item.key());
+  return shown(joined(names), kShown);
 }
 
 const json& lookup(const PatternRow& row, const std::string& column) {

@@ -9,6 +9,7 @@
 #include <variant>
 
 #include "base/error.hpp"
+#include "base/joined.hpp"
 
 namespace roofcast::runtime {
 namespace {
@@ -207,9 +208,7 @@ std::string weight_format_text(const RunnableModel& model) {
   std::vector<std::pair<std::string, double>> sorted(bytes.begin(), bytes.end());
   std::stable_sort(sorted.begin(), sorted.end(),
                    [](const auto& a, const auto& b) { return a.second > b.second; });
-  std::string text;
-  for (const auto& [name, size] : sorted) text += (text.empty() ? "" : ", ") + name;
-  return text;
+  return joined(sorted, [](const auto& one) { return one.first; });
 }
 
 RunnableModel runnable_model(const Transformer& model, Element element, std::optional<int> layers) {

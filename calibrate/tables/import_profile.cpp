@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "base/joined.hpp"
 #include "calibrate/curve_fit.hpp"
 #include "calibrate/derived_efficiency.hpp"
 
@@ -14,8 +15,7 @@ namespace roofcast {
 namespace {
 
 std::string joined_devices(const ImportedRows& rows) {
-  std::string names;
-  for (const auto& [device, count] : rows.devices) names += (names.empty() ? "" : ", ") + device;
+  const std::string names = joined(rows.devices, [](const auto& device) { return device.first; });
   return names.empty() ? "not stated" : names;
 }
 

@@ -153,17 +153,12 @@ void find_bracket(Bracket& bracket, const CapacitySearch& question) {
 
 LoadPoint load_point(double load, const SimulationResult& result,
                      const SloRequirement& requirement) {
-  return {.load = load,
-          .requests = std::ssize(result.requests),
-          .offered_rate_per_s = result.offered_rate_per_s,
-          .request_rate_per_s = result.request_rate_per_s,
-          .input_tokens_per_s = result.input_tokens_per_s,
-          .output_tokens_per_s = result.output_tokens_per_s,
-          .ttft = result.ttft,
-          .tpot = result.tpot,
-          .e2e = result.e2e,
-          .use = result.use,
-          .verdict = judge(result, requirement)};
+  LoadPoint point{result};
+  point.load = load;
+  point.requests = std::ssize(result.requests);
+  point.use = result.use;
+  point.verdict = judge(result, requirement);
+  return point;
 }
 
 Capacity find_capacity(const LoadTrial& trial, const CapacitySearch& question) {

@@ -12,14 +12,9 @@
 namespace roofcast {
 
 /// The result at one load.
-struct LoadPoint {
-  double load = 0;                // in the unit of the search: a factor on the rate, a concurrency
-  std::int64_t requests = 0;      // simulated
-  double offered_rate_per_s = 0;  // 0: all at once
-  double request_rate_per_s = 0;  // completed
-  double input_tokens_per_s = 0;
-  double output_tokens_per_s = 0;
-  Distribution ttft{}, tpot{}, e2e{};
+struct LoadPoint : LoadResult {
+  double load = 0;            // in the unit of the search: a factor on the rate, a concurrency
+  std::int64_t requests = 0;  // simulated
   EngineUse use{};
   SloVerdict verdict{};
 };

@@ -19,7 +19,7 @@ namespace {
 /// is compared with it.
 void search(CapacityFindings& answer, Execution& execution) {
   answer.capacity = capacity_of(answer.study, execution);
-  answer.study = with_requests_of(std::move(answer.study), point_of(answer.capacity));
+  answer.study = with_requests(std::move(answer.study), point_of(answer.capacity).requests);
 }
 
 // ---- confidence
@@ -37,7 +37,7 @@ std::optional<double> capacity_deviating(const CapacityFindings& answer, double 
     return simulate_deviating(run, step_times_of(run), {.step_time = deviations}, {});
   };
   // With the minimum number of requests: only the ratios of the three results matter.
-  const LoadStudy study = with_requests_of(answer.study, {});
+  const LoadStudy study = with_requests(answer.study, 0);
   return capacity_near(study, *answer.capacity.load, simulation, execution).load;
 }
 
@@ -67,7 +67,7 @@ void add_asked(CapacityFindings& answer, Execution& execution) {
   const std::array loads = {answer.study.load_of_run};
   answer.asked = searched_asked(answer);
   if (!answer.asked) answer.asked = steady_trial_of(answer.study, execution)(loads).front();
-  const LoadStudy study = with_requests_of(answer.study, *answer.asked);
+  const LoadStudy study = with_requests(answer.study, answer.asked->requests);
   SimulationRun run = at_load(study, study.load_of_run);
   run_all(execution, 1, [&](std::int64_t) {
     simulate_sampled(run, step_times_of(run), {});
@@ -95,7 +95,7 @@ void add_limits(CapacityFindings& answer, const CapacityRequest& request, Execut
   answer.limit_load = point.load;
   answer.limit_requests = point.requests;
   // With the requests of the point, or its figures would be others than those of the limits.
-  SimulationRun run = at_load(with_requests_of(answer.study, point), answer.limit_load);
+  SimulationRun run = at_load(with_requests(answer.study, point.requests), answer.limit_load);
   const auto account = run_all(execution, 1, [&](std::int64_t) {
     return simulate_with_account(run, step_times_of(run), {});
   });

@@ -235,16 +235,16 @@ Capacity capacity_near(const LoadStudy& study, double load, const Simulation& si
   return find_capacity(trial_of(study, simulation, execution), question_near(study, load));
 }
 
-LoadStudy with_requests_of(LoadStudy study, const LoadPoint& point) {
+LoadStudy with_requests(LoadStudy study, std::int64_t requests) {
   if (!study.grows()) return study;
   const std::int64_t first = study.growing->first();
   const auto least = std::ssize(study.growing->of(first)->requests);
   std::int64_t arrivals = first;
   const std::int64_t most = arrival_limits(study.growing->scenario()).search;
   for (; 2 * arrivals <= most; arrivals *= 2) {
-    if (std::ssize(study.growing->of(arrivals)->requests) >= point.requests) break;
+    if (std::ssize(study.growing->of(arrivals)->requests) >= requests) break;
   }
-  if (point.requests <= least) arrivals = first;
+  if (requests <= least) arrivals = first;
   study.run.workload = *study.growing->of(arrivals);
   set_arrivals(study.run.scenario, arrivals);
   return study;

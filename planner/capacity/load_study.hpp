@@ -103,7 +103,8 @@ Capacity capacity_of(const LoadStudy& study, Execution& execution);
 Capacity capacity_near(const LoadStudy& study, double load, const Simulation& simulation,
                        Execution& execution);
 
-/// The same study with as many requests as a point of it needed. No effect if it does not grow.
-LoadStudy with_requests_of(LoadStudy study, const LoadPoint& point);
+/// The same study with at least that many requests (LoadPoint::requests); 0: the fewest. No
+/// effect if it does not grow.
+LoadStudy with_requests(LoadStudy study, std::int64_t requests);
 
 }  // namespace roofcast

@@ -216,7 +216,7 @@ std::string preset_list() {
   const auto engine_of = [](const std::string& name) { return name.substr(0, name.find('-')); };
   std::vector<std::string> names;
   for (const EnginePreset& preset : engine_presets()) names.push_back(preset.name);
-  std::string list;
+  std::vector<std::string> list;
   for (auto first = names.begin(); first != names.end();) {
     const auto last = std::find_if(first, names.end(), [&](const std::string& name) {
       return engine_of(name) != engine_of(*first);
@@ -224,12 +224,12 @@ std::string preset_list() {
     std::sort(first, last);
     const std::size_t skipped = engine_of(*first).size();
     for (auto name = first; name != last; ++name) {
-      list += (list.empty() ? "" : ", ") + name->substr(name == first ? 0 : skipped);
-      if (*name == kDefaultEngine) list += " (default)";
+      list.push_back(name->substr(name == first ? 0 : skipped));
+      if (*name == kDefaultEngine) list.back() += " (default)";
     }
     first = last;
   }
-  return list;
+  return joined(list);
 }
 
 }  // namespace

@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
+#include <utility>
 #include <variant>
 
+#include "base/joined.hpp"
 #include "base/record.hpp"
 #include "model/engines/knobs.hpp"
 
@@ -39,15 +41,15 @@ std::string placement(const Parallelism& parallel, const std::string& gpu,
                       const std::string& engine) {
   std::string text = gpu;
   if (parallel.gpus() > 1) {
-    std::string degrees;
-    auto degree = [&](const char* name, int value) {
-      if (value > 1) degrees += fmt::format("{}{} {}", degrees.empty() ? "" : ", ", name, value);
+    const std::pair<const char*, int> degrees[] = {
+        {"TP", parallel.tensor},
+        {"PP", parallel.pipeline},
+        {"DP", parallel.data},
+        {"PCP", parallel.context}};
+    const auto degree = [](const auto& one) {
+      return one.second > 1 ? fmt::format("{} {}", one.first, one.second) : "";
     };
-    degree("TP", parallel.tensor);
-    degree("PP", parallel.pipeline);
-    degree("DP", parallel.data);
-    degree("PCP", parallel.context);
-    text = fmt::format("{}x {} ({}{})", parallel.gpus(), text, degrees,
+    text = fmt::format("{}x {} ({}{})", parallel.gpus(), text, joined(degrees, degree),
                        parallel.expert_parallel ? ", EP" : "");
   }
   return text + ", " + engine;

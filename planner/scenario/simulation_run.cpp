@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "base/text.hpp"
 #include "base/wording.hpp"
 #include "model/architecture/experts.hpp"
 #include "model/engines/host_terms.hpp"
@@ -304,6 +305,14 @@ std::vector<PoolUtilisation> utilisation_of(const std::vector<PoolRun>& pools) {
       all.push_back({.pool = pool.name, .mfu = *pool.mfu, .mbu = *pool.mbu});
   }
   return all;
+}
+
+std::string uncertain_input_names() {
+  std::vector<std::string> names;
+  for (const UncertainInput& input : kUncertainInputs) names.emplace_back(input.in_general);
+  const std::string last = std::move(names.back());
+  names.pop_back();
+  return joined(names) + " and " + last;
 }
 
 bool is_uncertain(const SimulationRun& run, const UncertainInput& input) {

@@ -126,6 +126,7 @@ struct Deviations {
 /// An input of a simulation that may be off, independently of the others.
 struct UncertainInput {
   const char* name;
+  const char* in_general;  // in a sentence about all of them
   double Deviations::*member;
   double harmful;  // the sign that can only worsen latencies
 };
@@ -134,15 +135,15 @@ struct UncertainInput {
 /// and the probability that an SLO holds (planner/verdict/confidence.hpp) deviate in these. Step
 /// time, which matters most, comes first.
 inline constexpr std::array kUncertainInputs = {
-    UncertainInput{"step time", &Deviations::step_time, 1},
-    UncertainInput{"host work per request", &Deviations::per_request, 1},
-    UncertainInput{"KV capacity", &Deviations::kv_capacity, -1},
-    UncertainInput{"acceptance of drafts", &Deviations::acceptance, -1},
-    UncertainInput{"first tokens", &Deviations::first_token, 1}};
+    UncertainInput{"step time", "step times", &Deviations::step_time, 1},
+    UncertainInput{"first tokens", "first tokens", &Deviations::first_token, 1},
+    UncertainInput{"host work per request", "host work", &Deviations::per_request, 1},
+    UncertainInput{"KV capacity", "KV capacity", &Deviations::kv_capacity, -1},
+    UncertainInput{"acceptance of drafts", "the acceptance of drafts", &Deviations::acceptance,
+                   -1}};
 
-/// They all, for sentences.
-inline constexpr std::string_view kUncertainInputNames =
-    "step times, first tokens, host work, KV capacity and the acceptance of drafts";
+/// "step times, first tokens, host work, KV capacity and the acceptance of drafts"
+std::string uncertain_input_names();
 
 /// Whether the input is uncertain in this run: drafts' acceptance only where a deviation was given,
 /// first tokens only of engines for which their error is known.

@@ -7,6 +7,7 @@
 #include <map>
 #include <utility>
 
+#include "base/joined.hpp"
 #include "base/numbers.hpp"
 
 namespace roofcast {
@@ -44,16 +45,14 @@ std::vector<OperatorAnswer> operators_of(const StepEstimate& step) {
 std::string describe_provenance(const std::vector<OperatorAnswer>& operators) {
   Seconds all;
   for (const OperatorAnswer& part : operators) all += part.time;
-  std::string text;
-  for (const Provenance provenance : kProvenances) {
+  std::string text = joined(kProvenances, [&](Provenance provenance) {
     Seconds time;
     for (const OperatorAnswer& part : operators) {
       if (part.provenance == provenance) time += part.time;
     }
-    if (time.value <= 0) continue;
-    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", name_of(provenance),
-                        as_percent(time / all, 0));
-  }
+    return time.value > 0 ? fmt::format("{} {}", name_of(provenance), as_percent(time / all, 0))
+                          : "";
+  });
   std::map<std::string, Seconds> tables;
   for (const OperatorAnswer& part : operators) {
     if (part.tables) tables[*part.tables] += part.time;

@@ -2,6 +2,7 @@
 // texts between processes and in the store.
 #pragma once
 
+#include <array>
 #include <compare>
 #include <cstdint>
 #include <optional>
@@ -50,6 +51,41 @@ struct CandidateFigures {
   double step_uncertainty = 0;            // of step times, one standard deviation; likewise
   StepSources step_sources{};             // how they are known; likewise
 };
+
+/// A figure of a trial that is one number, taken from the simulation.
+struct TrialFigure {
+  const char* name;
+  double CandidateFigures::*value;
+  double (*of)(const SimulationResult& result);
+  const char* meaning;
+};
+
+/// All of them, in the order of answers: another is added here and as a member above.
+inline constexpr auto kTrialFigures = std::to_array<TrialFigure>({
+    {"offered_rate_per_s", &CandidateFigures::offered_rate_per_s,
+     [](const SimulationResult& result) { return result.offered_rate_per_s; },
+     "arrivals; 0: all at once"},
+    {"request_rate_per_s", &CandidateFigures::request_rate_per_s,
+     [](const SimulationResult& result) { return result.request_rate_per_s; },
+     "completed over the makespan"},
+    {"output_tokens_per_s", &CandidateFigures::output_tokens_per_s,
+     [](const SimulationResult& result) { return result.output_tokens_per_s; },
+     "over the makespan"},
+    {"ttft_p95_s", &CandidateFigures::ttft_p95_s,
+     [](const SimulationResult& result) { return result.ttft.p95; }, "time to the first token"},
+    {"tpot_p95_s", &CandidateFigures::tpot_p95_s,
+     [](const SimulationResult& result) { return result.tpot.p95; },
+     "time per output token after the first"},
+    {"e2e_p95_s", &CandidateFigures::e2e_p95_s,
+     [](const SimulationResult& result) { return result.e2e.p95; },
+     "from sending to the last token"},
+    {"mean_kv_use", &CandidateFigures::mean_kv_use,
+     [](const SimulationResult& result) { return result.use.mean_kv_use; },
+     "mean share of KV blocks in use"},
+    {"busy_share", &CandidateFigures::busy_share,
+     [](const SimulationResult& result) { return result.use.busy_share; },
+     "share of the makespan with a step in progress"},
+});
 
 /// Figures computed only for candidates in the answer.
 struct FinalistFigures {

@@ -33,14 +33,9 @@ template <class Visitor>
 void members(Visitor& visit, CandidateFigures& figures) {
   members(visit, figures.verdict);
   visit("requests", figures.requests, "of the load");
-  visit("offered_rate_per_s", figures.offered_rate_per_s, "arrivals; 0: all at once");
-  visit("request_rate_per_s", figures.request_rate_per_s, "completed over the makespan");
-  visit("output_tokens_per_s", figures.output_tokens_per_s, "over the makespan");
-  visit("ttft_p95_s", figures.ttft_p95_s, "time to the first token");
-  visit("tpot_p95_s", figures.tpot_p95_s, "time per output token after the first");
-  visit("e2e_p95_s", figures.e2e_p95_s, "from sending to the last token");
-  visit("mean_kv_use", figures.mean_kv_use, "mean share of KV blocks in use");
-  visit("busy_share", figures.busy_share, "share of the makespan with a step in progress");
+  for (const TrialFigure& figure : kTrialFigures) {
+    visit(figure.name, figures.*figure.value, figure.meaning);
+  }
   visit("step_sources", figures.step_sources,
         "how step times are known: shares of the operators' time; of several pools the first's");
   visit("step_relative_uncertainty", figures.step_uncertainty,

@@ -39,16 +39,9 @@ SloVerdict simulate_steadily(SimulationRun& run, const PlanCatalogue& catalogue,
 }
 
 CandidateFigures figures_of(const SimulationResult& result, const SloVerdict& verdict) {
-  return {.verdict = verdict,
-          .offered_rate_per_s = result.offered_rate_per_s,
-          .request_rate_per_s = result.request_rate_per_s,
-          .output_tokens_per_s = result.output_tokens_per_s,
-          .ttft_p95_s = result.ttft.p95,
-          .tpot_p95_s = result.tpot.p95,
-          .e2e_p95_s = result.e2e.p95,
-          .mean_kv_use = result.use.mean_kv_use,
-          .busy_share = result.use.busy_share,
-          .requests = std::ssize(result.requests)};
+  CandidateFigures figures{.verdict = verdict, .requests = std::ssize(result.requests)};
+  for (const TrialFigure& figure : kTrialFigures) figures.*figure.value = figure.of(result);
+  return figures;
 }
 
 /// The largest load as a factor; leaves `run` at another load. The load itself holds, or this would

@@ -9,6 +9,7 @@
 
 #include "base/error.hpp"
 #include "base/io/shown.hpp"
+#include "base/joined.hpp"
 #include "base/quantity.hpp"
 #include "base/text.hpp"
 
@@ -157,12 +158,10 @@ const SearchedKnob& knob_named(const std::string& key) { return kKnobs[*knob_ind
 }  // namespace
 
 std::string searchable_keys() {
-  std::string keys;
-  for (const SearchedKnob& knob : kKnobs) {
-    keys += fmt::format("{}{}", keys.empty() ? "" : ", ", knob.key);
-    if (!knob.short_key.empty()) keys += fmt::format(" ({})", knob.short_key);
-  }
-  return keys;
+  return joined(kKnobs, [](const SearchedKnob& knob) {
+    return knob.short_key.empty() ? std::string(knob.key)
+                                  : fmt::format("{} ({})", knob.key, knob.short_key);
+  });
 }
 
 Knob parse_dimension(const std::string& text) {

@@ -9,6 +9,7 @@
 
 #include "base/error.hpp"
 #include "base/io/shown.hpp"
+#include "base/joined.hpp"
 #include "base/quantity.hpp"
 
 namespace roofcast {
@@ -210,11 +211,7 @@ double changed(double number, const RelativeChange& change) {
 std::string number_text(double number) { return fmt::format("{:.12g}", number); }
 
 std::string to_text(const Settings& settings) {
-  std::string text;
-  for (const Setting& setting : settings) {
-    text += fmt::format("{}{}={}", text.empty() ? "" : ", ", setting.key, setting.value);
-  }
-  return text;
+  return joined(settings, [](const Setting& setting) { return setting.key + "=" + setting.value; });
 }
 
 std::vector<Settings> grid_of(const std::vector<Knob>& knobs) {

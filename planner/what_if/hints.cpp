@@ -67,13 +67,13 @@ std::string unbalanced_pools(const SimulationRun& run) {
   if (*first < 0 && *other >= kAmpleMargin) {
     return fmt::format(
         "First tokens come too late while decoding has {} to spare: more prefill replicas{} "
-        "(--prefill-replicas, --decode-replicas) may hold.",
+        "(`prefill_replicas`, `decode_replicas`) may hold.",
         as_percent(*other, 0), instead(decode, "decode"));
   }
   if (*other < 0 && *first >= kAmpleMargin) {
     return fmt::format(
         "Tokens come too slowly while first tokens have {} to spare: more decode replicas{} "
-        "(--decode-replicas, --prefill-replicas) may hold.",
+        "(`decode_replicas`, `prefill_replicas`) may hold.",
         as_percent(*first, 0), instead(prefill, "prefill"));
   }
   return "";
@@ -83,7 +83,7 @@ std::string unbalanced_pools(const SimulationRun& run) {
 
 const char* const kScatteredPrefixes =
     "round_robin spreads a session's turns over replicas, so its cached prefix is rarely hit; use "
-    "--router prefix_affinity.";
+    "`router` prefix_affinity.";
 
 bool scatters_prefixes(const Scenario& scenario, std::int64_t replicas) {
   const auto* synthetic = std::get_if<SyntheticWorkload>(&scenario.workload);
@@ -108,29 +108,29 @@ std::vector<std::string> hints_on(const SimulationRun& run) {
   } else if (worst_of(result, true) != nullptr && waits(result)) {
     hints.push_back(fmt::format(
         "{} of the mean TTFT is waiting in the queue: another replica may shorten it; a "
-        "larger token budget per step (--max-num-batched-tokens) admits prompts "
+        "larger token budget per step (`max_num_batched_tokens`) admits prompts "
         "sooner.",
         as_percent(result.queue.mean / result.ttft.mean, 0)));
   } else if (worst_of(result, true) != nullptr) {
     hints.push_back(fmt::format(
-        "TTFT is the prompt's own computation: more GPUs per replica (--tensor-parallel-size){} or "
+        "TTFT is the prompt's own computation: more GPUs per replica (`tensor_parallel_size`){} or "
         "a GPU with more FLOP/s may shorten it.",
-        run.scenario.weight_format ? "" : ", fp8 weights (--quantization fp8)"));
+        run.scenario.weight_format ? "" : ", fp8 weights (`quantization` fp8)"));
   }
   if (worst_of(result, false) != nullptr) {
     hints.push_back(fmt::format(
-        "Tokens come too slowly: fewer sequences at once (--max-num-seqs), more GPUs per "
+        "Tokens come too slowly: fewer sequences at once (`max_num_seqs`), more GPUs per "
         "replica{}{} or a GPU with more memory bandwidth may shorten a step; speculative decoding "
         "helps where batches are small.",
-        run.scenario.weight_format ? "" : ", fp8 weights (--quantization fp8)",
-        run.scenario.overrides.kv_cache_dtype ? "" : ", an fp8 KV cache (--kv-cache-dtype fp8)"));
+        run.scenario.weight_format ? "" : ", fp8 weights (`quantization` fp8)",
+        run.scenario.overrides.kv_cache_dtype ? "" : ", an fp8 KV cache (`kv_cache_dtype` fp8)"));
   }
   if (result.use.preemptions > 0) {
     hints.push_back(fmt::format(
         "{}: the KV cache is too small for what runs at once. A larger share of the memory "
-        "(--gpu-memory-utilization){} or fewer sequences at once avoid it.",
+        "(`gpu_memory_utilization`){} or fewer sequences at once avoid it.",
         counted(result.use.preemptions, "preemption"),
-        run.scenario.overrides.kv_cache_dtype ? "" : ", an fp8 KV cache (--kv-cache-dtype fp8)"));
+        run.scenario.overrides.kv_cache_dtype ? "" : ", an fp8 KV cache (`kv_cache_dtype` fp8)"));
   }
   const bool keeps_up = !result.saturation.saturated && !result.saturation.undecided;
   const SloVerdict verdict = judge(result);

@@ -7,6 +7,7 @@
 
 #include "base/error.hpp"
 #include "base/io/shown.hpp"
+#include "base/joined.hpp"
 #include "base/suggest.hpp"
 #include "model/io/gpu_reader.hpp"
 #include "planner/scenario/cost.hpp"
@@ -21,7 +22,7 @@ namespace {
 /// Names of single-number figures; of cost and memory only those in the store.
 std::vector<std::string> number_names() {
   std::vector<std::string> names;
-  for (const ScalarFigure& figure : scalar_figures()) names.emplace_back(figure.name);
+  for (const StoredFigure& figure : stored_figures({})) names.emplace_back(figure.name);
   names.emplace_back("kv_blocks");
   for (const CostFigure& figure : kCostFigures) names.emplace_back(figure.name);
   return names;
@@ -38,11 +39,9 @@ bool has(const std::vector<std::string>& names, const std::string& name) {
 }
 
 std::string statistic_names() {
-  std::string names;
-  for (const DistributionStatistic& statistic : kDistributionStatistics) {
-    if (statistic.in_tables) names += (names.empty() ? "" : ", ") + std::string(statistic.name);
-  }
-  return names;
+  return joined(kDistributionStatistics, [](const DistributionStatistic& statistic) {
+    return statistic.in_tables ? statistic.name : "";
+  });
 }
 
 /// "p95" for a percentile that distributions have; empty otherwise.

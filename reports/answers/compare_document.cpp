@@ -1,3 +1,4 @@
+#include "base/joined.hpp"
 #include "reports/answers/answer_documents.hpp"
 #include "roofcast/compare.hpp"
 #include "roofcast/stored_runs.hpp"
@@ -8,6 +9,7 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -117,12 +119,10 @@ Section differences_of(const CompareAnswer& answer) {
 
 Document compare_document(const CompareAnswer& answer) {
   Document document{.machine = to_json(answer), .sections = {}};
-  std::string others;
   Section head;
-  for (const ComparedRun& run : answer.runs) {
-    head.lines.push_back(headline_of(run));
-    if (&run != answer.runs.data()) others += (others.empty() ? "" : ", ") + name_of(run.id);
-  }
+  for (const ComparedRun& run : answer.runs) head.lines.push_back(headline_of(run));
+  const std::string others = joined(std::span(answer.runs).subspan(1),
+                                    [](const ComparedRun& run) { return name_of(run.id); });
   head.heading = fmt::format("{} compared with {}", others, name_of(answer.runs.front().id));
   head.table = metric_table(answer);
   document.sections.push_back(std::move(head));

@@ -8,6 +8,7 @@
 
 #include "base/io/shown.hpp"
 #include "base/numbers.hpp"
+#include "base/text.hpp"
 #include "reports/importers/metric_rows.hpp"
 #include "roofcast/import.hpp"
 
@@ -16,15 +17,15 @@ namespace {
 
 /// "10 requests/s, at most 8 at a time, 1024 in, 128 out"
 std::string load_of(const MeasuredSetting& setting) {
-  std::string text;
-  const auto add = [&](const std::string& part) { text += (text.empty() ? "" : ", ") + part; };
+  std::vector<std::string> parts;
+  const auto add = [&](std::string part) { parts.push_back(std::move(part)); };
   if (const auto rate = setting.request_rate_per_s) {
     add(std::isinf(*rate) ? "all at once" : fmt::format("{:g} requests/s", *rate));
   }
   if (setting.max_concurrency) add(fmt::format("at most {} at a time", *setting.max_concurrency));
   if (setting.mean_input_tokens) add(fixed(*setting.mean_input_tokens, 0) + " in");
   if (setting.mean_output_tokens) add(fixed(*setting.mean_output_tokens, 0) + " out");
-  return text;
+  return joined(parts);
 }
 
 bool serves_requests(const MeasuredRun& run) {

@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "base/joined.hpp"
 #include "base/numbers.hpp"
 #include "base/wording.hpp"
 #include "reports/answers/cost_cells.hpp"
@@ -206,10 +207,9 @@ Section engines_section(const std::vector<EngineMemory>& engines) {
                                         {"Fits", false},
                                         {"Largest batch"}},
                             .rows = {}}};
-  std::string refusing;
-  for (const EngineMemory& row : engines) {
-    if (row.memory && !row.memory->fits) refusing += (refusing.empty() ? "" : ", ") + row.engine;
-  }
+  const std::string refusing = joined(engines, [](const EngineMemory& row) {
+    return row.memory && !row.memory->fits ? row.engine : "";
+  });
   if (!refusing.empty()) section.lines.push_back("Does not fit by the rule of " + refusing + ".");
   for (const EngineMemory& row : engines) {
     if (!row.memory) {

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <utility>
 
+#include "base/joined.hpp"
 #include "base/numbers.hpp"
 #include "base/wording.hpp"
 #include "reports/answers/cost_cells.hpp"
@@ -58,7 +59,7 @@ Section spare_section(const RankedPlan& best, bool of_one_kind) {
   if (section.lines.empty()) {
     section.lines.emplace_back(
         fmt::format("No error of {} within 4 standard deviations would reverse the verdict.",
-                    kUncertainInputNames));
+                    uncertain_input_names()));
   }
   return section;
 }
@@ -150,10 +151,9 @@ Section mix_section(const MixedPlan& mix) {
 }
 
 std::vector<std::string> launch_of(const MixedPlan& mix) {
-  std::string routes;
-  for (const MixedPool& pool : mix.pools) {
-    routes += fmt::format("{}{} to {}", routes.empty() ? "" : ", ", routed_text(pool), pool.name);
-  }
+  const std::string routes = joined(mix.pools, [](const MixedPool& pool) {
+    return fmt::format("{} to {}", routed_text(pool), pool.name);
+  });
   std::vector<std::string> lines{
       fmt::format("# before them a router, which these commands do not start, sends {}", routes)};
   for (const MixedPool& pool : mix.pools) {
@@ -187,19 +187,18 @@ std::string searched_text(const PlanAnswer& answer) {
 }  // namespace
 
 std::string promises_of(const PlanInputs& inputs) {
-  std::string text;
-  const auto add = [&](const std::string& one) { text += (text.empty() ? "" : ", ") + one; };
+  std::vector<std::string> promises;
   const auto add_targets = [&](const std::vector<PercentileTarget>& targets,
                                const std::string& slo_class) {
-    for (const PercentileTarget& target : targets) add(words_of(target, slo_class));
+    for (const PercentileTarget& target : targets) promises.push_back(words_of(target, slo_class));
   };
   const Slo& slo = inputs.scenario.slo;
   add_targets(slo.targets, "");
   for (const SloClass& one : slo.classes) add_targets(one.targets, one.name);
   if (inputs.min_goodput_share) {
-    add(fmt::format("goodput {}", as_percent(*inputs.min_goodput_share)));
+    promises.push_back(fmt::format("goodput {}", as_percent(*inputs.min_goodput_share)));
   }
-  return text;
+  return joined(promises);
 }
 
 std::optional<Section> launch_section(const PlanAnswer& answer) {

@@ -10,6 +10,7 @@
 #include "base/wording.hpp"
 #include "planner/scenario/prices.hpp"
 #include "reports/answers/cost_cells.hpp"
+#include "roofcast/what_if.hpp"
 #include "simulator/results/duration_histogram.hpp"
 #include "simulator/results/figures.hpp"
 
@@ -48,7 +49,7 @@ Table latency_table(const SimulationAnswer& answer) {
     // Without a concurrency limit no request waits at the client.
     if (latency.distribution == &LoadResult::client_queue && distribution.max <= 0) continue;
     std::vector<Cell> row{latency.title};
-    if (answer.saturation.saturated.value_or(false) && grows_beyond_saturation(latency.name)) {
+    if (answer.saturation.saturated && grows_beyond_saturation(latency.name)) {
       row.emplace_back("grows without bound");
       row.resize(table.columns.size());
       table.rows.push_back(std::move(row));
@@ -122,7 +123,7 @@ Table plain_load_table(const SimulationAnswer& answer) {
 std::vector<std::string> interval_note(const SimulationAnswer& answer) {
   if (!answer.intervals) return {};
   std::vector<std::string> lines{fmt::format(
-      "{:.0f} % intervals: {} may be off{}", answer.intervals->level * 100, kUncertainInputNames,
+      "{:.0f} % intervals: {} may be off{}", answer.intervals->level * 100, uncertain_input_names(),
       answer.intervals->chance ? ", and arrivals vary by chance" : "")};
   if (answer.intervals->saturates) {
     lines.emplace_back(
@@ -196,6 +197,16 @@ std::string empty_slots(const EngineUse& use) {
   return text;
 }
 
+/// The figures that no other row mentions.
+template <class Record, class Figures>
+void own_rows(Table& table, const Record& record, const Figures& figures) {
+  for (const auto& figure : figures) {
+    if (!figure.words.places.own_row) continue;
+    const auto number = number_of(record, figure);
+    if (number) table.rows.push_back({figure.words.title, metric_cell({figure.name}, *number)});
+  }
+}
+
 Table load_table(const SimulationAnswer& answer) {
   const LoadResult& result = answer.load;
   const EngineUse& use = answer.engine;
@@ -204,7 +215,7 @@ Table load_table(const SimulationAnswer& answer) {
     table.rows.push_back({name, value});
   };
   row("requests", outcomes(result));
-  row("makespan", printed::time(result.makespan));
+  own_rows(table, result, kLoadFigures);
   row("request rate", fmt::format("{} requests/s served, {}", fixed(result.request_rate_per_s, 2),
                                   offered(result)));
   if (answer.session_rate_per_s) {
@@ -216,7 +227,7 @@ Table load_table(const SimulationAnswer& answer) {
   if (const std::string prices = words_of(answer.inputs.scenario.pricing); !prices.empty())
     row("prices", prices);
   if (const std::string power = power_words(answer.cost); !power.empty()) row("power", power);
-  row("steps", printed::count(use.steps));
+  own_rows(table, use, kEngineFigures);
   row("running", fmt::format("{} mean, {} peak", fixed(use.mean_running, 1),
                              with_separators(use.peak_running)));
   row("waiting", fmt::format("{} mean, {} peak", fixed(use.mean_waiting, 1),
@@ -328,19 +339,19 @@ Table slo_table(const SimulationAnswer& answer) {
       .title = "SLO",
       .columns = {{"Class", false}, {"Target", false}, {"Achieved"}, {"Within"}, {"", false}},
       .rows = {}};
-  const bool grows = answer.saturation.saturated.value_or(false);
-  for (const SimulatedTarget& outcome : answer.slo.targets) {
+  const bool grows = answer.saturation.saturated;
+  for (const TargetOutcome& outcome : answer.slo.targets) {
     const PercentileTarget& target = outcome.target;
     table.rows.push_back(
         {outcome.slo_class, words_of(target),
          grows && target.metric != LatencyMetric::tpot && target.metric != LatencyMetric::itl
              ? "grows without bound"
-         : outcome.achieved_s ? printed::time(Seconds{*outcome.achieved_s})
-                              : "-",
+         : outcome.achieved > 0 ? printed::time(Seconds{outcome.achieved})
+                                : "-",
          printed::percent(outcome.attainment),
-         !outcome.met   ? "not judged"
-         : *outcome.met ? "met"
-                        : "missed"});
+         !outcome.judged ? "not judged"
+         : outcome.met   ? "met"
+                         : "missed"});
   }
   return table;
 }
@@ -388,7 +399,7 @@ std::vector<std::string> verdict(const SimulationAnswer& answer) {
   if (answer.slo.undecided && !answer.saturation.undecided) {
     lines.push_back(capitalised(*answer.slo.undecided) + ".");
   }
-  lines.push_back(capitalised(answer.saturation.reason) + ".");
+  lines.push_back(capitalised(answer.saturation.reason()) + ".");
   return lines;
 }
 

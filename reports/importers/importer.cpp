@@ -12,6 +12,7 @@
 
 #include "base/error.hpp"
 #include "base/io/shown.hpp"
+#include "base/joined.hpp"
 #include "reports/importers/consistency.hpp"
 #include "reports/importers/formats.hpp"
 #include "reports/importers/result_folder.hpp"
@@ -184,9 +185,8 @@ std::string passed_over_note(const FolderReading& reading) {
       all.size() == 1
           ? "1 file skipped, because it repeats the runs of another: "
           : fmt::format("{} files skipped, because they repeat the runs of others: ", all.size());
-  for (std::size_t i = 0; i < std::min(all.size(), kNamed); ++i) {
-    note += fmt::format("{}{} ({})", i == 0 ? "" : ", ", all[i].path, all[i].original);
-  }
+  note += joined(std::span(all).first(std::min(all.size(), kNamed)),
+                 [](const auto& file) { return fmt::format("{} ({})", file.path, file.original); });
   return all.size() > kNamed ? note + ", ..." : note;
 }
 

@@ -7,6 +7,7 @@
 #include "base/error.hpp"
 #include "base/io/bounded_json.hpp"
 #include "base/numbers.hpp"
+#include "base/text.hpp"
 #include "reports/answers/capacity_sections.hpp"
 #include "reports/answers/limits_section.hpp"
 #include "reports/pages/capacity_table_report.hpp"
@@ -21,15 +22,13 @@ namespace roofcast {
 namespace {
 
 std::string promise_text(const Slo& slo) {
-  std::string text;
+  std::vector<std::string> promises;
   const auto add = [&](const std::vector<PercentileTarget>& targets, const std::string& slo_class) {
-    for (const PercentileTarget& target : targets) {
-      text += (text.empty() ? "" : ", ") + words_of(target, slo_class);
-    }
+    for (const PercentileTarget& target : targets) promises.push_back(words_of(target, slo_class));
   };
   add(slo.targets, "");
   for (const SloClass& one : slo.classes) add(one.targets, one.name);
-  return text;
+  return joined(promises);
 }
 
 /// "llama-3.1-8b on NVIDIA H100 SXM, vllm-0.19, with SLO p95 TTFT ≤ 500 ms: the capacity is ...":

@@ -6,9 +6,11 @@
 #include <cmath>
 #include <optional>
 #include <set>
+#include <span>
 #include <utility>
 
 #include "base/error.hpp"
+#include "base/joined.hpp"
 #include "base/numbers.hpp"
 #include "base/wording.hpp"
 #include "reports/pages/figures/validation_figures.hpp"
@@ -155,11 +157,8 @@ std::vector<Figure> scatters(const std::vector<ComparedCase>& cases,
     return points(one) > points(other);
   });
   if (figures.size() <= kMaxScatters) return figures;
-  std::string left_out;
-  for (std::size_t i = kMaxScatters; i < figures.size(); ++i) {
-    left_out += (left_out.empty() ? "" : ", ") + figures[i].title;
-  }
-  lines.push_back(fmt::format("Not drawn, only in the tables: {}.", left_out));
+  lines.push_back(fmt::format("Not drawn, only in the tables: {}.",
+                              joined(std::span(figures).subspan(kMaxScatters), &Figure::title)));
   figures.resize(kMaxScatters);
   return figures;
 }

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "base/joined.hpp"
 #include "base/numbers.hpp"
 #include "base/wording.hpp"
 #include "planner/scenario/cost.hpp"
@@ -273,10 +274,7 @@ std::string simulation_answer(const SimulationRun& run) {
         as_time(Seconds{result.tpot.p95}), fixed(result.output_tokens_per_s, 0),
         result.saturation.saturated ? "; the engine does not keep up" : "");
   }
-  std::string outcomes;
-  for (const TargetOutcome& outcome : result.slo) {
-    outcomes += (outcomes.empty() ? "" : ", ") + outcome_text(outcome);
-  }
+  const std::string outcomes = joined(result.slo, outcome_text);
   const SloVerdict verdict = judge(result);
   if (is_undecided(verdict)) {
     return fmt::format("Whether {} meets the SLO {} is {}: {}.", where, load_text(run),

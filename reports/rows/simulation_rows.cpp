@@ -170,8 +170,8 @@ Scenario with_absolute_paths(Scenario scenario) {
 
 std::vector<MetricRow> simulation_metrics(const SimulationRun& run) {
   std::vector<MetricRow> rows;
-  for (const ScalarFigure& figure : scalar_figures()) {
-    if (const auto value = figure.value(run.result)) rows.push_back({figure.name, "value", *value});
+  for (const StoredFigure& figure : stored_figures(run.result)) {
+    if (figure.value) rows.push_back({figure.name, "value", *figure.value});
   }
   add_kv_blocks(rows, run.pools);
   add_utilisation(rows, run.pools);

@@ -103,7 +103,7 @@ void make_fit(LessonFacts& facts) {
   if (!facts.plan.fits) refuse();
   facts.notes.push_back(
       fmt::format("The model's longest sequence does not fit in memory, so the engine is started "
-                  "with --max-model-len {}.",
+                  "with `max_model_len` {}.",
                   length));
 }
 

@@ -130,7 +130,7 @@ std::string where_decode_peaks(const LessonFacts& facts) {
   const LessonBatch& best = *std::ranges::max_element(batches, {}, &LessonBatch::tokens_per_s);
   if (best.tokens_per_s < 1.02 * batches.back().tokens_per_s) return "";
   return fmt::format(
-      " (As it is set: decode is fastest with {} in a step, so a limit of that, --max-num-seqs {}, "
+      " (As it is set: decode is fastest with {} in a step, so a limit of that, `max_num_seqs` {}, "
       "might serve more.)",
       texts_words(best.batch), best.batch);
 }
@@ -208,7 +208,7 @@ std::vector<std::string> chat_and_job(const LessonFacts& facts) {
   if (can_go_first(facts)) {
     const LessonClasses& first = classes_with(facts, JobArrival::behind_chat);
     said.push_back(fmt::format(
-        "With waiting requests of chat going first (--scheduling-policy priority): {} The job is "
+        "With waiting requests of chat going first (`scheduling_policy` priority): {} The job is "
         "done after {}.{}",
         chat_words(first), as_time(first.job_done),
         first.kept || !alone.kept

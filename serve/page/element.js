@@ -12,6 +12,17 @@ export function element(name, attributes = {}, ...children) {
   return made;
 }
 
+/// The pieces of an answer's sentence, whose keys stand in backquotes.
+export function withKeys(text) {
+  const parts = text.split("`");
+  if (parts.length % 2 === 0) return [text];
+  return parts.map((part, i) => (i % 2 ? element("code", {}, part) : part));
+}
+
+export function prose(name, text) {
+  return element(name, {}, ...withKeys(text));
+}
+
 /// A button that asks once more in its own place: what it does cannot be undone. `first()` and
 /// `again()` are [its text, its label].
 export function twoStep(attributes, first, again, act) {

@@ -1,5 +1,5 @@
 // Every term: a page of its own, and behind each use of a term in a text.
-import { element } from "./element.js";
+import { element, withKeys } from "./element.js";
 import { address } from "./state.js";
 
 const byId = (id) => document.getElementById(id);
@@ -38,12 +38,12 @@ export function explained(text, seen = new Set(), only = null) {
     const [after] = text.slice(end).match(/^[).,;:?!"]*/);
     const button = termButton(term, match[0]);
     nodes.push(
-      text.slice(from, match.index - before.length),
+      ...withKeys(text.slice(from, match.index - before.length)),
       before || after ? element("span", { class: "unbroken" }, before, button, after) : button,
     );
     from = end + after.length;
   }
-  nodes.push(text.slice(from));
+  nodes.push(...withKeys(text.slice(from)));
   return nodes;
 }
 

@@ -2,7 +2,7 @@
 // server's.
 import { newestOf, post, Refusal } from "./api.js";
 import { choice, group, slider } from "./controls.js";
-import { element } from "./element.js";
+import { element, prose } from "./element.js";
 import { figureList } from "./figures.js";
 import { explained } from "./glossary.js";
 import { guessForm } from "./guess.js";
@@ -118,7 +118,7 @@ export function startLesson(values, changed, lists) {
     byId("lesson-place").textContent = `Step ${at + 1} of ${all.length} · ${lesson.document.headline}`;
     byId("lesson-title").textContent = step.title;
     byId("lesson-notes").replaceChildren(
-      ...lesson.document.notes.map((note) => element("li", {}, note)),
+      ...lesson.document.notes.map((note) => prose("li", note)),
     );
     const hasGuess = Boolean(step.ask);
     const guess = byId("guess");

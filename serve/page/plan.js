@@ -1,7 +1,7 @@
 // The page of one deployment: controls on the left, an answer that follows them.
 import { newestOf, post, Refusal } from "./api.js";
 import { group } from "./controls.js";
-import { data, element } from "./element.js";
+import { data, element, prose } from "./element.js";
 import { figureList } from "./figures.js";
 import { fixed } from "./format.js";
 import { hasPools } from "./more.js";
@@ -22,7 +22,7 @@ const SLOW = 150; // ms from which on the page shows that an answer is pending
 function showAdvice(sentences) {
   const place = document.getElementById("advice");
   place.hidden = sentences.length === 0;
-  place.querySelector("ul").replaceChildren(...sentences.map((one) => element("li", {}, one)));
+  place.querySelector("ul").replaceChildren(...sentences.map((one) => prose("li", one)));
 }
 
 /// Marks the answer as pending: for assistive technology at once, for the eye if it takes a while.
@@ -126,7 +126,7 @@ export function startPlan(values, changed, lists) {
       showVerdict(run, simulation.code, values);
       if (run.fits) showCards(memory, run, values);
       else showRemedies(memory, tried);
-      byId("notes").replaceChildren(...(run.notes || []).map((note) => element("li", {}, note)));
+      byId("notes").replaceChildren(...(run.notes || []).map((note) => prose("li", note)));
       showAdvice(run.advice || []);
       byId("save").disabled = byId("carry").disabled = !run.fits;
       if (drawing) {

@@ -1,5 +1,5 @@
 // The answer for a deployment in sentences and numbers.
-import { data, element, table } from "./element.js";
+import { data, element, prose, table } from "./element.js";
 import { explained } from "./glossary.js";
 import { memoryBar } from "./memory_bar.js";
 import { hasPools } from "./more.js";
@@ -237,7 +237,7 @@ export function showCards(memory, run, values) {
 export function showIntervals(run) {
   const said = document.querySelector("#verdict .targets");
   if (said) said.textContent = targetsWords(run);
-  byId("notes").replaceChildren(...(run.notes || []).map((note) => element("li", {}, note)));
+  byId("notes").replaceChildren(...(run.notes || []).map((note) => prose("li", note)));
   if (!run.intervals) return;
   const cells = [...byId("latency").querySelectorAll("td")];
   for (const [key] of LATENCIES) {

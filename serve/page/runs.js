@@ -9,48 +9,12 @@ import { address, DEFAULTS } from "./state.js";
 
 const byId = (id) => document.getElementById(id);
 const SHOWN = /^(mean|p[0-9.]+|value)$/; // statistics
-// Titles of the main metrics, which come first; the others follow under their stored names.
-const NAMES = new Map([
-  ["slo_met", "SLO met"],
-  ["ttft_s", "First token (TTFT)"],
-  ["tpot_s", "Each further token (TPOT)"],
-  ["e2e_s", "Whole answer (E2E)"],
-  ["request_rate_per_s", "Requests/s"],
-  ["output_tokens_per_s", "Output tokens/s"],
-  ["cost_usd_per_h", "Cost ($/h)"],
-  ["cost_usd_per_million_output_tokens", "Cost per million output tokens ($)"],
-  ["cost_usd_per_million_tokens", "Cost per million tokens, in and out ($)"],
-  ["power_w", "Boards' limit (W)"],
-  ["mean_power_w", "Power drawn (W)"],
-  ["joules_per_output_token", "Energy per output token (J)"],
-  ["joules_per_token", "Energy per token, in and out (J)"],
-  ["itl_s", "Between tokens (ITL)"],
-  ["queue_s", "Waiting in the queue"],
-  ["kv_use_mean", "Mean share of the KV cache in use"],
-  ["kv_use_peak", "Peak share of the KV cache in use"],
-  ["kv_empty_mean", "Mean share of the KV cache allocated but empty"],
-  ["kv_empty_share", "Share of the allocated KV cache that is empty"],
-  ["kv_empty_peak", "Peak share of the KV cache allocated but empty"],
-  ["running_mean", "Requests running, on average"],
-  ["requests_completed", "Requests finished"],
-  ["offered_rate_per_s", "Requests/s offered"],
-  ["input_tokens_per_s", "Input tokens/s"],
-  ["makespan_s", "The whole run"],
-  ["mfu", "FLOP/s in use (MFU)"],
-  ["mbu", "Memory bandwidth in use (MBU)"],
-  ["kv_blocks", "Blocks of the KV cache"],
-  ["prefix_query_tokens", "Prompt tokens looked up in the prefix cache"],
-  ["prefix_hit_tokens", "Prompt tokens found there"],
-  ["preemptions", "Preemptions"],
-]);
-const COUNTS = /^(kv_blocks|preemptions|prefix_(hit|query)_tokens|requests_completed)$/;
-const SHARES = /^(kv_(use|empty|unused|stranded)_|mfu$|mbu$|.*_share$)/;
-
 const KINDS = { capacity_table: "capacity of several" };
 
-function rankOf(name) {
-  const at = [...NAMES.keys()].indexOf(name);
-  return at < 0 ? NAMES.size : at;
+/// Whether the SLO is met first, then what is judged.
+function rankOf({ name, more_is_better: moreIsBetter }) {
+  if (name === "slo_met") return 0;
+  return moreIsBetter === null ? 2 : 1;
 }
 
 /// "+12.3 % (worse)" of a figure of which less or more is better, with a bar.
@@ -78,12 +42,12 @@ function changeCell({ name, a, b, relative_change: share, more_is_better: moreIs
   return share === null ? "" : data(share, change(moreIsBetter, share));
 }
 
-function metricText(name, value) {
+function metricText({ name, form }, value) {
   if (value === null || value === undefined) return "none";
   if (name.endsWith("_s") && !name.endsWith("per_s")) return time(value);
-  if (SHARES.test(name)) return percent(value);
+  if (form === "share") return percent(value);
   if (name === "slo_met") return value === 1 ? "yes" : "no";
-  if (COUNTS.test(name)) return fixed(value, 0);
+  if (form === "count") return fixed(value, 0);
   return fixed(value, Math.abs(value) < 100 ? 2 : 0);
 }
 
@@ -98,12 +62,11 @@ function comparisonOf(found, nameOf) {
   ];
   const rows = found.metrics
     .filter((metric) => SHOWN.test(metric.statistic) && (metric.a !== 0 || metric.b !== 0))
-    .sort((one, other) => rankOf(one.name) - rankOf(other.name))
+    .sort((one, other) => rankOf(one) - rankOf(other))
     .map((metric) => [
-      (NAMES.get(metric.name) || metric.name) +
-        (metric.statistic === "value" ? "" : `, ${metric.statistic}`),
-      data(metric.a, metricText(metric.name, metric.a)),
-      data(metric.b, metricText(metric.name, metric.b)),
+      metric.title,
+      data(metric.a, metricText(metric, metric.a)),
+      data(metric.b, metricText(metric, metric.b)),
       changeCell(metric),
     ]);
   return [

@@ -1,7 +1,7 @@
 // Questions that take a while: the cheapest deployment, the capacity of several GPUs, and what a
 // change would do. One at a time, with the time it has taken and a way to stop it.
 import { post, progressOf, Refusal } from "./api.js";
-import { data, element, table } from "./element.js";
+import { data, element, prose, table } from "./element.js";
 import { count, fixed, percent, probability, time } from "./format.js";
 import { hasPools } from "./more.js";
 import { commandLine, simulationFlags } from "./questions.js";
@@ -210,7 +210,7 @@ function planned(found, use) {
   const [deployment, ...rest] = found.answer.split("; ");
   const parts = [element("p", { class: "said" }, deployment)];
   for (const line of [rest.join("; "), ...(found.remarks || [])].filter(Boolean)) {
-    parts.push(element("p", {}, line.charAt(0).toUpperCase() + line.slice(1)));
+    parts.push(prose("p", line.charAt(0).toUpperCase() + line.slice(1)));
   }
   if (found.mixed) parts.push(...mixed(found.mixed));
   if (found.ranked.length) {

@@ -21,14 +21,7 @@ double share(std::int64_t part, std::int64_t whole) {
 }  // namespace
 
 void add_counters(EngineCounters& sum, const EngineCounters& more) {
-  sum.steps += more.steps;
-  sum.prefill_tokens += more.prefill_tokens;
-  sum.decode_tokens += more.decode_tokens;
-  sum.recomputed_tokens += more.recomputed_tokens;
-  sum.preemptions += more.preemptions;
-  sum.prefix_queries += more.prefix_queries;
-  sum.prefix_hits += more.prefix_hits;
-  sum.offload_hits += more.offload_hits;
+  static_cast<EngineCounts&>(sum) += more;
   sum.decodes_with_drafts += more.decodes_with_drafts;
   sum.drafted_tokens += more.drafted_tokens;
   sum.accepted_tokens += more.accepted_tokens;

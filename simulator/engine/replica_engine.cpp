@@ -31,14 +31,7 @@ void set_mean_kv_use(EngineUse& use, const EngineCounters& counters, double bloc
 EngineUse engine_use(const EngineCounters& counters, std::int64_t usable_blocks,
                      Nanoseconds makespan) {
   EngineUse use;
-  use.steps = counters.steps;
-  use.prefill_tokens = counters.prefill_tokens;
-  use.recomputed_tokens = counters.recomputed_tokens;
-  use.decode_tokens = counters.decode_tokens;
-  use.preemptions = counters.preemptions;
-  use.prefix_queries = counters.prefix_queries;
-  use.prefix_hits = counters.prefix_hits;
-  use.offload_hits = counters.offload_hits;
+  static_cast<EngineCounts&>(use) = counters;
   if (counters.decodes_with_drafts > 0) {
     const auto accepted = static_cast<double>(counters.accepted_tokens);
     use.mean_acceptance_length = 1.0 + accepted / static_cast<double>(counters.decodes_with_drafts);

@@ -28,15 +28,7 @@ struct Replica {
 };
 
 /// Sums over the steps, the source of EngineUse.
-struct EngineCounters {
-  std::int64_t steps = 0;
-  std::int64_t prefill_tokens = 0;
-  std::int64_t decode_tokens = 0;
-  std::int64_t recomputed_tokens = 0;  // cached, then lost to preemption
-  std::int64_t preemptions = 0;
-  std::int64_t prefix_queries = 0;  // tokens looked up in the prefix cache when admitted,
-  std::int64_t prefix_hits = 0;     // and found there
-  std::int64_t offload_hits = 0;    // tokens loaded from host memory
+struct EngineCounters : EngineCounts {
   std::int64_t decodes_with_drafts = 0;
   std::int64_t drafted_tokens = 0;
   std::int64_t accepted_tokens = 0;

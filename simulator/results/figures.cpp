@@ -1,38 +1,35 @@
 #include "simulator/results/figures.hpp"
 
+#include <string>
+#include <variant>
+
 #include "simulator/results/verdict.hpp"
 
 namespace roofcast {
 namespace {
 
-using Value = std::optional<double>;
-using Result = const SimulationResult&;
+/// Whether the SLO is met, 1 or 0: the one figure of a result that is not a member.
+constexpr FigureWords kSloMet{"SLO met", "1: met, 0: not; none without an SLO", FigureForm::count};
+constexpr const char* kSloMetName = "slo_met";
 
-Value count(std::int64_t number) { return static_cast<double>(number); }
+template <class Figures, class Record>
+void add_stored(std::vector<StoredFigure>& all, const Figures& figures, const Record& record) {
+  for (const auto& figure : figures) {
+    const FigurePlaces& places = figure.words.places;
+    if (!places.stored) continue;
+    std::optional<double> number = number_of(record, figure);
+    if (number == 0 && !places.zero_stored) number.reset();
+    all.push_back({figure.name, &figure.words, number});
+  }
+}
 
-constexpr auto kScalarFigures = std::to_array<ScalarFigure>({
-    {"requests_completed", [](Result r) { return count(r.completed); }},
-    {"requests_rejected", [](Result r) { return count(r.rejected); }},
-    {"requests_lost", [](Result r) { return r.lost > 0 ? count(r.lost) : Value{}; }},
-    {"makespan_s", [](Result r) { return Value(r.makespan.value); }},
-    {"request_rate_per_s", [](Result r) { return Value(r.request_rate_per_s); }},
-    {"offered_rate_per_s", [](Result r) { return Value(r.offered_rate_per_s); }},
-    {"input_tokens_per_s", [](Result r) { return Value(r.input_tokens_per_s); }},
-    {"output_tokens_per_s", [](Result r) { return Value(r.output_tokens_per_s); }},
-    {"preemptions", [](Result r) { return count(r.use.preemptions); }},
-    {"running_mean", [](Result r) { return Value(r.use.mean_running); }},
-    {"kv_use_mean", [](Result r) { return Value(r.use.mean_kv_use); }},
-    {"kv_use_peak", [](Result r) { return Value(r.use.peak_kv_use); }},
-    {"kv_empty_mean", [](Result r) { return Value(r.use.mean_kv_empty); }},
-    {"kv_empty_peak", [](Result r) { return Value(r.use.peak_kv_empty); }},
-    {"kv_empty_share", [](Result r) { return kv_empty_share(r.use); }},
-    {"kv_unused_mean", [](Result r) { return Value(r.use.mean_kv_unused); }},
-    {"kv_stranded_mean", [](Result r) { return Value(r.use.mean_kv_stranded); }},
-    {"prefix_query_tokens", [](Result r) { return count(r.use.prefix_queries); }},
-    {"prefix_hit_tokens", [](Result r) { return count(r.use.prefix_hits); }},
-    {"goodput_per_s", [](Result r) { return r.goodput_per_s; }},
-    {"slo_met", [](Result r) { return r.slo.empty() ? Value{} : count(judge(r).holds); }},
-});
+template <class Figures>
+const FigureWords* find_words(const Figures& figures, std::string_view name) {
+  for (const auto& figure : figures) {
+    if (name == figure.name) return &figure.words;
+  }
+  return nullptr;
+}
 
 }  // namespace
 
@@ -44,10 +41,32 @@ const char* title_of(LatencyMetric metric) {
   return "";  // unreachable: every metric has a figure
 }
 
+EngineCounts& EngineCounts::operator+=(const EngineCounts& more) {
+  for (const EngineFigure& figure : kEngineFigures) {
+    const auto* count = std::get_if<std::int64_t EngineCounts::*>(&figure.value);
+    if (count != nullptr) this->** count += more.**count;
+  }
+  return *this;
+}
+
 std::optional<double> kv_empty_share(const EngineUse& use) {
   return use.mean_kv_use > 0 ? std::optional(use.mean_kv_empty / use.mean_kv_use) : std::nullopt;
 }
 
-std::span<const ScalarFigure> scalar_figures() { return kScalarFigures; }
+std::vector<StoredFigure> stored_figures(const SimulationResult& result) {
+  std::vector<StoredFigure> all;
+  add_stored(all, kLoadFigures, result);
+  add_stored(all, kEngineFigures, result.use);
+  std::optional<double> met;
+  if (!result.slo.empty()) met = judge(result).holds ? 1 : 0;
+  all.push_back({kSloMetName, &kSloMet, met});
+  return all;
+}
+
+const FigureWords* words_of_figure(std::string_view name) {
+  if (name == kSloMetName) return &kSloMet;
+  const FigureWords* words = find_words(kLoadFigures, name);
+  return words != nullptr ? words : find_words(kEngineFigures, name);
+}
 
 }  // namespace roofcast

@@ -1,10 +1,12 @@
-// The figures of a result under the names that JSON, the store and flags use, each listed once. A
-// name ends in its unit (_s, _per_s); without one it is a count or a share.
+// The figures of a result under the names that JSON, the store and flags use, each listed once:
+// latencies here, single numbers where their members are (load_result.hpp, engine_use.hpp). A name
+// ends in its unit (_s, _per_s); without one it is a count or a share.
 #pragma once
 
 #include <array>
 #include <optional>
-#include <span>
+#include <string_view>
+#include <vector>
 
 #include "simulator/results/request_tally.hpp"
 #include "simulator/results/result.hpp"
@@ -36,17 +38,18 @@ inline constexpr auto kLatencyFigures = std::to_array<LatencyFigure>({
 /// "TTFT"
 const char* title_of(LatencyMetric metric);
 
-/// Share of the allocated K/V slots that are empty, on average over time; unset if none was
-/// allocated.
-std::optional<double> kv_empty_share(const EngineUse& use);
-
-/// A figure with a single value.
-struct ScalarFigure {
+/// A figure with a single value, as the store has it.
+struct StoredFigure {
   const char* name;
-  std::optional<double> (*value)(const SimulationResult&);  // unset if the result has none
+  const FigureWords* words;
+  std::optional<double> value{};
 };
 
-/// Returns all scalar figures.
-std::span<const ScalarFigure> scalar_figures();
+/// All that the store keeps of a result, in order; unset: the result has none. The names do not
+/// depend on the result.
+std::vector<StoredFigure> stored_figures(const SimulationResult& result);
+
+/// Of a figure that is one number; null if `name` is none.
+const FigureWords* words_of_figure(std::string_view name);
 
 }  // namespace roofcast

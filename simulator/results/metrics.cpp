@@ -138,7 +138,8 @@ void judge_targets(SimulationResult& result, const TargetGroup& group, const Tok
   for (std::size_t t = 0; t < targets.size(); ++t) {
     TargetOutcome outcome = outcome_of(targets[t], group.group, group.within[t], gaps);
     outcome.slo_class = name;
-    if (result.stopped) outcome.met = false;
+    outcome.judged = !result.stopped;
+    outcome.met = outcome.met && outcome.judged;
     result.slo.push_back(std::move(outcome));
   }
 }

@@ -6,7 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "base/distribution.hpp"
+#include "simulator/results/engine_use.hpp"
+#include "simulator/results/load_result.hpp"
 #include "simulator/results/slo.hpp"
 #include "simulator/results/steady_state.hpp"
 #include "simulator/workload/workload.hpp"
@@ -36,33 +37,7 @@ struct RequestRecord {
   bool rejected = false;      // longer than max_model_len, or never fits the KV cache
 };
 
-/// Counts of an engine, and levels averaged over time.
-struct EngineUse {
-  std::int64_t steps = 0;
-  std::int64_t prefill_tokens = 0;     // computed, recomputation included
-  std::int64_t recomputed_tokens = 0;  // lost to preemption
-  std::int64_t decode_tokens = 0;
-  std::int64_t preemptions = 0;
-  std::int64_t prefix_queries = 0;          // tokens looked up in the prefix cache at admission,
-  std::int64_t prefix_hits = 0;             // and found there
-  std::int64_t offload_hits = 0;            // loaded from host memory after that
-  double mean_acceptance_length = 0;        // tokens per decode with drafts; 0 without drafts
-  double draft_acceptance = 0;              // accepted share of drafts
-  double mean_kv_use = 0, peak_kv_use = 0;  // share of blocks, time-weighted
-  // Fragmentation, as shares of the same blocks (Kwon et al., SOSP 2023, section 3.1).
-  double mean_kv_empty = 0, peak_kv_empty = 0;  // allocated to a sequence, but without K and V yet
-  double mean_kv_unused = 0;    // of these, beyond the end of the request (contiguous K and V only)
-  double mean_kv_stranded = 0;  // free, but in ranges too short for the next request that waits
-                                // (contiguous K and V only)
-  double mean_running = 0;      // time-weighted over the makespan, as mean_kv_use
-  double mean_waiting = 0;  // requests in queues, including preempted ones and those at the router
-  std::int64_t peak_running = 0;  // maximum at one time over all engines
-  std::int64_t peak_waiting = 0;
-  double busy_share = 0;  // share of the makespan with a step in progress
-  double steps_at_once =
-      0;  // for a pipeline: mean number of steps at work in that time; 0 otherwise
-};
-
+/// A target of the SLO and what was achieved.
 struct TargetOutcome {
   std::string slo_class{};
   PercentileTarget target{};
@@ -70,8 +45,8 @@ struct TargetOutcome {
   double achieved = 0;        // seconds at the target's percentile; if that falls on an unserved
                               // request, the largest value of the completed ones
   double attainment = 0;      // share of the class's requests within the limit
-  bool met = false;           // achieved within the limit; unserved requests count as over it. Not
-                              // judged if the run was stopped
+  bool met = false;           // achieved within the limit; unserved requests count as over it
+  bool judged = true;         // false: the run was stopped, so `met` says nothing
   bool exact = true;          // as in Distribution::exact
   /// 99 % interval of the share within the limit in the steady state, the warm-up left out; unset:
   /// too few requests, gaps between tokens, or all requests sent at once.
@@ -83,10 +58,11 @@ struct TargetOutcome {
 /// Whether the load is sustainable, decided from the backlog; see saturation.hpp.
 struct SaturationVerdict {
   bool saturated = false;
+  bool judged = true;      // false: the run was stopped
   bool undecided = false;  // the run is too short to tell; never together with `saturated`
   bool filled = false;     // arrivals last long enough for a steady state
-  double growth_low = 0;   // 99 % interval of the backlog's growth, as a share of the arrivals
-  double growth_high = 0;
+  /// 99 % interval of the backlog's growth, as a share of the arrivals; unset: there is no rate.
+  std::optional<ConfidenceInterval> growth{};
   std::string
       finding{};         // in words: "keeps up: the backlog grows by at most 0.3 % of what arrives"
   std::string counts{};  // what it was found from: "the last 900 requests arrived within ..."
@@ -95,30 +71,6 @@ struct SaturationVerdict {
 
   /// "finding (counts); ttft", without those that are empty.
   std::string reason() const;
-};
-
-/// Counts, rates and latencies of a group of requests.
-struct LoadResult {
-  std::int64_t completed = 0;
-  std::int64_t rejected = 0;
-  std::int64_t lost = 0;
-  std::int64_t unfinished = 0;    // when the run was stopped; the four add up to the requests
-                                  // counted
-  Seconds makespan;               // first arrival to last finish
-  double request_rate_per_s = 0;  // completed / makespan
-  double offered_rate_per_s = 0;  // (arrivals - 1) / arrival span, of sessions times their turns;
-                                  // 0 when all arrive at once
-  double input_tokens_per_s = 0;
-  double output_tokens_per_s = 0;
-  Distribution ttft, tpot, itl, e2e;  // TTFT and E2E from `sent`; TPOT of outputs of more than one
-                                      // token; ITL of finished requests, and of those in progress
-                                      // if the run was stopped
-  Distribution queue;                 // `queued` to `scheduled`: in the engine's queue, including
-                                      // earlier time at a router without replicas or in lost
-                                      // attempts
-  Distribution client_queue;          // waiting for the client's concurrency limit, until `sent`
-  std::optional<double> goodput_per_s;
-  std::optional<double> goodput_share;  // of the requests with an outcome
 };
 
 /// The result of one of several load stages.

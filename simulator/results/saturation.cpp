@@ -182,7 +182,7 @@ std::string growth_in_words(const ConfidenceInterval& growth) {
 
 std::string verdict_in_words(const SimulationResult& result, const SaturationVerdict& verdict,
                              bool long_enough, const std::string& service) {
-  const ConfidenceInterval growth{verdict.growth_low, verdict.growth_high};
+  const ConfidenceInterval& growth = *verdict.growth;
   if (verdict.saturated) {
     const bool at_client = result.client_queue.mean > result.queue.mean;
     return fmt::format("{}: the backlog grows for as long as the load lasts, by {} of what arrives",
@@ -207,6 +207,7 @@ SaturationVerdict judge_saturation(const SimulationResult& result,
                                    std::span<const LoadStage> stages) {
   SaturationVerdict verdict;
   if (result.stopped) {
+    verdict.judged = false;
     verdict.finding = "stopped early: no statement about the load";
     return verdict;
   }
@@ -239,8 +240,7 @@ SaturationVerdict judge_saturation(const SimulationResult& result,
   const bool filled = length_s >= kFillTimes * service_s;
   const bool queues = late_wait_s(visits) >= service_s;
   const auto growth = backlog_growth(window.levels, static_cast<double>(window.arrived));
-  verdict.growth_low = growth.interval.low;
-  verdict.growth_high = growth.interval.high;
+  verdict.growth = growth.interval;
   verdict.filled = filled;
   const bool enough = window.arrived >= kFewest;
   // A level that returns to its mean may step up with the rate of a trace, by less than lasts.
@@ -268,6 +268,7 @@ void settle_by_throughput(SaturationVerdict& verdict, double offered, double thr
   if (!(throughput > offered * (1 + kSustainableGrowth))) return;
   verdict.undecided = false;
   verdict.saturated = false;
+  if (!verdict.filled) verdict.growth.reset();  // of a window too short to say anything
   verdict.finding = fmt::format(
       "keeps up: {:.2f} requests/s are offered; sent all at once they are served at {:.2f} "
       "requests/s",

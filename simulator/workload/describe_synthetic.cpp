@@ -1,3 +1,4 @@
+#include "base/joined.hpp"
 #include "base/numbers.hpp"
 #include "simulator/workload/generate_parts.hpp"
 
@@ -15,9 +16,7 @@ namespace {
 std::string in_words(const std::vector<RateStage>& stages, std::string_view noun) {
   constexpr std::size_t kListed = 4;
   if (stages.size() <= kListed) {
-    std::string text;
-    for (const RateStage& stage : stages) text += (text.empty() ? "" : ", ") + name_of(stage);
-    return text;
+    return joined(stages, [](const RateStage& stage) { return name_of(stage); });
   }
   const auto [low, high] =
       std::minmax_element(stages.begin(), stages.end(),

@@ -5,6 +5,7 @@
 #include <boost/random/uniform_real_distribution.hpp>
 
 #include "base/error.hpp"
+#include "base/joined.hpp"
 #include "simulator/random.hpp"
 #include "simulator/workload/workload.hpp"
 
@@ -27,12 +28,10 @@ std::vector<std::int32_t> map_classes(const std::vector<std::string>& names, con
     const auto found = std::find_if(slo.classes.begin(), slo.classes.end(),
                                     [&](const SloClass& c) { return c.name == name; });
     if (found == slo.classes.end()) {
-      std::string known;
-      for (const SloClass& c : slo.classes) known += (known.empty() ? "" : ", ") + c.name;
       throw Error(
           fmt::format("the trace has requests of class '{}', which slo.classes does not "
                       "list: expected one of {}",
-                      name, known));
+                      name, joined(slo.classes, &SloClass::name)));
     }
     indexes.push_back(static_cast<std::int32_t>(found - slo.classes.begin()));
   }

@@ -59,6 +59,19 @@ TEST(OutputKeys, MemoryWithoutPicturesHasNoEncoder) {
   EXPECT_FALSE(counts_encoder("--limit-mm-per-prompt 0"));
 }
 
+TEST(OutputKeys, SentencesNameInputsByTheirKeysAndOnTheTerminalByTheirFlags) {
+  // A single prompt never waits, and no GPU answers within a microsecond.
+  const std::string line =
+      "simulate --model llama-3.1-8b --gpu h100 --request-rate 1 --num-prompts 1 --slo "
+      "p95:ttft:1us --no-store";
+  const json answer = json_answer(line, 3);
+  ASSERT_EQ(answer["advice"].size(), 1U);
+  const auto advice = answer["advice"][0].get<std::string>();
+  EXPECT_THAT(advice, testing::HasSubstr("(`tensor_parallel_size`)"));
+  EXPECT_THAT(advice, testing::Not(testing::HasSubstr("--")));
+  EXPECT_THAT(run_command(line).out, testing::HasSubstr("(--tensor-parallel-size)"));
+}
+
 TEST(OutputKeys, EstimateReportsTimesRatesAndOperators) {
   const json estimate =
       json_answer("estimate --model llama-3.1-8b --gpu h100 --batch 8 --isl 1000 --osl 100");

@@ -361,7 +361,7 @@ TEST(Lesson, SharesOfPeakAndBandwidthAreBelowOne) {
 
 TEST(Lesson, AModelThatFitsOnlyWithShorterSequencesGetsThem) {
   const LessonAnswer answer = learn({.deployment = {.model = "llama-3.1-8b", .gpu = "rtx-4090"}});
-  EXPECT_THAT(answer.notes, ElementsAre(HasSubstr("--max-model-len ")));
+  EXPECT_THAT(answer.notes, ElementsAre(HasSubstr("`max_model_len` ")));
 }
 
 TEST(Lesson, LengthsFollowTheModelsContext) {

@@ -302,9 +302,9 @@ TEST(PlanAnswer, RoutesAsItIsAskedTo) {
   EXPECT_EQ(by_prefix.inputs.scenario.cluster->router.policy, RouterPolicy::prefix_affinity);
   question.scenario.cluster.reset();
   const PlanAnswer by_turns = plan(question);
-  EXPECT_THAT(plan_sentences(by_turns), testing::Contains(HasSubstr("--router prefix_affinity")));
+  EXPECT_THAT(plan_sentences(by_turns), testing::Contains(HasSubstr("`router` prefix_affinity")));
   EXPECT_THAT(plan_sentences(by_prefix),
-              testing::Not(testing::Contains(HasSubstr("--router prefix_affinity"))));
+              testing::Not(testing::Contains(HasSubstr("`router` prefix_affinity"))));
   if (by_turns.ranked.empty()) return;
   EXPECT_GE(by_turns.ranked.front().gpus, by_prefix.ranked.front().gpus);
 }

@@ -50,8 +50,8 @@ void expect_to_read_back(const SimulationAnswer& answer) {
 
 /// The SLO of a result as the store keeps it: 1 or 0.
 std::optional<double> stored_slo(const SimulationResult& result) {
-  for (const ScalarFigure& figure : scalar_figures()) {
-    if (std::string_view(figure.name) == "slo_met") return figure.value(result);
+  for (const StoredFigure& figure : stored_figures(result)) {
+    if (std::string_view(figure.name) == "slo_met") return figure.value;
   }
   return std::nullopt;
 }
@@ -124,7 +124,7 @@ TEST(Simulate, ASaturatedLoadHasNoIntervals) {
   load.request_rate = 10'000;
   load.num_prompts = 1000;
   const SimulationAnswer answer = simulate(question);
-  ASSERT_TRUE(answer.saturation.saturated.value());
+  ASSERT_TRUE(answer.saturation.saturated);
   EXPECT_FALSE(answer.intervals);
   EXPECT_THAT(answer.notes, Contains(HasSubstr("no intervals")));
 }
@@ -160,7 +160,7 @@ TEST(SimulationAnswer, ExplainedEndsWithWhatHelpsAndItsCost) {
   // As what-if would have it: the same requests on two.
   scenario.cluster = ClusterScenario{.pools = {{.replicas = 2}}};
   const SimulationAnswer two = simulate({.scenario = scenario});
-  EXPECT_DOUBLE_EQ(two.slo.targets.front().achieved_s.value(), replica->latency_s.value());
+  EXPECT_DOUBLE_EQ(two.slo.targets.front().achieved, replica->latency_s.value());
 }
 
 TEST(SimulationAnswer, ExplainedFindsTheReplicasThatItTakes) {

@@ -60,7 +60,7 @@ TEST(LoadStudy, GivesARateToWhatHasNone) {
   EXPECT_EQ(std::ssize(study.run.workload.requests), kRequestLimits.first);
   // The stored scenario does not request that rate either.
   EXPECT_FALSE(study_of(study.run.scenario, {}, true).asked);
-  const LoadStudy longer = with_requests_of(study, {.requests = 2 * kRequestLimits.first});
+  const LoadStudy longer = with_requests(study, 2 * kRequestLimits.first);
   EXPECT_EQ(std::ssize(longer.run.workload.requests), 2 * kRequestLimits.first);
   EXPECT_GT(longer.run.workload.requests.back().arrival, 0);
   EXPECT_FALSE(study_of(longer.run.scenario, {}, true).asked);

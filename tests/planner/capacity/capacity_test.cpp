@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <boost/random/exponential_distribution.hpp>
 #include <cmath>
+#include <utility>
 
 #include "planner/load/offered_load.hpp"
 #include "simulator/random.hpp"
@@ -13,6 +14,13 @@
 
 namespace roofcast::test {
 namespace {
+
+LoadPoint point_at(double load, SloVerdict verdict) {
+  LoadPoint point;
+  point.load = load;
+  point.verdict = std::move(verdict);
+  return point;
+}
 
 /// A trial whose loads hold as a function decides, and which counts them.
 struct Known {
@@ -22,7 +30,7 @@ struct Known {
   std::vector<LoadPoint> operator()(std::span<const double> loads) {
     std::vector<LoadPoint> points;
     for (const double load : loads) {
-      points.push_back({.load = load, .verdict = {.holds = holds(load)}});
+      points.push_back(point_at(load, {.holds = holds(load)}));
       ++tried;
     }
     return points;
@@ -142,7 +150,7 @@ TEST(Capacity, OfASmoothMarginTakesFewerTrials) {
     for (const double load : loads) {
       const double latency = load < 10 ? 1 / (10 - load) : 10;
       const double margin = std::max(-1.0, 1 - latency / 0.2);
-      points.push_back({.load = load, .verdict = {.holds = margin >= 0, .worst_margin = margin}});
+      points.push_back(point_at(load, {.holds = margin >= 0, .worst_margin = margin}));
       ++tried;
     }
     return points;

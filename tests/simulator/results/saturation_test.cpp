@@ -68,8 +68,9 @@ TEST(Saturation, ABacklogIsNotSaidToGrowByLessThanNothing) {
       EXPECT_EQ(reason.find("by -"), std::string::npos) << reason;
       EXPECT_EQ(reason.find("at most 0.0 %"), std::string::npos) << reason;
       if (reason.find("may shrink by") == std::string::npos) continue;
-      EXPECT_LT(verdict.growth_low, 0);
-      EXPECT_GT(verdict.growth_high, 0);
+      ASSERT_TRUE(verdict.growth);
+      EXPECT_LT(verdict.growth->low, 0);
+      EXPECT_GT(verdict.growth->high, 0);
       ++either_way;
     }
   }
@@ -212,7 +213,8 @@ TEST(Saturation, OfQueuesBeyondTheirCapacityIsFound) {
         const SaturationVerdict verdict = decided(rho, exponential, seed);
         EXPECT_TRUE(verdict.saturated) << rho << ": " << verdict.reason();
         // The backlog grows by 1 - 1 / rho of what arrives.
-        EXPECT_LT(verdict.growth_low, 1 - 1 / rho + 0.02);
+        ASSERT_TRUE(verdict.growth);
+        EXPECT_LT(verdict.growth->low, 1 - 1 / rho + 0.02);
       }
     }
   }
@@ -240,7 +242,8 @@ TEST(Saturation, OfQueuesAtTheirCapacityIsHardlyEverSeen) {
       if (verdict.saturated) ++saturated;
       if (verdict.saturated || verdict.undecided) continue;
       // It keeps up within what can be told: what it may grow by is below what counts.
-      EXPECT_LT(verdict.growth_high, kSustainableGrowth) << verdict.reason();
+      ASSERT_TRUE(verdict.growth);
+      EXPECT_LT(verdict.growth->high, kSustainableGrowth) << verdict.reason();
     }
     EXPECT_LE(saturated, 4);
   }
