@@ -17,6 +17,7 @@
 #include "planner/evaluate_all.hpp"
 #include "planner/launch/plan_launch.hpp"
 #include "planner/mix/mix_search.hpp"
+#include "planner/search/pareto.hpp"
 #include "planner/search/plan_digest.hpp"
 #include "planner/search/plan_evaluator.hpp"
 #include "roofcast/plan_words.hpp"
@@ -754,6 +755,24 @@ MixedPool mixed_pool(const PreparedPlan& prepared, const MixPool& pool) {
   return mixed;
 }
 
+ParetoFigures pareto_figures(const PlanProspects& one, const CandidateFigures& result) {
+  return {.dollars_per_hour = one.cost.dollars_per_hour,
+          .gpus = one.gpus,
+          .margin = result.verdict.worst_margin,
+          .capacity_rate_per_s = one.capacity_rate_per_s};
+}
+
+/// Leaves only those marked that the mix does not beat either.
+void mark_pareto_beside(const MixedPlan& mix, std::vector<RankedPlan>& ranked) {
+  std::vector<ParetoFigures> figures;
+  for (const RankedPlan& one : ranked) figures.push_back(pareto_figures(one, one.result));
+  figures.push_back(pareto_figures(mix, mix.result));
+  const std::vector<std::size_t> best = pareto_deployments(figures);
+  for (std::size_t i = 0; i < ranked.size(); ++i) {
+    ranked[i].pareto = std::ranges::binary_search(best, i);
+  }
+}
+
 /// PlanAnswer::mixed or no_mix.
 void add_mix(const PreparedPlan& prepared, const PlanFindings& found, int threads,
              const Progress& progress, PlanAnswer& answer) {
@@ -786,6 +805,7 @@ void add_mix(const PreparedPlan& prepared, const PlanFindings& found, int thread
       mixed.saved_share = *mixed.saved_per_h / *single;
     }
   }
+  mark_pareto_beside(mixed, answer.ranked);
   answer.holds = true;
   answer.mixed = std::move(mixed);
   answer.choice_probability.reset();  // was of the choice among deployments of one kind

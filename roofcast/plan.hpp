@@ -88,7 +88,7 @@ struct PlanProspects : FinalistFigures {
 };
 
 struct RankedPlan : PlanCandidate, PlanProspects {
-  bool pareto = false;  // no other ranked one costs less, has more SLO margin and carries more
+  bool pareto = false;  // no other in the answer costs less, has more margin and carries more
   std::vector<std::string> launch{};  // commands that start it
 };
 

@@ -13,8 +13,9 @@ constexpr double kRounding = 1e-9;  // of sums of shares of a replica, and of pr
 /// the other bands keep busy of whatever serves each for least, reach the best found so far.
 class Branching {
  public:
-  explicit Branching(const FleetProgram& program)
+  Branching(const FleetProgram& program, const std::function<bool()>& stopped)
       : program_(program),
+        stopped_(stopped),
         least_(program.below),
         busy_(program.options.size(), 0.0),
         bands_of_(program.options.size(), 0),
@@ -33,6 +34,7 @@ class Branching {
 
   std::optional<FleetChoice> solved() {
     branch(0);
+    if (ended_) return std::nullopt;
     return std::move(best_);
   }
 
@@ -87,7 +89,15 @@ class Branching {
 
   bool may_improve(double cost) const { return cost < least_ * (1 - kRounding); }
 
+  /// Asks now and then, the first time before anything is assigned.
+  bool is_ended() {
+    constexpr std::int64_t kBetween = 4096;  // some hundred microseconds
+    if (!ended_ && stopped_ && assigned_++ % kBetween == 0) ended_ = stopped_();
+    return ended_;
+  }
+
   void branch(std::size_t band) {
+    if (is_ended()) return;
     if (band == program_.bands) {
       if (pools_ >= program_.min_pools) keep();
       return;
@@ -122,6 +132,9 @@ class Branching {
   }
 
   const FleetProgram& program_;
+  const std::function<bool()>& stopped_;
+  std::int64_t assigned_ = 0;  // calls of branch
+  bool ended_ = false;
   std::optional<FleetChoice> best_{};
   double least_ = 0;                                        // objective of it, or `below`
   std::vector<std::vector<std::size_t>> cheapest_first_{};  // options by band
@@ -137,9 +150,10 @@ class Branching {
 
 }  // namespace
 
-std::optional<FleetChoice> solve(const FleetProgram& program) {
+std::optional<FleetChoice> solve(const FleetProgram& program,
+                                 const std::function<bool()>& stopped) {
   if (program.options.empty() || program.bands == 0) return std::nullopt;
-  return Branching(program).solved();
+  return Branching(program, stopped).solved();
 }
 
 }  // namespace roofcast

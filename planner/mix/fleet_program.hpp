@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <optional>
 #include <vector>
@@ -48,7 +49,9 @@ struct FleetChoice {
 /// satisfies everything. Exact, by branch and bound over the bands (Land and Doig 1960, "An
 /// Automatic Method of Solving Discrete Programming Problems", Econometrica 28:3): once bands are
 /// assigned the least replicas follow, and with few pools few assignments are left to bound. Time
-/// grows exponentially with max_pools, and for bands that are not contiguous with their number.
-std::optional<FleetChoice> solve(const FleetProgram& program);
+/// grows exponentially with max_pools, and for bands that are not contiguous with their number;
+/// `stopped`, if not empty, is asked every few thousand assignments, and true ends it with nullopt.
+std::optional<FleetChoice> solve(const FleetProgram& program,
+                                 const std::function<bool()>& stopped = {});
 
 }  // namespace roofcast

@@ -62,6 +62,17 @@ struct Search {
     if (!answers) throw Stopped{};
     return std::move(*answers);
   }
+
+  /// Of one program, as work that was begun. Throws Stopped if the user cancels.
+  std::optional<FleetChoice> solved(const FleetProgram& program) {
+    bool cancelled = false;
+    const auto choice = solve(program, [&] {
+      cancelled = progress && !progress(0, 1);
+      return cancelled;
+    });
+    if (cancelled) throw Stopped{};
+    return choice;
+  }
 };
 
 // ---- the bands
@@ -482,7 +493,7 @@ MixFindings mix_of(Search& search, Round& round) {
   std::vector<FleetChoice> tried;
   for (double load = kLeast; load < kMost + kStep / 2; load += kStep) {
     at_load.load = load;
-    const auto choice = solve(at_load);
+    const auto choice = search.solved(at_load);
     if (!choice) break;
     if (std::ranges::find(tried, *choice) != tried.end()) continue;
     tried.push_back(*choice);

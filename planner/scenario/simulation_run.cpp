@@ -14,6 +14,7 @@
 #include "model/step/error_causes.hpp"
 #include "model/step/scaled_step_time.hpp"
 #include "planner/scenario/degrees.hpp"
+#include "planner/scenario/late_first_tokens.hpp"
 #include "planner/scenario/prices.hpp"
 #include "planner/scenario/step_census.hpp"
 #include "simulator/engine/batching_policy.hpp"
@@ -125,15 +126,6 @@ SimulationResult simulate_on(const SimulationRun& run, std::span<const PoolRun> 
                    .slo = run.scenario.slo,
                    .progress = ended_by(run, progress),
                    .first_token_factor = first_token_factor});
-}
-
-/// The largest of its pools' engines.
-double first_token_uncertainty_of(const SimulationRun& run) {
-  double largest = 0;
-  for (const PoolRun& pool : run.pools) {
-    largest = std::max(largest, first_token_uncertainty(pool.deployment.engine.version));
-  }
-  return largest;
 }
 
 /// The factor for a number of standard deviations. The logarithm is taken as normal so that no time
@@ -341,8 +333,7 @@ SimulationResult simulate_deviating(const SimulationRun& run, const PoolStepTime
     const double more = factor_of(deviations.kv_capacity, pool.plan.relative_uncertainty);
     pool.plan.kv_blocks = std::llround(static_cast<double>(pool.plan.kv_blocks) * more);
   }
-  return simulate_on(run, pools, seams, progress,
-                     factor_of(deviations.first_token, first_token_uncertainty_of(run)));
+  return simulate_on(run, pools, seams, progress, first_token_factor(run, deviations.first_token));
 }
 
 SimulationResult simulate_run(const SimulationRun& run) {

@@ -1,5 +1,6 @@
 #include "planner/search/pareto.hpp"
 
+#include <algorithm>
 #include <cstddef>
 
 namespace roofcast {
@@ -24,6 +25,17 @@ std::vector<std::size_t> pareto_set(std::span<const std::vector<double>> points)
     if (!beaten) kept.push_back(i);
   }
   return kept;
+}
+
+std::vector<std::size_t> pareto_deployments(std::span<const ParetoFigures> deployments) {
+  const bool priced = std::ranges::all_of(
+      deployments, [](const ParetoFigures& one) { return one.dollars_per_hour.has_value(); });
+  std::vector<std::vector<double>> points;
+  for (const ParetoFigures& one : deployments) {
+    const double cost = priced ? *one.dollars_per_hour : static_cast<double>(one.gpus);
+    points.push_back({cost, -one.margin, -one.capacity_rate_per_s});
+  }
+  return pareto_set(points);
 }
 
 }  // namespace roofcast

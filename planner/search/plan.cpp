@@ -64,13 +64,16 @@ std::optional<std::vector<Figures>> ask(Evaluations& evaluations,
   });
 }
 
-/// Those of one GPU.
-Searched items_of(const std::string& gpu, const Searched& all,
-                  const std::vector<PlannedShape>& shapes) {
+/// Those of GPUs that are not among the winners, grouped by GPU.
+Searched items_of_others(const std::set<std::string>& winners, const Searched& all,
+                         const std::vector<PlannedShape>& shapes) {
   Searched some;
+  std::map<std::string, std::int64_t> gpus;
   for (std::size_t i = 0; i < all.items.size(); ++i) {
-    if (shapes[all.shapes[i]].shape.gpu != gpu) continue;
+    const std::string& gpu = shapes[all.shapes[i]].shape.gpu;
+    if (winners.contains(gpu)) continue;
     some.items.push_back(all.items[i]);
+    some.items.back().group = gpus.try_emplace(gpu, std::ssize(gpus)).first->second;
     some.shapes.push_back(all.shapes[i]);
   }
   return some;
@@ -142,18 +145,15 @@ RankedCandidate ranked_candidate(const PlannedShape& planned, std::size_t shape,
   return ranked;
 }
 
-/// Minimises cost (or the number of GPUs if no price is known) and latency as a share of the
-/// tightest limit; maximises throughput.
 void mark_pareto(std::vector<RankedCandidate>& ranked) {
-  const bool priced = std::all_of(ranked.begin(), ranked.end(), [](const RankedCandidate& one) {
-    return one.needs.cost_per_hour.has_value();
-  });
-  std::vector<std::vector<double>> points;
+  std::vector<ParetoFigures> figures;
   for (const RankedCandidate& one : ranked) {
-    const double cost = priced ? *one.needs.cost_per_hour : static_cast<double>(one.needs.gpus);
-    points.push_back({cost, -one.figures.verdict.worst_margin, -one.finalist.capacity_rate_per_s});
+    figures.push_back({.dollars_per_hour = one.needs.cost_per_hour,
+                       .gpus = one.needs.gpus,
+                       .margin = one.figures.verdict.worst_margin,
+                       .capacity_rate_per_s = one.finalist.capacity_rate_per_s});
   }
-  for (const std::size_t i : pareto_set(points)) ranked[i].pareto = true;
+  for (const std::size_t i : pareto_deployments(figures)) ranked[i].pareto = true;
 }
 
 /// The log of how much longer steps may take until a simulated candidate fails; negative: of how
@@ -350,28 +350,26 @@ void add_search(PlanFindings& answer, const TrialsOfPlan& further, const SearchR
 }
 
 /// Finds the cheapest of every GPU that is not among the ranked: the search for these stops at what
-/// can be among them. Ends early if the user cancels: the ranked stand without it.
+/// can be among them. All GPUs at once, so that their trials run side by side, and each shape of a
+/// GPU only after those that may be cheaper. Ends early if the user cancels: the ranked stand
+/// without it.
 void search_other_gpus(PlanFindings& answer, TrialsOfPlan& trials, SearchResult& result) {
   std::set<std::string> winners;
   for (const RankedCandidate& one : answer.ranked) {
     winners.insert(answer.shapes[one.shape].shape.gpu);
   }
-  std::int64_t done = answer.simulations + std::ssize(answer.ranked) +
-                      static_cast<std::int64_t>(answer.point_estimate.has_value());
-  for (const std::string& gpu : trials.question.space.gpus) {
-    const Searched own = items_of(gpu, trials.searched, answer.shapes);
-    if (winners.contains(gpu) || own.items.empty()) continue;
-    TrialsOfPlan further{.question = trials.question,
-                         .searched = own,
-                         .evaluations = trials.evaluations,
-                         .progress = trials.progress,
-                         .done_before = done};
-    const SearchResult found =
-        find_cheapest(own.items, {.keep = 1, .within = 1}, std::ref(further));
-    add_search(answer, further, found, trials, result);
-    if (found.stopped) return;
-    done += std::ssize(further.tried);
-  }
+  const Searched others = items_of_others(winners, trials.searched, answer.shapes);
+  if (others.items.empty()) return;
+  TrialsOfPlan further{.question = trials.question,
+                       .searched = others,
+                       .evaluations = trials.evaluations,
+                       .progress = trials.progress,
+                       .done_before = answer.simulations + std::ssize(answer.ranked) +
+                                      static_cast<std::int64_t>(answer.point_estimate.has_value())};
+  const SearchOptions cheapest_of_each{.keep = std::ssize(others.items),
+                                       .within = std::numeric_limits<double>::infinity()};
+  const SearchResult found = find_cheapest(others.items, cheapest_of_each, std::ref(further));
+  add_search(answer, further, found, trials, result);
 }
 
 }  // namespace

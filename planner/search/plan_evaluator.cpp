@@ -21,12 +21,10 @@ constexpr double kMaxFactor = 16;
 // makes the asked load, which holds, the lower end of a bracket if the guess fails.
 constexpr double kStride = 1.25;
 
-/// Simulates `run`, with the figures of its steps, with the catalogue's requests until its verdict
-/// stands.
+/// Simulates `run` with the catalogue's requests until its verdict stands.
 SloVerdict simulate_steadily(SimulationRun& run, const PlanCatalogue& catalogue,
-                             const PoolStepTimes& step_times, const SloRequirement& requirement) {
+                             const SloRequirement& requirement, const SimulateRun& simulate) {
   const GrowingLoad& load = *catalogue.growing;
-  const SimulateRun simulate = [&](SimulationRun& one) { simulate_sampled(one, step_times, {}); };
   if (!requirement.must_stand) {
     // All there is, as in a trace: no longer run, and no other load, can change the verdict.
     simulate(run);
@@ -80,10 +78,11 @@ Capacity capacity_of(SimulationRun& run, SloRequirement requirement) {
 }
 
 /// The capacity near one that was found with the asked load's requests, every load with as many as
-/// its verdict takes: as `capacity` searches, so that both find the same. Precondition: the load
-/// grows, and `found` has a load.
+/// its verdict takes: as `capacity` searches, so that both find the same. Adds to `simulations`.
+/// Precondition: the load grows, and `found` has a load.
 Capacity standing_capacity(const SimulationRun& one, const PlanCatalogue& catalogue,
-                           const SloRequirement& requirement, const Capacity& found) {
+                           const SloRequirement& requirement, const Capacity& found,
+                           std::int64_t& simulations) {
   const GrowingLoad& load = *catalogue.growing;
   const std::int64_t most = arrival_limits(load.scenario()).search;
   KnownThroughput throughput;
@@ -92,14 +91,16 @@ Capacity standing_capacity(const SimulationRun& one, const PlanCatalogue& catalo
     for (const double factor : factors) {
       SimulationRun run{.scenario = one.scenario, .pools = one.pools};
       run.stopped = one.stopped;
-      const SloVerdict verdict = simulate_until_decided(
-          run,
-          {.load = &load,
-           .factor = factor,
-           .most = most,
-           .requirement = requirement,
-           .throughput = &throughput},
-          [](SimulationRun& longer) { longer.result = simulate_run(longer); });
+      const SloVerdict verdict = simulate_until_decided(run,
+                                                        {.load = &load,
+                                                         .factor = factor,
+                                                         .most = most,
+                                                         .requirement = requirement,
+                                                         .throughput = &throughput},
+                                                        [&](SimulationRun& longer) {
+                                                          longer.result = simulate_run(longer);
+                                                          ++simulations;
+                                                        });
       points.push_back(load_point(factor, run.result, requirement));
       points.back().verdict = verdict;
     }
@@ -114,7 +115,9 @@ Capacity standing_capacity(const SimulationRun& one, const PlanCatalogue& catalo
 CandidateFigures trial_figures_of(SimulationRun run, const PlanCatalogue& catalogue,
                                   const PlanTask& task) {
   const PoolStepTimes step_times = step_times_of(run);
-  const SloVerdict verdict = simulate_steadily(run, catalogue, step_times, task.requirement);
+  const SloVerdict verdict =
+      simulate_steadily(run, catalogue, task.requirement,
+                        [&](SimulationRun& one) { simulate_sampled(one, step_times, {}); });
   throw_if_stopped(run);
   CandidateFigures figures = figures_of(run.result, verdict);
   const PoolRun& pool = run.pools.front();
@@ -152,22 +155,26 @@ bool is_enclosed(const Capacity& capacity) {
 FinalistFigures finalist_figures_of(SimulationRun run, const PlanCatalogue& catalogue,
                                     const SloRequirement& requirement) {
   const PoolStepTimes step_times = step_times_of(run);
-  const SloVerdict verdict = simulate_steadily(run, catalogue, step_times, requirement);
+  std::int64_t simulations = 0;
+  const SloVerdict verdict =
+      simulate_steadily(run, catalogue, requirement, [&](SimulationRun& one) {
+        simulate_sampled(one, step_times, {});
+        ++simulations;
+      });
   throw_if_stopped(run);
   FinalistFigures figures{
       .confidence = confidence_of(margin_of(run, step_times, requirement), verdict.worst_margin)};
   throw_if_stopped(run);
   figures.utilisation = utilisation_of(run.pools);
   figures.cost = cost_of(run.pools, run.result);
-  figures.simulations = figures.confidence.simulations + 1;
+  figures.simulations = figures.confidence.simulations + simulations;
   if (run.scenario.max_concurrency || offered_rate_per_s(run.workload) <= 0) return figures;
   Capacity capacity = capacity_of(run, requirement);
   throw_if_stopped(run);
   figures.simulations += std::ssize(capacity.points) - 1;
   if (requirement.must_stand && catalogue.growing->grows() && capacity.load) {
-    capacity = standing_capacity(run, catalogue, requirement, capacity);
+    capacity = standing_capacity(run, catalogue, requirement, capacity, figures.simulations);
     throw_if_stopped(run);
-    figures.simulations += std::ssize(capacity.points);
   }
   figures.capacity_factor = capacity.load;
   figures.capacity_bounded = capacity.bounded;

@@ -5,9 +5,11 @@
 #include <boost/math/distributions/normal.hpp>
 #include <cmath>
 #include <numbers>
+#include <span>
 
 #include "base/itp_bracket.hpp"
 #include "planner/answers_on.hpp"
+#include "planner/scenario/late_first_tokens.hpp"
 #include "planner/verdict/margin_scale.hpp"
 
 namespace roofcast {
@@ -73,20 +75,37 @@ struct Perturbed {
   }
 };
 
-/// All causes but step time: together first, since they rarely matter.
+/// Whether the cause is the error of first tokens, which takes no simulation (deviating_result) and
+/// often matters.
+bool is_of_first_tokens(const UncertainInput& cause) {
+  return cause.member == &Deviations::first_token;
+}
+
+/// All causes but step time: without first tokens together first, since they rarely matter.
 std::vector<Search> others(const Perturbed& run) {
   std::vector<Search> searches(kUncertainInputs.size() - 1);
   Deviations together;
-  for (std::size_t i = 1; i < kUncertainInputs.size(); ++i) {
-    together.*kUncertainInputs[i].member = run.toward(kUncertainInputs[i]) * kFarthest;
+  for (const UncertainInput& cause : std::span(kUncertainInputs).subspan(kStepTime + 1)) {
+    if (!is_of_first_tokens(cause)) together.*cause.member = run.toward(cause) * kFarthest;
   }
   searches.front().asked = 1;
-  if (!run.flips({kFarthest, log_room(run.margin(together))})) return searches;
+  const bool matter = run.flips({kFarthest, log_room(run.margin(together))});
   for (std::size_t i = 1; i < kUncertainInputs.size(); ++i) {
+    const bool first_tokens = is_of_first_tokens(kUncertainInputs[i]);
+    if (!matter && !first_tokens) continue;
     const Search search = run.flipping(kUncertainInputs[i], run.as_predicted());
-    searches[i - 1] = {search.flips_at, searches[i - 1].asked + search.asked};
+    searches[i - 1].flips_at = search.flips_at;
+    if (!first_tokens) searches[i - 1].asked += search.asked;
   }
   return searches;
+}
+
+/// Whether first tokens alone, this far off, flip the verdict.
+bool late_first_tokens_flip(const Perturbed& run, double distance) {
+  Search not_simulated;
+  return std::ranges::any_of(kUncertainInputs, [&](const UncertainInput& cause) {
+    return is_of_first_tokens(cause) && run.flips(run.probe(cause, distance, not_simulated));
+  });
 }
 
 Confidence combined(const std::vector<Search>& searches, bool holds) {
@@ -130,7 +149,7 @@ DeviatingMargin margin_of(const SimulationRun& run, const PoolStepTimes& step_ti
                           SloRequirement requirement) {
   requirement.must_stand = false;
   return [&run, &step_times, requirement](const Deviations& deviations) {
-    return judge(simulate_deviating(run, step_times, deviations, {}), requirement).worst_margin;
+    return judge(deviating_result(run, step_times, deviations), requirement).worst_margin;
   };
 }
 
@@ -150,8 +169,11 @@ Confidence confidence_for(const DeviatingMargin& margin, double predicted, doubl
   const double near = boost::math::quantile(boost::math::normal(), least);
   Deviations all;
   for (const UncertainInput& cause : kUncertainInputs) all.*cause.member = near * cause.harmful;
-  if (margin(all) >= 0) return {.holds = true, .probability = least, .simulations = 1};
-  Search tried{.asked = 1};
+  Search tried;
+  if (!late_first_tokens_flip(run, near)) {  // else all together do
+    ++tried.asked;
+    if (margin(all) >= 0) return {.holds = true, .probability = least, .simulations = 1};
+  }
   const UncertainInput& step_time = kUncertainInputs[kStepTime];
   const RootProbe slower = run.probe(step_time, near, tried);
   std::vector<Search> searches(kUncertainInputs.size());

@@ -8,6 +8,7 @@
 #include "base/paired_difference.hpp"
 #include "base/statistics.hpp"
 #include "planner/answers_on.hpp"
+#include "planner/scenario/late_first_tokens.hpp"
 #include "simulator/io/scenario_workload.hpp"
 
 namespace roofcast {
@@ -96,7 +97,7 @@ std::optional<LatencyIntervals> intervals_of(const SimulationRun& run, bool othe
     if (i >= deviations) {
       return simulate_other_draw(run, static_cast<std::uint64_t>(i - deviations + 1));
     }
-    return simulate_deviating(run, step_times_of(run), causes[static_cast<std::size_t>(i)], {});
+    return deviating_result(run, step_times_of(run), causes[static_cast<std::size_t>(i)]);
   };
   const auto results =
       answers_on(threads, deviations + (other_draws ? kOtherDraws : 0), simulate_one, progress);

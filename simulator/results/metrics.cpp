@@ -1,6 +1,7 @@
 #include "simulator/results/metrics.hpp"
 
 #include <algorithm>
+#include <cassert>
 #include <cmath>
 #include <utility>
 
@@ -223,6 +224,31 @@ void summarise(SimulationResult& result, const TokenGaps& gaps, const Slo& slo, 
   }
   if (first_token_factor != 1) result.requests = std::move(simulated);
   result.saturation = judge_saturation(result, stages);
+}
+
+SimulationResult with_late_first_tokens(const SimulationResult& result, const Slo& slo,
+                                        std::span<const LoadStage> stages,
+                                        double first_token_factor) {
+  assert(!result.stopped && result.unfinished == 0);
+  std::int32_t last_class = 0;
+  for (const RequestRecord& record : result.requests) {
+    last_class = std::max(last_class, record.request.slo_class);
+  }
+  const TokenGaps no_gaps(static_cast<std::size_t>(last_class) + 1,
+                          std::max<std::size_t>(1, stages.size()));
+  SimulationResult late;
+  late.requests = result.requests;
+  late.requirement = result.requirement;
+  summarise(late, no_gaps, slo, 0, stages, first_token_factor);
+  late.itl = result.itl;
+  for (std::size_t i = 0; i < late.stages.size(); ++i) late.stages[i].itl = result.stages[i].itl;
+  for (std::size_t i = 0; i < late.slo.size(); ++i) {
+    if (late.slo[i].target.metric == LatencyMetric::itl) late.slo[i] = result.slo[i];
+  }
+  late.use = result.use;
+  late.replicas = result.replicas;
+  late.notes = result.notes;
+  return late;
 }
 
 }  // namespace roofcast

@@ -18,4 +18,12 @@ namespace roofcast {
 void summarise(SimulationResult& result, const TokenGaps& gaps, const Slo& slo, Nanoseconds now,
                std::span<const LoadStage> stages = {}, double first_token_factor = 1);
 
+/// The result as summarise() fills it in with that factor, from one that it filled in with the same
+/// SLO and stages and no factor, without simulating again: late first tokens delay nothing else.
+/// Gaps between tokens stay as they are. Precondition: every request
+/// has an outcome.
+SimulationResult with_late_first_tokens(const SimulationResult& result, const Slo& slo,
+                                        std::span<const LoadStage> stages,
+                                        double first_token_factor);
+
 }  // namespace roofcast

@@ -340,6 +340,12 @@ TEST(PlanAnswer, FindsAMixThatSimulateFindsToHold) {
   EXPECT_NEAR(*mix.saved_per_h,
               *answer.ranked.front().cost.dollars_per_hour - *mix.cost.dollars_per_hour, 1e-9);
   EXPECT_GE(mix.confidence.probability, kPlanProbability);
+  // A ranked one is only marked if the mix, which costs less, has less margin or carries less.
+  for (const RankedPlan& one : read.ranked) {
+    const bool beaten = mix.result.verdict.worst_margin >= one.result.verdict.worst_margin &&
+                        mix.capacity_rate_per_s >= one.capacity_rate_per_s;
+    EXPECT_FALSE(one.pareto && beaten) << one.title;
+  }
   double shares = 0;
   std::int64_t next = 0;  // every prompt length has one pool
   for (const MixedPool& pool : mix.pools) {

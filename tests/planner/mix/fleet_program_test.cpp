@@ -76,6 +76,27 @@ TEST(FleetProgram, NeedsMoreAtAHigherLoad) {
   EXPECT_THAT(solve(program)->units, ElementsAre(3, 1));
 }
 
+/// Forty bands that any of eight alike options serves, in any order: years of assignments, as none
+/// is worse than another.
+FleetProgram without_end() {
+  constexpr std::size_t kBands = 40;
+  FleetProgram program{.bands = kBands, .max_pools = 8};
+  for (int i = 0; i < 8; ++i) {
+    program.options.push_back({.unit_objective = 1,
+                               .max_units = 64,
+                               .busy = std::vector<std::optional<double>>(kBands, 0.51)});
+  }
+  return program;
+}
+
+TEST(FleetProgram, IsLeftWhenItIsTold) {
+  int asked = 0;
+  EXPECT_FALSE(solve(without_end(), [&] { return ++asked == 3; }));
+  EXPECT_EQ(asked, 3);
+  // What is not stopped is as without the question.
+  EXPECT_EQ(solve(short_and_long(), [] { return false; }), solve(short_and_long()));
+}
+
 TEST(FleetProgram, GivesAPoolNeighbouringBandsAlone) {
   // The first option is cheap for the outer bands, the second for the middle one: 1 + 1 of the
   // first and 1 of the second, $3. As neighbours: the second serves the last two, 1 + (1 + 3) = $5,

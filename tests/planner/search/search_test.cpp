@@ -153,5 +153,17 @@ TEST(ParetoSet, KeepsWhatNothingBeatsInEverything) {
   EXPECT_TRUE(pareto_set({}).empty());
 }
 
+// The second costs less, has more margin and carries as much as the first, which stays while the
+// second has no price and needs more GPUs; the third carries most.
+TEST(ParetoSet, OfDeploymentsIsByPriceWhereAllArePriced) {
+  std::vector<ParetoFigures> deployments = {
+      {.dollars_per_hour = 9, .gpus = 1, .margin = 0.1, .capacity_rate_per_s = 5},
+      {.dollars_per_hour = 8, .gpus = 2, .margin = 0.2, .capacity_rate_per_s = 5},
+      {.dollars_per_hour = 20, .gpus = 4, .margin = 0.1, .capacity_rate_per_s = 7}};
+  EXPECT_EQ(pareto_deployments(deployments), (std::vector<std::size_t>{1, 2}));
+  deployments[1].dollars_per_hour.reset();
+  EXPECT_EQ(pareto_deployments(deployments), (std::vector<std::size_t>{0, 1, 2}));
+}
+
 }  // namespace
 }  // namespace roofcast

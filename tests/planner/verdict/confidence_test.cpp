@@ -81,7 +81,24 @@ TEST(Confidence, IsNearOneWhereNoErrorTurnsTheVerdict) {
   // Nothing turns within 4 standard deviations: at least Phi(4) = 0.99997.
   EXPECT_NEAR(confidence.probability, 1, 4e-5);
   for (const Cause& cause : confidence.causes) EXPECT_FALSE(cause.flips_at);
-  EXPECT_EQ(confidence.simulations, 2);  // the farthest of step time, and of the others at once
+  EXPECT_EQ(confidence.simulations, 2);  // the farthest of step time, and of most others at once
+}
+
+// First tokens are looked at without simulating: what they do does not make the others matter.
+TEST(Confidence, FirstTokensTakeNoSimulation) {
+  const Confidence confidence = confidence_of_plane({.room = 100, .step = 1, .first = 100});
+  EXPECT_NEAR(confidence.probability, normal_cdf(1), kBracket);
+  EXPECT_EQ(confidence.simulations, 2);  // step time, and host, blocks and drafts at once
+}
+
+// First tokens alone, which turn it at one standard deviation, rule out 0.9, so that all at once
+// are not simulated; the probability is that of all causes, Phi(2 / sqrt(1 + 4)).
+TEST(Confidence, FirstTokensRuleOutALeastProbability) {
+  const Plane plane{.room = 2, .step = 1, .first = 2};
+  const Confidence confidence = confidence_for_plane(plane, 0.9);
+  EXPECT_NEAR(confidence.probability, normal_cdf(2 / std::sqrt(5.0)), kBracket);
+  // One step slower by the quantile, one farthest, at most 8 within, and the others at once.
+  EXPECT_LE(confidence.simulations, 11);
 }
 
 TEST(Confidence, IsOneHalfOnTheBoundary) {

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <string_view>
 
+#include "planner/scenario/late_first_tokens.hpp"
 #include "planner/scenario/simulation_run.hpp"
 #include "planner/verdict/confidence.hpp"
 
@@ -47,6 +48,39 @@ TEST(LatencyIntervals, OfARequestAloneAreThoseOfItsSteps) {
   EXPECT_NEAR(alone.of("tpot_s").high.mean, tpot * std::exp(1.2816 * sigma), one_nanosecond_each);
   EXPECT_NEAR(alone.of("tpot_s").low.p99, tpot * std::exp(-1.2816 * sigma), one_nanosecond_each);
   EXPECT_FALSE(alone.intervals.saturates);
+}
+
+// Simulating again with late first tokens gives what is found from the result without.
+TEST(LatencyIntervals, OfLateFirstTokensTakeNoSimulation) {
+  SyntheticWorkload load{.num_prompts = 60, .input = fixed_length(900), .output = fixed_length(20)};
+  load.request_rate = 40;
+  Slo slo{.targets = {{LatencyMetric::ttft, 95, Seconds{0.2}},
+                      {LatencyMetric::e2e, 90, Seconds{0.5}},
+                      {LatencyMetric::itl, 99, Seconds{0.02}}}};
+  slo.goodput = {{LatencyMetric::ttft, Seconds{0.1}}};
+  for (const char* engine : {"vllm", "sglang", "trtllm", "textbook"}) {
+    const SimulationRun run = simulated(load, engine, false, slo).run;
+    for (const double off : {-1.5, 0.5, 3.0}) {
+      const Deviations late{.first_token = off};
+      const SimulationResult again = simulate_deviating(run, step_times_of(run), late, {});
+      const SimulationResult found = deviating_result(run, step_times_of(run), late);
+      for (const LatencyFigure& figure : kLatencyFigures) {
+        const Distribution& one = again.*figure.distribution;
+        const Distribution& other = found.*figure.distribution;
+        EXPECT_EQ(one.mean, other.mean) << engine << " " << figure.name;
+        EXPECT_EQ(one.p95, other.p95) << engine << " " << figure.name;
+      }
+      EXPECT_EQ(again.goodput_share, found.goodput_share);
+      EXPECT_EQ(again.makespan.value, found.makespan.value);
+      ASSERT_EQ(again.slo.size(), found.slo.size());
+      for (std::size_t i = 0; i < again.slo.size(); ++i) {
+        EXPECT_EQ(again.slo[i].met, found.slo[i].met);
+        EXPECT_EQ(again.slo[i].achieved, found.slo[i].achieved);
+        EXPECT_EQ(again.slo[i].attainment, found.slo[i].attainment);
+      }
+      EXPECT_EQ(judge(again, {}).worst_margin, judge(found, {}).worst_margin) << engine;
+    }
+  }
 }
 
 // The upper end of an 80 % interval is what nine in ten stay below, so a limit there is met with a

@@ -65,6 +65,29 @@ TEST(Metrics, LateFirstTokensMoveWhatFollowsThem) {
   EXPECT_EQ(result.requests.front().first_token, to_nanoseconds(Seconds{1}));
 }
 
+// Found from the result what summarise() makes of the same records with that factor; the gaps
+// between tokens are those of the result.
+TEST(Metrics, LateFirstTokensAreFoundFromAResult) {
+  const Slo slo{
+      .goodput = {{LatencyMetric::ttft, Seconds{3}}},
+      .targets = {{LatencyMetric::ttft, 50, Seconds{1.5}}, {LatencyMetric::itl, 50, Seconds{0.6}}}};
+  TokenGaps gaps(1);
+  gaps.add(0, to_nanoseconds(Seconds{0.5}), 4);
+  const SimulationResult result = summarised({served(0, 1, 3, 5), served(1, 3, 3, 1)}, slo, gaps);
+  const SimulationResult late = with_late_first_tokens(result, slo, {}, 2);
+  EXPECT_DOUBLE_EQ(late.ttft.mean, 3);  // 2 and 4 s, where they were 1 and 2
+  EXPECT_DOUBLE_EQ(late.e2e.mean, 4);
+  EXPECT_DOUBLE_EQ(late.tpot.mean, 0.5);
+  EXPECT_DOUBLE_EQ(*late.goodput_share, 0.5);
+  EXPECT_FALSE(late.slo[0].met);
+  EXPECT_TRUE(late.slo[1].met);
+  EXPECT_DOUBLE_EQ(late.itl.mean, 0.5);
+  EXPECT_EQ(late.completed, 2);
+  EXPECT_EQ(late.requests[0].first_token, to_nanoseconds(Seconds{1}));
+  // And none late are the result itself.
+  EXPECT_DOUBLE_EQ(with_late_first_tokens(result, slo, {}, 1).ttft.mean, result.ttft.mean);
+}
+
 // Half as long to the first token: after 0.5 s, so that the queue of 0.8 s ends then at the latest.
 TEST(Metrics, EarlyFirstTokensEndTheQueueBeforeThem) {
   SimulationResult result;

@@ -1,0 +1,33 @@
+#include "planner/scenario/late_first_tokens.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "model/engines/host_terms.hpp"
+#include "simulator/results/metrics.hpp"
+
+namespace roofcast {
+
+double first_token_uncertainty_of(const SimulationRun& run) {
+  double largest = 0;
+  for (const PoolRun& pool : run.pools) {
+    largest = std::max(largest, first_token_uncertainty(pool.deployment.engine.version));
+  }
+  return largest;
+}
+
+double first_token_factor(const SimulationRun& run, double deviations) {
+  return std::exp(deviations * first_token_uncertainty_of(run));
+}
+
+SimulationResult deviating_result(const SimulationRun& run, const PoolStepTimes& step_times,
+                                  const Deviations& deviations) {
+  const bool first_tokens_alone = deviations == Deviations{.first_token = deviations.first_token};
+  if (!first_tokens_alone || run.result.stopped || run.result.unfinished > 0) {
+    return simulate_deviating(run, step_times, deviations, {});
+  }
+  return with_late_first_tokens(run.result, run.scenario.slo, run.workload.stages,
+                                first_token_factor(run, deviations.first_token));
+}
+
+}  // namespace roofcast

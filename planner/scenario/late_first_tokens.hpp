@@ -1,0 +1,21 @@
+// Errors of times to first tokens: late ones are so for the user alone, and delay no other request
+// and no client.
+#pragma once
+
+#include "planner/scenario/simulation_run.hpp"
+
+namespace roofcast {
+
+/// The largest first_token_uncertainty() of its pools' engines: relative, one standard deviation.
+double first_token_uncertainty_of(const SimulationRun& run);
+
+/// How many times as long first tokens take if they are off by so many standard deviations. The
+/// logarithm is taken as normal.
+double first_token_factor(const SimulationRun& run, double deviations);
+
+/// As simulate_deviating(). If only first tokens deviate nothing is simulated: they are late in
+/// run.result, which must be that of the run as it is, to its end.
+SimulationResult deviating_result(const SimulationRun& run, const PoolStepTimes& step_times,
+                                  const Deviations& deviations);
+
+}  // namespace roofcast
