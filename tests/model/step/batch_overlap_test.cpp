@@ -3,10 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/error.hpp"
-#include "model/io/catalogue.hpp"
 #include "model/io/gpu_reader.hpp"
+#include "model/io/model_reader.hpp"
 #include "model/step/step_estimate.hpp"
 #include "tests/model/step/step_time_cases.hpp"
 #include "tests/support/shapes.hpp"

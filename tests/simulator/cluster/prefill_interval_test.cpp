@@ -57,13 +57,13 @@ TEST(PrefillInterval, StepsDecidedAheadKeepTheirNumbers) {
 }
 
 // A step has room for A's token and C's prompt, not for E's, which waits behind it on the same rank
-// (D is B's neighbour). C runs in step 3, from 3 to 8 s. E was left waiting then, so that it need
-// not wait for step 6: it runs in step 4, from 8 to 13 s.
+// (D, beside B, has two tokens: a single one would not wait). C runs in step 3, from 3 to 8 s. E
+// was left waiting then, so that it need not wait for step 6: it runs in step 4, from 8 to 13 s.
 TEST(PrefillInterval, AQueueLongerThanAStepIsNotHeldUp) {
   Engine engine = with_interval(3);
   engine.max_num_batched_tokens = 5;
   const Times times = first_tokens(
-      engine, {{3 * kHalfSecond, 4, 1}, {3 * kHalfSecond, 1, 1}, {3 * kHalfSecond, 4, 1}});
+      engine, {{3 * kHalfSecond, 4, 1}, {3 * kHalfSecond, 2, 1}, {3 * kHalfSecond, 4, 1}});
   EXPECT_EQ(times, (Times{8 * kSecond, 8 * kSecond, 13 * kSecond}));
 }
 
