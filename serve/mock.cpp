@@ -8,9 +8,11 @@
 #include <cmath>
 #include <condition_variable>
 #include <deque>
+#include <limits>
 #include <mutex>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -18,6 +20,7 @@
 #include "base/fnv1a.hpp"
 #include "base/io/bounded_json.hpp"
 #include "base/json.hpp"
+#include "base/text.hpp"
 #include "base/version.hpp"
 #include "serve/access.hpp"
 #include "serve/http_server.hpp"
@@ -30,6 +33,14 @@ namespace {
 // vLLM's default for completions (CompletionRequest.max_tokens).
 constexpr std::int64_t kDefaultCompletion = 16;
 constexpr std::int64_t kMaxChoices = 128;
+
+constexpr std::string_view kPaths[] = {"/v1/chat/completions",
+                                       "/v1/completions",
+                                       "/v1/models",
+                                       "/metrics",
+                                       "/version",
+                                       "/health",
+                                       "/ping"};
 
 /// A question as both routes understand it.
 struct MockAsked {
@@ -72,6 +83,15 @@ class RefusedError : public Error {
 
 [[noreturn]] void refuse(const std::string& parameter, const std::string& message) {
   throw RefusedError({.message = message, .parameter = parameter});
+}
+
+/// A body of the wrong shape, as validation_exception_handler of
+/// vllm/entrypoints/openai/server_utils.py answers it: it names no parameter but those of vLLM's
+/// own checks.
+[[noreturn]] void refuse_shape(const std::string& message,
+                               std::optional<std::string> parameter = {}) {
+  throw RefusedError(
+      {.message = message, .type = "Bad Request", .parameter = std::move(parameter)});
 }
 
 /// New tokens of one of an answer's choices.
@@ -123,16 +143,56 @@ std::int64_t whole(const Json& body, const char* key, std::int64_t fallback, std
                    std::int64_t max) {
   if (!body.contains(key) || body[key].is_null()) return fallback;
   const Json& value = body[key];
-  if (!value.is_number_integer() || value.get<std::int64_t>() < min ||
-      value.get<std::int64_t>() > max) {
-    refuse(key, fmt::format("{} must be a whole number from {} to {}", key, min, max));
+  if (!value.is_number_integer()) refuse_shape(fmt::format("{} must be a whole number", key));
+  const bool is_above = value.is_number_unsigned()
+                            ? std::cmp_greater(value.get<std::uint64_t>(), max)
+                            : value.get<std::int64_t>() > max;
+  if (is_above) refuse(key, fmt::format("{} must be at most {}, got {}.", key, max, value.dump()));
+  if (value.get<std::int64_t>() < min) {
+    refuse(key, fmt::format("{} must be at least {}, got {}.", key, min, value.dump()));
   }
   return value.get<std::int64_t>();
 }
 
+/// Ranges of what decides which token is drawn, which the mock need not know beyond that
+/// (vllm/sampling_params.py, SamplingParams._verify_args).
+void check_sampling(const Json& body) {
+  struct Bounds {
+    const char* key;
+    double low, high;
+    bool above_low;
+    const char* rule;
+  };
+  constexpr double kInfinite = std::numeric_limits<double>::infinity();
+  static constexpr Bounds kBounds[] = {
+      {"temperature", 0, kInfinite, false, "non-negative"},
+      {"top_p", 0, 1, true, "in (0, 1]"},
+      {"min_p", 0, 1, false, "in [0, 1]"},
+      {"presence_penalty", -2, 2, false, "in [-2, 2]"},
+      {"frequency_penalty", -2, 2, false, "in [-2, 2]"},
+      {"repetition_penalty", 0, kInfinite, true, "greater than zero"}};
+  for (const Bounds& bounds : kBounds) {
+    if (!body.contains(bounds.key) || body[bounds.key].is_null()) continue;
+    const Json& value = body[bounds.key];
+    if (!value.is_number()) refuse_shape(fmt::format("{} must be a number", bounds.key));
+    const double number = value.get<double>();
+    if (number >= bounds.low && number <= bounds.high &&
+        !(bounds.above_low && number == bounds.low)) {
+      continue;
+    }
+    refuse(bounds.key,
+           fmt::format("{} must be {}, got {}.", bounds.key, bounds.rule, value.dump()));
+  }
+}
+
+bool are_token_ids(const Json& list) {
+  return list.is_array() && !list.empty() &&
+         std::ranges::all_of(list, [](const Json& id) { return id.is_number_unsigned(); });
+}
+
 bool truth(const Json& body, const char* key) {
   if (!body.contains(key) || body[key].is_null()) return false;
-  if (!body[key].is_boolean()) refuse(key, fmt::format("{} must be true or false", key));
+  if (!body[key].is_boolean()) refuse_shape(fmt::format("{} must be true or false", key));
   return body[key].get<bool>();
 }
 
@@ -185,6 +245,7 @@ struct MockServer::Impl {
     std::string id{};
     std::int64_t created = 0;
     std::vector<Choice> choices{};
+    bool has_begun = false;
     std::shared_ptr<TokenQueue> updates =
         std::make_shared<TokenQueue>();  // the engine may outlive this
   };
@@ -196,13 +257,13 @@ struct MockServer::Impl {
 
   void read_messages(const Json& body, MockAsked& asked) const {
     if (!body.contains("messages") || !body["messages"].is_array() || body["messages"].empty()) {
-      refuse("messages", "messages must be a list of at least one message");
+      refuse_shape("messages must be a list of at least one message");
     }
     std::size_t bytes = 0;
     std::string system;
     for (const Json& message : body["messages"]) {
       if (!message.is_object() || !message.contains("role")) {
-        refuse("messages", "each message needs a role and content");
+        refuse_shape("each message needs a role and content");
       }
       const std::string text =
           message.contains("content") ? text_of_content(message["content"]) : "";
@@ -216,19 +277,19 @@ struct MockServer::Impl {
   }
 
   void read_prompt(const Json& body, MockAsked& asked) const {
-    if (!body.contains("prompt")) refuse("prompt", "prompt is missing");
-    const Json& prompt = body["prompt"];
+    if (!body.contains("prompt") || body["prompt"].is_null() || body["prompt"] == "") {
+      refuse_shape("Either prompt or prompt_embeds must be provided and non-empty.");
+    }
+    const Json& given = body["prompt"];
+    const bool is_list_of_one =
+        given.is_array() && given.size() == 1 && (given[0].is_string() || given[0].is_array());
+    const Json& prompt = is_list_of_one ? given[0] : given;
     if (prompt.is_string()) {
       asked.prompt_tokens = tokens_in(prompt.get_ref<const std::string&>().size());
-    } else if (prompt.is_array() && !prompt.empty() && prompt[0].is_number()) {
+    } else if (are_token_ids(prompt)) {
       asked.prompt_tokens = std::ssize(prompt);
-    } else if (prompt.is_array() && prompt.size() == 1 && prompt[0].is_string()) {
-      asked.prompt_tokens = tokens_in(prompt[0].get_ref<const std::string&>().size());
-    } else if (prompt.is_array() && prompt.size() == 1 && prompt[0].is_array() &&
-               !prompt[0].empty()) {
-      asked.prompt_tokens = std::ssize(prompt[0]);
     } else {
-      refuse("prompt", "prompt must be a text or a list of token ids; one per request here");
+      refuse_shape("prompt must be a text or a list of token ids; one per request here");
     }
   }
 
@@ -237,9 +298,9 @@ struct MockServer::Impl {
     try {
       body = parse_bounded<Json>(text, "the request", RepeatedKeys::refused);
     } catch (const std::exception& error) {
-      throw RefusedError({.message = fmt::format("the request is not JSON: {}", error.what())});
+      refuse_shape(fmt::format("the request is not JSON: {}", error.what()));
     }
-    if (!body.is_object()) throw RefusedError({.message = "expected a JSON object"});
+    if (!body.is_object()) refuse_shape("expected a JSON object");
     if (body.contains("model") && body["model"] != name) {
       const std::string given =
           body["model"].is_string() ? body["model"].get<std::string>() : body["model"].dump();
@@ -251,7 +312,9 @@ struct MockServer::Impl {
     MockAsked asked{
         .chat = chat, .stream = truth(body, "stream"), .ignores_end = truth(body, "ignore_eos")};
     if (body.contains("stream_options") && body["stream_options"].is_object()) {
-      if (!asked.stream) refuse("stream_options", "stream_options need stream to be true");
+      if (!asked.stream) {
+        refuse_shape("Stream options can only be defined when `stream=True`.", "stream_options");
+      }
       asked.stream_usage = truth(body["stream_options"], "include_usage");
     }
     if (chat) {
@@ -267,6 +330,7 @@ struct MockServer::Impl {
     if (!asked.max_tokens && !chat) asked.max_tokens = kDefaultCompletion;
     asked.choices = whole(body, "n", 1, 1, kMaxChoices);
     asked.priority = whole(body, "priority", 0, -kMaxInteger, kMaxInteger);
+    check_sampling(body);
     check_length(asked);
     return asked;
   }
@@ -380,8 +444,7 @@ struct MockServer::Impl {
     Json json = {{"index", index}};
     const std::string text = filler(from, choice.latest.emitted);
     if (answer.asked.chat) {
-      json["delta"] =
-          from == 0 ? Json{{"role", "assistant"}, {"content", text}} : Json{{"content", text}};
+      json["delta"] = {{"content", text}};
     } else {
       json["text"] = text;
     }
@@ -389,6 +452,21 @@ struct MockServer::Impl {
     json["finish_reason"] = choice.latest.finished ? Json(choice.reason) : Json();
     json["stop_reason"] = nullptr;
     return json;
+  }
+
+  /// What vLLM sends of a chat before its first token: a chunk a choice with the role and no text
+  /// (chat_completion_stream_generator of vllm/entrypoints/openai/chat_completion/serving.py).
+  std::string beginning_of(const Answer& answer) const {
+    std::string events;
+    for (std::size_t i = 0; i < answer.choices.size(); ++i) {
+      Json chunk = head_of(answer, true);
+      chunk["choices"].push_back({{"index", i},
+                                  {"delta", {{"role", "assistant"}, {"content", ""}}},
+                                  {"logprobs", nullptr},
+                                  {"finish_reason", nullptr}});
+      events += event_of(chunk);
+    }
+    return events;
   }
 
   static std::string event_of(const Json& json) { return "data: " + json.dump() + "\n\n"; }
@@ -427,7 +505,9 @@ struct MockServer::Impl {
     }
     Json chunk = head_of(answer, true);
     chunk["choices"].push_back(chunk_of(answer, advanced->first, advanced->second));
-    const std::string event = event_of(chunk);
+    std::string event;
+    if (answer.asked.chat && !std::exchange(answer.has_begun, true)) event = beginning_of(answer);
+    event += event_of(chunk);
     if (!sink.write(event.data(), event.size())) {
       give_up(answer);
       return false;
@@ -445,8 +525,17 @@ struct MockServer::Impl {
     return true;
   }
 
+  /// validate_json_request of vllm/entrypoints/openai/utils.py.
+  static void check_media_type(const httplib::Request& request) {
+    std::string type = request.get_header_value("Content-Type");
+    type = type.substr(0, type.find(';'));
+    if (lower(type) == "application/json") return;
+    refuse_shape("Unsupported Media Type: Only 'application/json' is allowed");
+  }
+
   void answer(const httplib::Request& request, httplib::Response& response, bool chat) {
     try {
+      check_media_type(request);
       const auto given = start(read(request.body, chat));
       if (!given->asked.stream) return answer_whole(response, given);
       response.set_chunked_content_provider(
@@ -532,15 +621,16 @@ void MockServer::add_routes(HttpServer& server) {
   };
   server.Get("/health", healthy);
   server.Get("/ping", healthy);
-  server.set_error_handler([](const Request&, Response& response) {
+  // FastAPI's own answers to paths and methods that vLLM does not have.
+  server.set_error_handler([](const Request& request, Response& response) {
     if (!response.body.empty() || response.status == http_status::kOk) return;
+    if (response.status == http_status::kNotFound) {
+      const bool is_known = std::ranges::find(kPaths, request.path) != std::end(kPaths);
+      return send_json(response, is_known ? http_status::kMethodNotAllowed : http_status::kNotFound,
+                       {{"detail", is_known ? "Method Not Allowed" : "Not Found"}});
+    }
     send_json(response, response.status,
-              error_json({.status = response.status,
-                          .message = response.status == http_status::kNotFound
-                                         ? "Not Found"
-                                         : "the request is malformed",
-                          .type = response.status == http_status::kNotFound ? "NotFoundError"
-                                                                            : "BadRequestError"}));
+              error_json({.status = response.status, .message = "the request is malformed"}));
   });
 }
 

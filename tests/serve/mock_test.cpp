@@ -40,6 +40,10 @@ class Endpoint {
     httplib::Client client("127.0.0.1", port_);
     return client.Post(path, headers, body.dump(), "application/json");
   }
+  httplib::Result post_as(const char* type, const char* path, const Json& body) {
+    httplib::Client client("127.0.0.1", port_);
+    return client.Post(path, body.dump(), type);
+  }
   httplib::Result get(const char* path) {
     httplib::Client client("127.0.0.1", port_);
     return client.Get(path);
@@ -83,16 +87,17 @@ TEST(Mock, StreamsAChunkATokenThenUsageThenDone) {
   ASSERT_EQ(answer->status, 200);
   EXPECT_THAT(answer->get_header_value("Content-Type"), HasSubstr("text/event-stream"));
   const std::vector<Json> events = events_in(answer->body);
-  ASSERT_EQ(events.size(), 6u);
+  ASSERT_EQ(events.size(), 7u);  // the role, five tokens, the usage
   EXPECT_EQ(events[0]["object"], "chat.completion.chunk");
-  EXPECT_EQ(events[0]["choices"][0]["delta"]["role"], "assistant");
-  EXPECT_TRUE(events[3]["choices"][0]["finish_reason"].is_null());
-  EXPECT_EQ(events[4]["choices"][0]["finish_reason"], "length");
-  EXPECT_TRUE(events[5]["choices"].empty());
+  EXPECT_EQ(events[0]["choices"][0]["delta"], (Json{{"role", "assistant"}, {"content", ""}}));
+  EXPECT_FALSE(events[1]["choices"][0]["delta"].contains("role"));
+  EXPECT_TRUE(events[4]["choices"][0]["finish_reason"].is_null());
+  EXPECT_EQ(events[5]["choices"][0]["finish_reason"], "length");
+  EXPECT_TRUE(events[6]["choices"].empty());
   // 8 bytes at 4 a token.
-  EXPECT_EQ(events[5]["usage"]["prompt_tokens"], 2);
-  EXPECT_EQ(events[5]["usage"]["completion_tokens"], 5);
-  EXPECT_EQ(events[5]["usage"]["total_tokens"], 7);
+  EXPECT_EQ(events[6]["usage"]["prompt_tokens"], 2);
+  EXPECT_EQ(events[6]["usage"]["completion_tokens"], 5);
+  EXPECT_EQ(events[6]["usage"]["total_tokens"], 7);
 }
 
 TEST(Mock, AnswersWholeWithoutAStream) {
@@ -148,10 +153,72 @@ TEST(Mock, ErrorsHaveTheFormOfVllms) {
   EXPECT_THAT(longer["message"].get<std::string>(),
               HasSubstr("maximum context length is 1024 tokens. However, you requested 2000 output "
                         "tokens and your prompt contains at least 2 input tokens"));
-  EXPECT_EQ(error_of("/v1/chat/completions", chat(0))["code"], 400);
-  EXPECT_EQ(error_of("/v1/chat/completions", {{"messages", Json::array()}})["param"], "messages");
-  EXPECT_EQ(error_of("/v1/completions", Json::object())["param"], "prompt");
-  EXPECT_EQ(error_of("/v1/nothing", Json::object())["code"], 404);
+  const Json none = error_of("/v1/chat/completions", chat(0));
+  EXPECT_EQ(none["type"], "BadRequestError");
+  EXPECT_EQ(none["message"], "max_tokens must be at least 1, got 0.");
+  EXPECT_EQ(none["param"], "max_tokens");
+}
+
+// vLLM's FastAPI refuses bodies of the wrong shape before its own code sees them.
+TEST(Mock, BodiesOfTheWrongShapeAreBadRequests) {
+  Endpoint endpoint;
+  const std::vector<std::pair<const char*, Json>> wrong = {
+      {"/v1/chat/completions", {{"messages", Json::array()}}},
+      {"/v1/chat/completions", {{"messages", "hello"}}},
+      {"/v1/chat/completions", chat(1, {{"max_tokens", "many"}})},
+      {"/v1/chat/completions", chat(1, {{"temperature", "hot"}})},
+      {"/v1/completions", Json::object()},
+      {"/v1/completions", {{"prompt", ""}}},
+      {"/v1/completions", {{"prompt", {1, 2, "x"}}}},
+      {"/v1/completions", {{"prompt", {1, -2}}}},
+      {"/v1/completions", Json::array({1})}};
+  for (const auto& [path, body] : wrong) {
+    const auto answer = endpoint.post(path, body);
+    const Json error = Json::parse(answer->body)["error"];
+    EXPECT_EQ(answer->status, 400) << body;
+    EXPECT_EQ(error["type"], "Bad Request") << body;
+    EXPECT_TRUE(error["param"].is_null()) << body;
+  }
+  const Json options = Json::parse(
+      endpoint.post("/v1/chat/completions", chat(1, {{"stream_options", Json::object()}}))->body);
+  EXPECT_EQ(options["error"]["param"], "stream_options");
+}
+
+TEST(Mock, SamplingOutOfRangeIsRefused) {
+  Endpoint endpoint;
+  const auto message_of = [&](const char* key, double value) {
+    const auto answer = endpoint.post("/v1/chat/completions", chat(1, {{key, value}}));
+    if (answer->status == 200) return std::string();
+    const Json error = Json::parse(answer->body)["error"];
+    EXPECT_EQ(error["param"], key);
+    EXPECT_EQ(error["type"], "BadRequestError");
+    return error["message"].get<std::string>();
+  };
+  EXPECT_EQ(message_of("temperature", -1), "temperature must be non-negative, got -1.0.");
+  EXPECT_EQ(message_of("temperature", 0), "");
+  EXPECT_EQ(message_of("top_p", 0), "top_p must be in (0, 1], got 0.0.");
+  EXPECT_EQ(message_of("top_p", 1), "");
+  EXPECT_EQ(message_of("frequency_penalty", 2.5), "frequency_penalty must be in [-2, 2], got 2.5.");
+}
+
+TEST(Mock, OnlyJsonIsRead) {
+  Endpoint endpoint;
+  const auto answer = endpoint.post_as("text/plain", "/v1/chat/completions", chat(1));
+  EXPECT_EQ(answer->status, 400);
+  EXPECT_THAT(answer->body, HasSubstr("Unsupported Media Type"));
+  EXPECT_EQ(
+      endpoint.post_as("Application/JSON; charset=utf-8", "/v1/chat/completions", chat(1))->status,
+      200);
+}
+
+TEST(Mock, PathsAndMethodsThatDoNotExistAreToldAsByFastApi) {
+  Endpoint endpoint;
+  const auto nothing = endpoint.post("/v1/nothing", Json::object());
+  EXPECT_EQ(nothing->status, 404);
+  EXPECT_EQ(Json::parse(nothing->body), (Json{{"detail", "Not Found"}}));
+  const auto got = endpoint.get("/v1/completions");
+  EXPECT_EQ(got->status, 405);
+  EXPECT_EQ(Json::parse(got->body), (Json{{"detail", "Method Not Allowed"}}));
 }
 
 TEST(Mock, AKeyIsAskedForBelowV1Alone) {

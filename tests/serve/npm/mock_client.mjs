@@ -15,7 +15,7 @@ for await (const chunk of stream) {
   reason = chunk.choices[0]?.finish_reason ?? reason;
   usage = chunk.usage ?? usage;
 }
-assert.equal(chunks, 12);
+assert.equal(chunks, 13);  // the role, then a token each
 assert.equal(reason, 'length');
 assert.equal(usage.completion_tokens, 12);
 
