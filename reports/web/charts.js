@@ -14,6 +14,7 @@ import {
 } from "echarts/components";
 import { LabelLayout } from "echarts/features";
 import { SVGRenderer } from "echarts/renderers";
+import { platformApi } from "zrender/lib/core/platform.js";
 
 echarts.use([
   AriaComponent,
@@ -154,6 +155,18 @@ function completed(option) {
     option.tooltip.valueFormatter = shown;
   }
   return option;
+}
+
+// Without a browser text is measured by ECharts' table of a narrow font. A reader's sans-serif may be
+// DejaVu Sans, up to 17 % wider, in which a legend's names would cover the next symbol.
+var WIDEST = 1.17;
+if (typeof document === "undefined") {
+  var measured = platformApi.measureText;
+  echarts.setPlatformAPI({
+    measureText: function (text, font) {
+      return { width: WIDEST * measured(text, font).width };
+    },
+  });
 }
 
 // The SVG document of an option (JSON text). `key` prefixes the ids inside, so that a page can hold
