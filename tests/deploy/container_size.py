@@ -36,7 +36,7 @@ def installed_with(names, work):
 
 
 def needed_by(program):
-    """Packages of the libraries that the program is linked with."""
+    """Packages of the libraries that a program or module is linked with."""
     libraries = re.findall(r"NEEDED\s+(\S+)", output_of("objdump", "-p", program))
     return {output_of("dpkg", "-S", f"*-linux-gnu/{library}").split(":")[0] for library in libraries}
 
@@ -47,6 +47,9 @@ def megabytes(names):
 
 
 program = sys.argv[1]
+# What `roofcast serve` opens: it has libraries of its own.
+module = Path(program).resolve().parents[1] / "lib" / "roofcast" / "serve.so"
+parts = [program, *([module] if module.exists() else [])]
 limit = float(sys.argv[2]) if len(sys.argv) > 2 else LIMIT_MB
 if not all(map(shutil.which, ("apt-get", "apt-cache", "dpkg", "objdump", "strip"))):
     print("skipped: needs Debian's apt, dpkg and binutils")
@@ -55,12 +58,15 @@ with tempfile.TemporaryDirectory() as folder:
     work = Path(folder)
     try:
         base = installed_with(ESSENTIAL, work)
-        added = installed_with([*ESSENTIAL, *needed_by(program)], work) - base
+        needed = set().union(*map(needed_by, parts))
+        added = installed_with([*ESSENTIAL, *needed], work) - base
     except subprocess.CalledProcessError as error:
         print(f"skipped: {error.stderr.strip().splitlines()[-1] if error.stderr else error} (apt-get update)")
         sys.exit(SKIPPED)
-    subprocess.run(["strip", "-o", work / "program", program], check=True)
-    own = (work / "program").stat().st_size / 1e6
+    own = 0.0
+    for part in parts:
+        subprocess.run(["strip", "-o", work / "stripped", part], check=True)
+        own += (work / "stripped").stat().st_size / 1e6
 total = SLIM_MB + megabytes(added) + own
 print(f"Debian slim {SLIM_MB} MB, libraries {megabytes(added):.1f} MB ({', '.join(sorted(added))}), "
       f"program {own:.1f} MB: {total:.1f} MB")
