@@ -242,7 +242,7 @@ void check_prompt_ranks(const Engine& engine, const EngineSetting& setting) {
   if (parallel.data > 1) refuse("vLLM does not start with it and data-parallel ranks");
   if (setting.given.num_speculative_tokens) refuse("vLLM refuses it with drafts");
   if (setting.given.max_lora_rank) refuse("vLLM refuses it with LoRA adapters");
-  if (setting.model.has_vision && engine.pictures_per_prompt > 0) {
+  if (setting.model.has_vision && engine.images_per_prompt > 0) {
     refuse("vLLM refuses it with images, expected `limit_mm_per_prompt` 0");
   }
   if (sparse && engine.cuda_graphs) {

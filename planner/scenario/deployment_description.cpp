@@ -41,11 +41,10 @@ std::string placement(const Parallelism& parallel, const std::string& gpu,
                       const std::string& engine) {
   std::string text = gpu;
   if (parallel.gpus() > 1) {
-    const std::pair<const char*, int> degrees[] = {
-        {"TP", parallel.tensor},
-        {"PP", parallel.pipeline},
-        {"DP", parallel.data},
-        {"PCP", parallel.context}};
+    const std::pair<const char*, int> degrees[] = {{"TP", parallel.tensor},
+                                                   {"PP", parallel.pipeline},
+                                                   {"DP", parallel.data},
+                                                   {"PCP", parallel.context}};
     const auto degree = [](const auto& one) {
       return one.second > 1 ? fmt::format("{} {}", one.first, one.second) : "";
     };
