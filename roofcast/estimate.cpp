@@ -220,8 +220,6 @@ std::optional<std::string> untimed_formats(const Gpu& gpu, const StepEstimate& s
   return fmt::format("{}", fmt::join(formats, ", "));
 }
 
-}  // namespace
-
 /// Takes out of the answer what only generation has: a model that pools ends with its prompts, each
 /// of which gets a vector, the single output token of `generation`.
 void drop_decodes(EstimateAnswer& answer) {
@@ -240,6 +238,8 @@ void drop_decodes(EstimateAnswer& answer) {
     variant.decode_source = {};
   }
 }
+
+}  // namespace
 
 EstimateAnswer estimate(const EstimateQuestion& asked) {
   EstimateQuestion question = asked;

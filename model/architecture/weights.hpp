@@ -36,7 +36,7 @@ enum class Split {
   output,      // output dimension divided by TP (column-parallel)
   kv_output,   // like output; the K and V part is replicated once TP exceeds the KV heads
   input,       // input dimension divided by TP (row-parallel, followed by an all-reduce)
-  expert,      // whole experts over the expert ranks, else each expert's width over TP x DP
+  expert,      // whole experts over the expert ranks, else each expert's width over TP x CP x DP
   vocabulary,  // rows of the vocabulary divided by TP (embedding, LM head)
 };
 

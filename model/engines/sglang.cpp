@@ -207,7 +207,7 @@ void check_prompt_ranks(const EngineSetting& setting) {
                        fmt::join(kModels, ", ")));
   }
   const int first = setting.model.architecture == "DeepseekV3ForCausalLM" ? 13 : 10;
-  if (setting.minor < 5 || setting.patch.value_or(first) < first) {
+  if (std::pair(setting.minor, setting.patch.value_or(first)) < std::pair(5, first)) {
     refuse(fmt::format("SGLang has it for {} from 0.5.{} on", setting.model.name, first));
   }
   if (setting.parallel.pipeline > 1) refuse("not modelled with pipeline stages of SGLang");

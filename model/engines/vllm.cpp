@@ -250,6 +250,7 @@ void check_prompt_ranks(const Engine& engine, const EngineSetting& setting) {
   }
   if (engine.context_ranks > 1) refuse("not modelled with `decode_context_parallel_size`");
   if (setting.given.enable_dbo.value_or(false)) refuse("not modelled with `enable_dbo`");
+  if (setting.given.kv_offloading_size) refuse("not modelled with `kv_offloading_size`");
 }
 
 /// Tokens in a block of latent attention, which the chosen backend decides where the user does not.

@@ -213,6 +213,7 @@ ActivationShape activation_shape(const Transformer& model, const Engine& engine,
   shape.hidden = tokens * static_cast<double>(model.hidden);
   double expert_elements = 0;
   double up_projected = 0;
+  const int senders = parallel.data * parallel.context;  // each with tokens of its own
   for (const Layer& layer : model.layers) {
     shape.gathered_keys = std::max(shape.gathered_keys, Bytes{gathered_keys(layer, engine)});
     if (indexed_entries(layer, engine) > 0) shape.index_scores = engine.memory.index_scores;
@@ -226,13 +227,13 @@ ActivationShape activation_shape(const Transformer& model, const Engine& engine,
     } else if (const auto* experts = std::get_if<MoeFfn>(&layer.ffn)) {
       expert_elements = std::max(expert_elements, vllm_expert_elements(*experts, layer.ffn_format,
                                                                        model, engine, parallel));
-      if (parallel.data > 1 && engine.all2all != All2All::deepep_low_latency) {
+      if (senders > 1 && engine.all2all != All2All::deepep_low_latency) {
         // Quantised before they are sent if the experts are whole.
         const double width =
             parallel.expert_parallel
                 ? std::min(bits_of(layer.ffn_format.compute) / 8.0, shape.element_bytes)
                 : shape.element_bytes;
-        shape.gathered = std::max(shape.gathered, Bytes{shape.hidden * parallel.data * width});
+        shape.gathered = std::max(shape.gathered, Bytes{shape.hidden * senders * width});
       }
     }
   }
@@ -288,9 +289,10 @@ ActivationPeak vllm_activation_peak(const Transformer& model, const Engine& engi
   const Bytes compile = engine.cuda_graphs ? constants.compile_peak : Bytes{};
   const Bytes encoder = shape.encoder_pass;
   ActivationPeak peak{.bytes = std::max({sampler, forward, compile, encoder})};
-  const std::string ranks = parallel.data > 1 && shape.expert_workspace.value > 0
+  const int senders = parallel.data * parallel.context;
+  const std::string ranks = senders > 1 && shape.expert_workspace.value > 0
                                 ? fmt::format("; experts: {:.2f} GiB for the tokens of {} ranks",
-                                              to_gib(shape.expert_workspace), parallel.data)
+                                              to_gib(shape.expert_workspace), senders)
                                 : "";
   if (peak.bytes == sampler) {
     peak.detail = fmt::format("sampler pass: {:g} bytes x {} sequences x {} vocabulary + {} tokens",

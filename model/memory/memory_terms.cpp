@@ -28,11 +28,16 @@ Bytes sum(const std::vector<MemoryTerm>& terms) {
 }
 
 std::string per_rank_note(const Parallelism& parallel) {
-  if (parallel.tensor == 1 && parallel.pipeline == 1 && !parallel.expert_parallel) return "";
+  if (parallel.stage_ranks() == parallel.data && parallel.pipeline == 1 &&
+      !parallel.expert_parallel) {
+    return "";
+  }
   std::string note = fmt::format(", share of TP {}", parallel.tensor);
   if (parallel.pipeline > 1) note += fmt::format(", fullest of {} stages", parallel.pipeline);
   if (parallel.expert_parallel) {
     note += fmt::format(", experts over {} ranks", parallel.expert_ranks());
+  } else if (parallel.context > 1) {
+    note += fmt::format(", experts' widths over {} ranks", parallel.expert_width_ranks());
   }
   return note;
 }

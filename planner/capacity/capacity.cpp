@@ -153,7 +153,7 @@ void find_bracket(Bracket& bracket, const CapacitySearch& question) {
 
 LoadPoint load_point(double load, const SimulationResult& result,
                      const SloRequirement& requirement) {
-  LoadPoint point{result};
+  LoadPoint point{static_cast<const LoadResult&>(result)};
   point.load = load;
   point.requests = std::ssize(result.requests);
   point.use = result.use;

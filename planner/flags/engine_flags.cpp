@@ -285,7 +285,7 @@ const Flags<DeploymentOptions>& machine_flags() {
        .aliases = {"-pcp", "--pcp", "--attn-cp-size"}},
       {.name = "enable-expert-parallel",
        .placeholder = "[=off]",
-       .help = "shard experts over TP x DP ranks, also --ep",
+       .help = "shard experts over TP x PCP x DP ranks, also --ep",
        .read =
            [](D& target, const std::string& text, const std::string& flag) {
              target.parallel.expert_parallel = parse_switch(text, flag);

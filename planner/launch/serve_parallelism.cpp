@@ -91,6 +91,10 @@ ParallelismOptions understood(ServeEngine engine, const ServeWords& words,
   if (context > 1 && !words.divides_prompts.value_or(false)) {
     notes.push_back("--attn-cp-size is modelled as with --enable-prefill-cp");
   }
+  const std::string strategy = words.prompt_strategy.value_or("zigzag");
+  if (context > 1 && strategy != "zigzag" && strategy != "in-seq-split") {
+    notes.push_back("--cp-strategy " + strategy + " is modelled as zigzag");
+  }
   const bool shared = words.data_parallel_attention.value_or(false);
   // TensorRT-LLM's attention is data parallel over all ranks of a stage, or not at all.
   const int data = engine == ServeEngine::tensorrt_llm ? ranks : words.data.value_or(1);

@@ -129,7 +129,7 @@ Seconds KvOffload::load_chunks(EngineState& state, RequestId id, std::int64_t ca
   request.offloaded = chunks;
   if (found <= cached) return {};
   host(state).touch(chunk_keys(state, request, chunks));
-  state.counters.offload_hits += found - cached;
+  if (state.requests.record(id).preemptions == 0) state.counters.offload_hits += found - cached;
   const std::int64_t loaded = chunks - cached / chunk_tokens(state);
   return state.engine.kv_offloading.latency +
          transfer_time(state, loaded * blocks_kept_as_one(state));

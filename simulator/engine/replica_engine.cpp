@@ -31,7 +31,7 @@ void set_mean_kv_use(EngineUse& use, const EngineCounters& counters, double bloc
 EngineUse engine_use(const EngineCounters& counters, std::int64_t usable_blocks,
                      Nanoseconds makespan) {
   EngineUse use;
-  static_cast<EngineCounts&>(use) = counters;
+  static_cast<EngineCounts&>(use) = static_cast<const EngineCounts&>(counters);
   if (counters.decodes_with_drafts > 0) {
     const auto accepted = static_cast<double>(counters.accepted_tokens);
     use.mean_acceptance_length = 1.0 + accepted / static_cast<double>(counters.decodes_with_drafts);

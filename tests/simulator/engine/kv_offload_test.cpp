@@ -134,6 +134,7 @@ TEST(LmCache, LoadsNothingForARequestThatWasPreempted) {
   EXPECT_EQ(result.requests[1].preemptions, 1);
   EXPECT_EQ(result.requests[0].finished, 44 * kSecond);
   EXPECT_EQ(result.requests[1].finished, 79 * kSecond);
+  EXPECT_EQ(result.use.offload_hits, 0);
 }
 
 TEST(LmCache, KeepsTheLastChunks) {
