@@ -16,8 +16,10 @@
 namespace roofcast {
 namespace {
 
-// A signal handler can only reach a global; this is the only one.
+// A signal handler can only reach a global.
 volatile std::sig_atomic_t interrupt_seen = 0;
+
+int watches = 0;  // that live, one within the other
 
 void on_interrupt(int) {
   interrupt_seen = 1;
@@ -68,6 +70,19 @@ std::string progress_line(const ProgressState& progress) {
   return fmt::format("[{:=<{}}{: <{}}] {}", "", filled, "", columns - filled, text);
 }
 
+InterruptWatch::InterruptWatch() {
+  if (watches++ > 0) return;
+  interrupt_seen = 0;
+  std::signal(SIGINT, on_interrupt);
+  std::signal(SIGTERM, on_interrupt);
+}
+
+InterruptWatch::~InterruptWatch() {
+  if (--watches > 0) return;
+  std::signal(SIGINT, SIG_DFL);
+  std::signal(SIGTERM, SIG_DFL);
+}
+
 ProgressBar::ProgressBar(std::ostream& err, std::string what, std::chrono::milliseconds every)
     : err_(err), what_(std::move(what)), every_(every) {
   start_ = last_ = std::chrono::steady_clock::now();
@@ -76,14 +91,9 @@ ProgressBar::ProgressBar(std::ostream& err, std::string what, std::chrono::milli
   if (terminal_ && ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col >= 20) {
     width_ = size.ws_col;
   }
-  interrupt_seen = 0;
-  std::signal(SIGINT, on_interrupt);
-  std::signal(SIGTERM, on_interrupt);
 }
 
 ProgressBar::~ProgressBar() {
-  std::signal(SIGINT, SIG_DFL);
-  std::signal(SIGTERM, SIG_DFL);
   if (drawn_) err_ << "\r\033[K" << std::flush;
 }
 

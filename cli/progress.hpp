@@ -28,6 +28,16 @@ std::string progress_line(const ProgressState& progress);
 /// s left".
 std::string progress_text(const ProgressState& progress);
 
+/// Takes Ctrl-C and SIGTERM as a request to stop, as every ProgressBar does while it lives. Held
+/// around several bars, none of which then drops an interrupt of the work between them.
+class InterruptWatch {
+ public:
+  InterruptWatch();   // the outermost forgets earlier interrupts
+  ~InterruptWatch();  // the outermost restores what signals do by default
+  InterruptWatch(const InterruptWatch&) = delete;
+  InterruptWatch& operator=(const InterruptWatch&) = delete;
+};
+
 class ProgressBar {
  public:
   /// `what` is the unit counted: "requests". Lines in a log follow each other by at least `every`.
@@ -43,6 +53,7 @@ class ProgressBar {
   bool interrupted() const;
 
  private:
+  InterruptWatch watch_{};
   std::ostream& err_;
   std::string what_;
   bool terminal_ = false;

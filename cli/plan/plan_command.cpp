@@ -82,7 +82,7 @@ std::vector<std::string> files_used(const PlanCommandOptions& options,
   return files;
 }
 
-/// One progress bar per stage.
+/// One progress bar per stage; an interrupt between two of them stops the next.
 class StageBars {
  public:
   explicit StageBars(std::ostream& err) : err_(err) { begin(PlanStage::placements); }
@@ -100,6 +100,7 @@ class StageBars {
     stage_ = stage;
   }
 
+  InterruptWatch watch_{};
   std::ostream& err_;
   PlanStage stage_{};
   std::optional<ProgressBar> bar_{};

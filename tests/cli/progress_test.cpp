@@ -135,6 +135,22 @@ TEST(ProgressBar, LeavesNothingBehind) {
   EXPECT_TRUE(default_interrupt());
 }
 
+// As a search does that has a bar for each of its stages.
+TEST(ProgressBar, AnInterruptBetweenTwoBarsStopsTheNext) {
+  std::ostringstream err;
+  {
+    const InterruptWatch watch;
+    { const ProgressBar first(err, "placements"); }
+    EXPECT_FALSE(default_interrupt());
+    std::raise(SIGINT);
+    ProgressBar second(err, "simulations");
+    EXPECT_FALSE(second.show(1, 2));
+    EXPECT_TRUE(default_interrupt());  // a second Ctrl-C ends the program
+  }
+  EXPECT_TRUE(default_interrupt());
+  EXPECT_TRUE(ProgressBar(err, "simulations").show(1, 2));
+}
+
 /// Runs a slow command, and interrupts it as soon as it handles the signal.
 CommandResult interrupted_command(const std::string& line) {
   std::thread ctrl_c([] {
