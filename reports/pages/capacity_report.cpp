@@ -115,8 +115,9 @@ Report capacity_report(const Store& store, const Run& run, const ReportEffort& e
     return report;
   }
   report.sections.clear();
-  const bool open = answer.doubt || (answer.asked && proves_little(answer.asked->verdict));
-  if (!answer.holds || !open) report.verdict = answer.holds;
+  const bool few = answer.doubt || (answer.asked && proves_little(answer.asked->verdict));
+  const bool open = (answer.holds && few) || (answer.asked && is_undecided(answer.asked->verdict));
+  if (!open) report.verdict = answer.holds;
   report.answer = answer_text(answer);
   if (answer.fits) report.tiles = tiles_of(answer);
   ReportSection curve{.heading = "Throughput against latency",

@@ -302,7 +302,7 @@ Report simulation_report(const Run& stored, const SimulationRun& run, const Repo
                 .machine = report_machine(stored.row)};
   if (!run.result.slo.empty() || run.result.completed == 0) {
     const SloVerdict verdict = judge(run.result);
-    if (!proves_little(verdict)) report.verdict = verdict.holds;
+    if (!proves_little(verdict) && !is_undecided(verdict)) report.verdict = verdict.holds;
   }
   report.facts = {{"Model", first.deployment.model.name},
                   {"Runs on", placement(first)},
