@@ -140,12 +140,14 @@ std::string ours_for(const std::string& option, const po::options_description& o
                    command + " --help lists them)");
 }
 
-/// The command's flags for a model and a GPU that were typed as bare words.
-[[noreturn]] void refuse_words(const std::vector<std::string>& arguments,
+/// Names the command's flags for a model and a GPU that were typed as bare words, unless it takes
+/// words.
+[[noreturn]] void refuse_words(const std::vector<std::string>& arguments, const Usage& usage,
                                const po::options_description& options, const std::string& command) {
   const auto end = std::ranges::find_if(
       arguments, [](const std::string& argument) { return argument.starts_with('-'); });
-  const std::vector<std::string> words(arguments.begin(), end);
+  std::vector<std::string> words;
+  if (usage.positional.max_total_count() == 0) words.assign(arguments.begin(), end);
   std::string flags;
   for (std::size_t i = 0; i < words.size(); ++i) {
     constexpr std::array kFlags{"model", "gpu"};
@@ -264,7 +266,7 @@ std::optional<CommonOptions> parse(CommandContext& context, const Usage& usage) 
   } catch (const po::invalid_option_value& error) {
     refuse_value(error, usage, all, command);
   } catch (const po::too_many_positional_options_error&) {
-    refuse_words(arguments, all, command);
+    refuse_words(arguments, usage, all, command);
   }
   if (values.contains("help-all")) {
     print_usage(usage, all, context.out);

@@ -158,6 +158,7 @@ TEST(Mistakes, OfOneKindExitWith2AndSpeakOfWhatWasTyped) {
         Case{"memory llama-3.1-8b h100", "meant --model llama-3.1-8b --gpu h100?"},
         Case{"memory 'my model' --gpu h100", "meant --model 'my model'?"},
         Case{"memory llama-3.1-8b h100 8", "roofcast memory --help"},
+        Case{"learn shape roofline", "too many arguments (roofcast learn --help"},
         Case{"simulate --model llama-3.1-8b --gpu h100 --speculative eagle",
              "here it is --speculative-config METHOD:DRAFTS:RATE (such as eagle:3:0.7)"},
         Case{"simulate --model llama-3.1-8b --gpu h100 --speculative-config eagle",
