@@ -52,7 +52,9 @@ std::string progress_text(const ProgressState& progress) {
   if (progress.done > 0 && progress.elapsed_s > 0) {
     const double rate = static_cast<double>(progress.done) / progress.elapsed_s;
     const double left = progress.elapsed_s * (1 - share) / share;
-    text += fmt::format(" ({} /s), ", fixed(rate, rate < 1 ? 1 : 0));
+    constexpr double kSlow = 0.1;  // below, as many seconds each say more
+    text += rate < kSlow ? fmt::format(" ({} each), ", whole_seconds(1 / rate))
+                         : fmt::format(" ({} /s), ", fixed(rate, rate < 1 ? 1 : 0));
     if (!progress.total_grew) return text + whole_seconds(left) + " left";
     text += whole_seconds(progress.elapsed_s) + " so far";
     if (left >= 1) text += fmt::format(", at least {} left", whole_seconds(left));

@@ -19,9 +19,9 @@ struct ProgressState {
   std::size_t width = 80;   // columns of the terminal; the line is always narrower
 };
 
-/// "[======    ] 1,200 of 3,000 requests (400 /s), 5 s left" at the mean rate, or, where the total
-/// grows, "[======    ] 20 of at least 40 simulations (5 /s), 4 s so far, at least 4 s left". The
-/// bar takes what the width leaves, at most 30 columns.
+/// "[======    ] 1,200 of 3,000 requests (400 /s), 5 s left" at the mean rate (of less than 0.1 a
+/// second "25 s each"), or, where the total grows, "[======    ] 20 of at least 40 simulations (5
+/// /s), 4 s so far, at least 4 s left". The bar takes what the width leaves, at most 30 columns.
 std::string progress_line(const ProgressState& progress);
 
 /// The same without a bar, for logs: "20 of at least 40 simulations (5 /s), 4 s so far, at least 4

@@ -48,6 +48,10 @@ TEST(ProgressLine, SaysWhatIsLeftAtLeastWhereTheTotalGrows) {
 TEST(ProgressLine, HasADigitMoreOfSlowRates) {
   EXPECT_EQ(progress_text({.done = 1, .total = 2, .what = "searches", .elapsed_s = 10}),
             "1 of 2 searches (0.1 /s), 10 s left");
+  EXPECT_EQ(progress_text({.done = 1, .total = 3, .what = "searches", .elapsed_s = 60}),
+            "1 of 3 searches (1 min 00 s each), 2 min 00 s left");
+  EXPECT_EQ(progress_text({.done = 4, .total = 8, .what = "searches", .elapsed_s = 100}),
+            "4 of 8 searches (25 s each), 1 min 40 s left");
 }
 
 TEST(ProgressLine, IsNarrowerThanTheTerminal) {
