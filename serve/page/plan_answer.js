@@ -160,7 +160,7 @@ export function showVerdict(run, code, values) {
   if (!run.fits) {
     return box.replaceChildren(
       element("p", { class: "said" }, "No: the model does not fit."),
-      element("p", {}, run.reason),
+      prose("p", run.reason),
     );
   }
   const targets = run.slo.targets || [];

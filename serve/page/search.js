@@ -93,9 +93,9 @@ function valuesOf({ deployment, units }) {
   };
 }
 
-/// What the form cannot hold: pipeline and data parallelism.
+/// What the form cannot hold: pipeline and data parallelism, and prompts divided over ranks.
 function fitsForm({ parallel }) {
-  return parallel.pipeline === 1 && parallel.data === 1;
+  return parallel.pipeline === 1 && parallel.data === 1 && (parallel.context ?? 1) === 1;
 }
 
 const KNOWN_BY = ["extended", "fitted", "datasheet"];
@@ -170,7 +170,7 @@ function searched(found) {
       latency(result, "ttft_p95_s"),
       latency(result, "tpot_p95_s"),
       spoken(outcome),
-      why,
+      prose("span", why || ""),
     ]);
     parts.push(table("The nearest of those that are not in the answer", columns, rows));
   }
@@ -225,7 +225,11 @@ function planned(found, use) {
     );
     const launch = found.ranked[0].launch || [];
     parts.push(
-      element("h3", {}, found.mixed ? "How to start the first of one kind" : "How to start the first"),
+      element(
+        "h3",
+        {},
+        found.mixed ? "How to start the first of one kind" : "How to start the first",
+      ),
       element("pre", { tabindex: "0", "aria-label": "Launch command" }, launch.join("\n")),
     );
   }
@@ -269,8 +273,8 @@ function compared(found, judged) {
   const baseline = found.variants.find((variant) => variant.is_baseline);
   const columns = [
     { title: "Variant" },
-    ...baseline.metrics.map((metric) => ({
-      title: `${METRICS.get(metric.name) || metric.name} ${metric.statistic === "value" ? "" : metric.statistic}`,
+    ...baseline.metrics.map(({ name, statistic }) => ({
+      title: `${METRICS.get(name) || name} ${statistic === "value" ? "" : statistic}`,
       right: true,
     })),
     { title: judged ? "SLO" : "Load" },
@@ -279,7 +283,8 @@ function compared(found, judged) {
   ];
   const rows = found.variants.map((variant) => {
     if (variant.reason) {
-      return [settingWords(variant), ...baseline.metrics.map(() => ""), variant.reason, "", ""];
+      const reason = prose("span", variant.reason);
+      return [settingWords(variant), ...baseline.metrics.map(() => ""), reason, "", ""];
     }
     const cells = variant.metrics.map((metric, index) => {
       if (grows(variant, metric.name)) return "grows without bound";
@@ -343,19 +348,23 @@ function carried(found) {
       each == null ? "" : data(each, fixed(each, 2)),
       price == null ? "" : data(price, fixed(price, 2)),
       none ? "" : sourceWords(row),
-      row.reason,
+      prose("span", row.reason || ""),
     ];
   });
   return [
     table("Capacity within the SLO, the cheapest tokens first", CAPACITY_COLUMNS, rows),
-    element("p", { class: "small" }, "Tokens: of prompts and answers. All figures are those at the capacity of each."),
+    element(
+      "p",
+      { class: "small" },
+      "Tokens: of prompts and answers. All figures are those at the capacity of each.",
+    ),
   ];
 }
 
 // ---- all of them
 
-/// `values` are the page's state, `lists` the server's limits and traces; `use(values)` puts a deployment into the form. Returns {stop()}:
-/// gives up what is under way and hides older answers.
+/// `values` are the page's state, `lists` the server's limits and traces; `use(values)` puts a
+/// deployment into the form. Returns {stop()}: gives up what is under way and hides older answers.
 export function startSearch(values, lists, use) {
   let under_way = null;
   let ticking = null;
@@ -402,7 +411,10 @@ export function startSearch(values, lists, use) {
         const kept = lists.traces.find(({ name }) => name === flags.trace);
         const fewer = error.status === TOO_LATE ? shortened(flags, kept?.requests) : null;
         if (!fewer || under_way !== own) throw error;
-        part = ` All of it takes longer than this server allows: only the first ${FEW_REQUESTS} requests were simulated, and a longer run may give another answer. The command line has no limit of time.`;
+        part =
+          " All of it takes longer than this server allows: only the first " +
+          `${FEW_REQUESTS} requests were simulated, and a longer run may give another answer. ` +
+          "The command line has no limit of time.";
         told("All of it takes too long: simulating its first part ...");
         return ask(fewer);
       });
