@@ -104,6 +104,7 @@ void members(Visitor& visit, MixedPlan& mix) {
   members(visit, mix.cost);
   visit.if_set("saved_usd_per_h", mix.saved_per_h, "against the first ranked");
   visit.if_set("saved_share", mix.saved_share, "of what that costs");
+  visit("pareto", mix.pareto, "no ranked one beats it in cost, margin and capacity at once");
   members(visit, static_cast<FinalistFigures&>(mix));
   visit("scenario", mix.scenario, "as a scenario file, which simulate reads");
 }
@@ -762,8 +763,9 @@ ParetoFigures pareto_figures(const PlanProspects& one, const CandidateFigures& r
           .capacity_rate_per_s = one.capacity_rate_per_s};
 }
 
-/// Leaves only those marked that the mix does not beat either.
-void mark_pareto_beside(const MixedPlan& mix, std::vector<RankedPlan>& ranked) {
+/// Leaves only those marked that the mix does not beat either, and marks the mix if none beats it:
+/// under another objective than cost, or without prices, it may have a lower one and be beaten.
+void mark_pareto_beside(MixedPlan& mix, std::vector<RankedPlan>& ranked) {
   std::vector<ParetoFigures> figures;
   for (const RankedPlan& one : ranked) figures.push_back(pareto_figures(one, one.result));
   figures.push_back(pareto_figures(mix, mix.result));
@@ -771,6 +773,7 @@ void mark_pareto_beside(const MixedPlan& mix, std::vector<RankedPlan>& ranked) {
   for (std::size_t i = 0; i < ranked.size(); ++i) {
     ranked[i].pareto = std::ranges::binary_search(best, i);
   }
+  mix.pareto = std::ranges::binary_search(best, ranked.size());
 }
 
 /// PlanAnswer::mixed or no_mix.

@@ -118,6 +118,7 @@ struct MixedPlan : PlanProspects {
   CandidateFigures result{};            // of all of them, at the requested load
   std::optional<double> saved_per_h{};  // dollars, against the first ranked
   std::optional<double> saved_share{};  // of the first ranked's cost
+  bool pareto = false;                  // as of the ranked ones, among which it counts
   Scenario scenario{};                  // as `roofcast simulate` reads it
 };
 

@@ -43,8 +43,10 @@ Table ranked_table(const PlanAnswer& answer) {
     }
     table.rows.push_back(std::move(cells));
   };
-  // A mix is cheaper than any of one kind, so none of them is better in everything.
-  if (answer.mixed) add(answer.mixed->title, *answer.mixed, answer.mixed->result, true);
+  if (answer.mixed) {
+    const MixedPlan& mix = *answer.mixed;
+    add(mix.title, mix, mix.result, mix.pareto);
+  }
   for (const RankedPlan& one : answer.ranked) add(one.title, one, one.result, one.pareto);
   return table;
 }

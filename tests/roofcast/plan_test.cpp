@@ -340,6 +340,7 @@ TEST(PlanAnswer, FindsAMixThatSimulateFindsToHold) {
   EXPECT_NEAR(*mix.saved_per_h,
               *answer.ranked.front().cost.dollars_per_hour - *mix.cost.dollars_per_hour, 1e-9);
   EXPECT_GE(mix.confidence.probability, kPlanProbability);
+  EXPECT_TRUE(mix.pareto);  // none costs as little
   // A ranked one is only marked if the mix, which costs less, has less margin or carries less.
   for (const RankedPlan& one : read.ranked) {
     const bool beaten = mix.result.verdict.worst_margin >= one.result.verdict.worst_margin &&
