@@ -117,7 +117,7 @@ Document follow_document(const ShadowAnswer& answer, bool whole) {
 int run_follow(const ShadowQuestion& question, OutputFormat output, CommandContext& context) {
   const bool lines = output == OutputFormat::table;
   const bool objects = output == OutputFormat::jsonl;
-  const ProgressBar bar(context.err, "windows");  // for its Ctrl-C
+  const ProgressBar bar(context.err, "windows");  // for Ctrl-C and SIGTERM
   const auto wait = [&] {
     constexpr std::chrono::milliseconds kPollInterval{100};
     constexpr int kLooks = 10;  // a second between two looks at the file
