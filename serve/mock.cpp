@@ -139,10 +139,18 @@ std::string filler(std::int64_t from, std::int64_t to) {
   return text;
 }
 
+/// 3.0 counts as 3, as in vLLM's pydantic.
 std::int64_t whole(const Json& body, const char* key, std::int64_t fallback, std::int64_t min,
                    std::int64_t max) {
   if (!body.contains(key) || body[key].is_null()) return fallback;
-  const Json& value = body[key];
+  Json value = body[key];
+  if (value.is_number_float()) {
+    constexpr double kBeyond = 0x1p63;
+    const double number = value.get<double>();
+    if (std::trunc(number) == number && std::abs(number) < kBeyond) {
+      value = static_cast<std::int64_t>(number);
+    }
+  }
   if (!value.is_number_integer()) refuse_shape(fmt::format("{} must be a whole number", key));
   const bool is_above = value.is_number_unsigned()
                             ? std::cmp_greater(value.get<std::uint64_t>(), max)
@@ -180,8 +188,9 @@ void check_sampling(const Json& body) {
         !(bounds.above_low && number == bounds.low)) {
       continue;
     }
+    // vLLM has a float here, also of an integer: "-1.0".
     refuse(bounds.key,
-           fmt::format("{} must be {}, got {}.", bounds.key, bounds.rule, value.dump()));
+           fmt::format("{} must be {}, got {}.", bounds.key, bounds.rule, Json(number).dump()));
   }
 }
 

@@ -159,6 +159,14 @@ TEST(Mock, ErrorsHaveTheFormOfVllms) {
   EXPECT_EQ(none["param"], "max_tokens");
 }
 
+TEST(Mock, AFloatWithoutFractionIsAWholeNumber) {
+  Endpoint endpoint;
+  const auto answer =
+      endpoint.post("/v1/chat/completions", chat(1, {{"max_tokens", 3.0}, {"ignore_eos", true}}));
+  EXPECT_EQ(answer->status, 200);
+  EXPECT_EQ(Json::parse(answer->body)["usage"]["completion_tokens"], 3);
+}
+
 // vLLM's FastAPI refuses bodies of the wrong shape before its own code sees them.
 TEST(Mock, BodiesOfTheWrongShapeAreBadRequests) {
   Endpoint endpoint;
@@ -166,6 +174,7 @@ TEST(Mock, BodiesOfTheWrongShapeAreBadRequests) {
       {"/v1/chat/completions", {{"messages", Json::array()}}},
       {"/v1/chat/completions", {{"messages", "hello"}}},
       {"/v1/chat/completions", chat(1, {{"max_tokens", "many"}})},
+      {"/v1/chat/completions", chat(1, {{"max_tokens", 2.5}})},
       {"/v1/chat/completions", chat(1, {{"temperature", "hot"}})},
       {"/v1/completions", Json::object()},
       {"/v1/completions", {{"prompt", ""}}},
@@ -186,7 +195,7 @@ TEST(Mock, BodiesOfTheWrongShapeAreBadRequests) {
 
 TEST(Mock, SamplingOutOfRangeIsRefused) {
   Endpoint endpoint;
-  const auto message_of = [&](const char* key, double value) {
+  const auto message_of = [&](const char* key, const Json& value) {
     const auto answer = endpoint.post("/v1/chat/completions", chat(1, {{key, value}}));
     if (answer->status == 200) return std::string();
     const Json error = Json::parse(answer->body)["error"];
@@ -194,6 +203,7 @@ TEST(Mock, SamplingOutOfRangeIsRefused) {
     EXPECT_EQ(error["type"], "BadRequestError");
     return error["message"].get<std::string>();
   };
+  EXPECT_EQ(message_of("temperature", -1.0), "temperature must be non-negative, got -1.0.");
   EXPECT_EQ(message_of("temperature", -1), "temperature must be non-negative, got -1.0.");
   EXPECT_EQ(message_of("temperature", 0), "");
   EXPECT_EQ(message_of("top_p", 0), "top_p must be in (0, 1], got 0.0.");
