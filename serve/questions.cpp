@@ -61,6 +61,10 @@ bool is_offered(std::string_view flag) {
          find_flag(trace_form_flags(), flag) == nullptr;
 }
 
+/// Whether variants may differ in it. The trace itself is the store's: its name in a variant would
+/// be that of a file.
+bool can_vary(std::string_view flag) { return is_offered(flag) && flag != "trace"; }
+
 template <class Target>
 Flags<Target> offered(Flags<Target> flags) {
   std::erase_if(flags, [](const auto& flag) { return !is_offered(flag.name); });
@@ -348,13 +352,12 @@ WhatIfTask asked_what_if(const Json& body, const ApiLimits& limits) {
   const std::int64_t recorded = check_load(asked.load.options, limits);
   for (const std::string& text : asked.what_if.vary) {
     const Knob knob = parse_knob(text, "vary");
-    check_vary_key(knob.key);
+    check_vary_key(knob.key, can_vary);
     std::string flag = knob.key;
     std::ranges::replace(flag, '_', '-');
     if (const auto named = flag_with_alias("--" + flag); !named.empty()) flag = named;
-    // The trace itself is the store's: its name in a variant would be that of a file.
     const bool known = is_joint_key(flag) || find_flag(scenario_flags(), flag) != nullptr;
-    if (!known || !is_offered(flag) || flag == "trace") {
+    if (!known || !can_vary(flag)) {
       throw UsageError(fmt::format("vary: '{}' cannot be varied here, expected a key of simulate",
                                    shown(knob.key)));
     }

@@ -34,13 +34,15 @@ std::string flag_named(std::string key) {
   return std::ranges::find(names, key) == names.end() ? "" : key;
 }
 
-[[noreturn]] void refuse_unknown(const std::string& key) {
+[[noreturn]] void refuse_unknown(const std::string& key,
+                                 const std::function<bool(std::string_view)>& offers = {}) {
   if (key == "gpus" || key == "num_gpus") {
     throw UsageError("unknown key; the number of GPUs is tensor_parallel_size times replicas");
   }
   std::vector<std::string> names = scenario_flag_names();
-  for (std::string& name : names) std::ranges::replace(name, '-', '_');
   names.insert(names.end(), kJointKeys.begin(), kJointKeys.end());
+  if (offers) std::erase_if(names, [&](const std::string& name) { return !offers(name); });
+  for (std::string& name : names) std::ranges::replace(name, '-', '_');
   throw UsageError(
       fmt::format("unknown key{} (a key is a flag of roofcast simulate or a place in a scenario "
                   "file, such as workload.request_rate)",
@@ -223,11 +225,11 @@ bool is_joint_key(std::string_view key) {
   return key == kSpeculationKey || key == kPoolsKey || key == "pd";
 }
 
-void check_vary_key(const std::string& key) {
+void check_vary_key(const std::string& key, const std::function<bool(std::string_view)>& offers) {
   if (key.find('.') != std::string::npos || is_joint_key(key)) return;
   if (!flag_named(key).empty()) return;
   try {
-    refuse_unknown(key);
+    refuse_unknown(key, offers);
   } catch (const UsageError& error) {
     throw UsageError(fmt::format("`vary` {}: {}", shown(key), error.what()));
   }

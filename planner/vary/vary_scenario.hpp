@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <functional>
 #include <string>
 #include <string_view>
 
@@ -26,8 +27,10 @@ inline constexpr std::array<const char*, 2> kJointKeys{kSpeculationKey, kPoolsKe
 bool is_joint_key(std::string_view key);
 
 /// Throws UsageError naming the key, with the nearest ones, unless it is one of simulate's flags, a
-/// joint one, or has the form of a place in a scenario file.
-void check_vary_key(const std::string& key);
+/// joint one, or has the form of a place in a scenario file. Of the nearest it names those that
+/// `offers`, if given, is true of: the flag with dashes, or the joint key.
+void check_vary_key(const std::string& key,
+                    const std::function<bool(std::string_view)>& offers = {});
 
 /// `baseline` with these settings applied in order. Values are as after the flag, or as in the
 /// file; a relative one starts from the baseline's number or, for an engine knob that is not set

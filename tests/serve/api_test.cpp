@@ -262,6 +262,20 @@ TEST(Api, VariantsAreBoundedAsTheLoadItselfIs) {
   EXPECT_EQ(fewer.status, 200) << line_of(fewer);
 }
 
+TEST(Api, VariesWhatItOffersAndSuggestsNothingElse) {
+  Api api(unhurried(), "none.db");
+  const std::string load = R"("request_rate": 1, "num_prompts": 20)";
+  expect_refused(api, load, "trace=x", "'trace' cannot be varied here");
+  const std::string asked =
+      R"({"model": "llama-3.1-8b", "gpu": "h100", )" + load + R"(, "seeds": 1, "vary": [")";
+  // `speculative_config` is a file's, which this server does not read.
+  EXPECT_THAT(line_of(api.command("whatif", asked + R"(speculative_conf=x"]})")),
+              AllOf(HasSubstr("did you mean 'speculative'"), Not(HasSubstr("speculative_config"))));
+  const ApiAnswer apart = api.command("whatif", asked + R"(pools=1:3"]})");
+  ASSERT_EQ(apart.status, 200) << line_of(apart);
+  EXPECT_EQ(apart.body["document"]["variants"][1]["reason"], "");
+}
+
 TEST(Api, FiguresHaveOptionsWordsAndTables) {
   Api api(unhurried(), "none.db");
   const ApiAnswer answer = api.figures("simulate", kSimulation);
