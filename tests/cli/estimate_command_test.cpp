@@ -65,7 +65,9 @@ TEST(EstimateCommand, WhatPoolsHasNoDecodeStep) {
     EXPECT_THAT(one.out, HasSubstr("8 sequences of 512 tokens, pooled"));
     EXPECT_THAT(one.out, HasSubstr("inputs/s"));
     EXPECT_THAT(one.out, Not(HasSubstr("ecode")));
-    EXPECT_THAT(run_command(asked + " --ops").out, Not(HasSubstr("ecode step")));
+    EXPECT_THAT(run_command(asked + " --ops").out,
+                AllOf(HasSubstr("\n  Prefill, as one step of all prompts: "),
+                      HasSubstr("\n  prefill_attention "), Not(HasSubstr("ecode step"))));
     EXPECT_THAT(run_command(asked + ",16").out,
                 AllOf(HasSubstr("nothing is decoded"), Not(HasSubstr("decode step"))));
     const nlohmann::json json = nlohmann::json::parse(run_command(asked + " -o json").out);

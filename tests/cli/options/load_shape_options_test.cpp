@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "base/error.hpp"
+#include "cli/options/arguments.hpp"
 #include "planner/flags/scenario_flags.hpp"
 #include "tests/support/run_command.hpp"
 
@@ -130,8 +131,15 @@ TEST(LoadShapeOptions, AdaptersAndTheirSkewAreTaken) {
 TEST(LoadShapeOptions, ImagesAreAlsoReadUnderTheirFormerName) {
   EXPECT_EQ(flag_with_alias("--pictures"), "images");
   EXPECT_EQ(flag_with_alias("--picture-tokens"), "image-tokens");
-  EXPECT_EQ(workload_of("--images 2 --image-tokens 1024").images,
-            (Images{.count = 2, .tokens = 1024}));
+  const Images images{.count = 2, .tokens = 1024};
+  EXPECT_EQ(workload_of("--images 2 --image-tokens 1024").images, images);
+  LoadShapeOptions described;
+  std::string ours;
+  for (const std::string& word : normalise(split_words("--pictures 2 --picture-tokens 1024"),
+                                           load_shape_options(described))) {
+    ours += word + " ";
+  }
+  EXPECT_EQ(workload_of(ours).images, images);
 }
 
 }  // namespace

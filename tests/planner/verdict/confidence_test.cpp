@@ -95,8 +95,14 @@ TEST(Confidence, FirstTokensTakeNoSimulation) {
 // are not simulated; the probability is that of all causes, Phi(2 / sqrt(1 + 4)).
 TEST(Confidence, FirstTokensRuleOutALeastProbability) {
   const Plane plane{.room = 2, .step = 1, .first = 2};
-  const Confidence confidence = confidence_for_plane(plane, 0.9);
+  int all_at_once = 0;
+  const DeviatingMargin counting = [&](const Deviations& deviations) {
+    if (deviations.step_time != 0 && deviations.first_token != 0) ++all_at_once;
+    return plane(deviations);
+  };
+  const Confidence confidence = confidence_for(counting, plane.room, 0.9);
   EXPECT_NEAR(confidence.probability, normal_cdf(2 / std::sqrt(5.0)), kBracket);
+  EXPECT_EQ(all_at_once, 0);
   // One step slower by the quantile, one farthest, at most 8 within, and the others at once.
   EXPECT_LE(confidence.simulations, 11);
 }
