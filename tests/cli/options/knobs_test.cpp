@@ -277,7 +277,7 @@ TEST(Degrees, EachHasAFlagThatIsLaidOverTheScenariosDegrees) {
     expected.*degree = *(given.parallel.*option);
     EXPECT_EQ(laid_over, expected) << name;  // the other degrees stay
   });
-  EXPECT_EQ(first_given({}), "");
+  EXPECT_EQ(first_given(ParallelismOptions{}), "");
 }
 
 }  // namespace
