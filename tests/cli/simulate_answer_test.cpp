@@ -95,7 +95,8 @@ TEST(SimulateAnswer, AStoppedRunIsNotJudged) {
   SimulationRun run = run_of_two();
   run.result.stopped = true;
   run.result.unfinished = 7;
-  run.result.slo = {{.slo_class = "all", .target = {}, .requests = 2, .achieved = 1, .met = true}};
+  run.result.saturation.judged = false;
+  run.result.slo = {{.slo_class = "all", .requests = 2, .achieved = 1, .judged = false}};
   const std::string text = as_text(run);
   EXPECT_THAT(text, HasSubstr("Stopped early: neither the SLO nor"));
   EXPECT_THAT(text, HasSubstr("not judged"));

@@ -101,7 +101,8 @@ TEST(Completion, OffersValues) {
   EXPECT_THAT(offered("report led"), Contains("ledger"));
   EXPECT_THAT(offered("report h2"), Contains("h200"));
   EXPECT_THAT(offered("whatif --vary specul"),
-              IsSupersetOf({"speculative=", "pools=", "speculative_method="}));
+              IsSupersetOf({"speculative=", "speculative_config=", "speculative_method="}));
+  EXPECT_THAT(offered("whatif --vary poo"), Contains("pools="));
   EXPECT_THAT(offered("runs -o js"), ElementsAre("json", "jsonl"));
 }
 
