@@ -55,7 +55,7 @@ TEST(CudaCheck, NamesTheCallThatFailed) {
     FAIL() << "did not throw";
   } catch (const cuda::CudaError& error) {
     EXPECT_EQ(error.code(), cudaErrorInvalidValue);
-    EXPECT_NE(std::string(error.what()).find("rms_norm_cuda_test.cpp"), std::string::npos);
+    EXPECT_NE(std::string(error.what()).find("rms_norm_test.cpp"), std::string::npos);
   }
 }
 
