@@ -472,7 +472,7 @@ TEST(Memory, RemediesAnswerTheBatchThatWasAsked) {
     const bool shortens = remedy.flag.find("--context") != std::string::npos;
     EXPECT_THAT(remedy.effect,
                 ::testing::HasSubstr(shortens ? "tokens that 8 sequences can hold each"
-                                              : " sequences of 4096 tokens at most"))
+                                              : " sequences of 4,096 tokens at most"))
         << remedy.flag;
   }
 }
