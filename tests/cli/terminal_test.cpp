@@ -11,6 +11,7 @@
 
 #include "base/error.hpp"
 #include "tests/support/run_command.hpp"
+#include "tests/support/trials.hpp"
 
 namespace roofcast::test {
 namespace {
@@ -116,6 +117,7 @@ TEST(Terminal, ATableTooWideIsContinuedWithItsFirstColumn) {
 }
 
 TEST(Terminal, HelpBeginsWithQuestionsWhoseLinesRun) {
+  if (kSanitised) GTEST_SKIP() << "commands that other tests run";
   const TemporaryFolder folder;
   std::istringstream help(run_command("--help").out);
   int tried = 0;
