@@ -7,6 +7,19 @@
 #include "simulator/results/metrics.hpp"
 
 namespace roofcast {
+namespace {
+
+bool is_simulated(const SimulationRun& run, const Deviations& deviations) {
+  const bool first_tokens_alone = deviations == Deviations{.first_token = deviations.first_token};
+  return !first_tokens_alone || run.result.stopped || run.result.unfinished > 0;
+}
+
+SimulationResult late_result(const SimulationRun& run, const Deviations& deviations) {
+  return with_late_first_tokens(run.result, run.scenario.slo, run.workload.stages,
+                                first_token_factor(run, deviations.first_token));
+}
+
+}  // namespace
 
 double first_token_uncertainty_of(const SimulationRun& run) {
   double largest = 0;
@@ -22,12 +35,15 @@ double first_token_factor(const SimulationRun& run, double deviations) {
 
 SimulationResult deviating_result(const SimulationRun& run, const PoolStepTimes& step_times,
                                   const Deviations& deviations) {
-  const bool first_tokens_alone = deviations == Deviations{.first_token = deviations.first_token};
-  if (!first_tokens_alone || run.result.stopped || run.result.unfinished > 0) {
-    return simulate_deviating(run, step_times, deviations, {});
+  if (is_simulated(run, deviations)) return simulate_deviating(run, step_times, deviations, {});
+  return late_result(run, deviations);
+}
+
+SimulationResult deviating_result(const SimulationRun& run, const Deviations& deviations) {
+  if (is_simulated(run, deviations)) {
+    return simulate_deviating(run, step_times_of(run), deviations, {});
   }
-  return with_late_first_tokens(run.result, run.scenario.slo, run.workload.stages,
-                                first_token_factor(run, deviations.first_token));
+  return late_result(run, deviations);
 }
 
 }  // namespace roofcast

@@ -18,4 +18,7 @@ double first_token_factor(const SimulationRun& run, double deviations);
 SimulationResult deviating_result(const SimulationRun& run, const PoolStepTimes& step_times,
                                   const Deviations& deviations);
 
+/// Likewise, with step times of its own, made only if something is simulated.
+SimulationResult deviating_result(const SimulationRun& run, const Deviations& deviations);
+
 }  // namespace roofcast

@@ -157,7 +157,7 @@ std::optional<Confidence> confidence_of(const SimulationRun& run, SloRequirement
                                         int threads, const Progress& progress) {
   requirement.must_stand = false;
   const DeviatingMargin margin = [&](const Deviations& deviations) {
-    return margin_of(run, step_times_of(run), requirement)(deviations);
+    return judge(deviating_result(run, deviations), requirement).worst_margin;
   };
   const double predicted = judge(run.result, requirement).worst_margin;
   return confidence_of(margin, predicted, threads, progress);

@@ -97,7 +97,7 @@ std::optional<LatencyIntervals> intervals_of(const SimulationRun& run, bool othe
     if (i >= deviations) {
       return simulate_other_draw(run, static_cast<std::uint64_t>(i - deviations + 1));
     }
-    return deviating_result(run, step_times_of(run), causes[static_cast<std::size_t>(i)]);
+    return deviating_result(run, causes[static_cast<std::size_t>(i)]);
   };
   const auto results =
       answers_on(threads, deviations + (other_draws ? kOtherDraws : 0), simulate_one, progress);

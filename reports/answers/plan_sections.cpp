@@ -189,14 +189,7 @@ std::string searched_text(const PlanAnswer& answer) {
 }  // namespace
 
 std::string promises_of(const PlanInputs& inputs) {
-  std::vector<std::string> promises;
-  const auto add_targets = [&](const std::vector<PercentileTarget>& targets,
-                               const std::string& slo_class) {
-    for (const PercentileTarget& target : targets) promises.push_back(words_of(target, slo_class));
-  };
-  const Slo& slo = inputs.scenario.slo;
-  add_targets(slo.targets, "");
-  for (const SloClass& one : slo.classes) add_targets(one.targets, one.name);
+  std::vector<std::string> promises = promises_of(inputs.scenario.slo);
   if (inputs.min_goodput_share) {
     promises.push_back(fmt::format("goodput {}", as_percent(*inputs.min_goodput_share)));
   }

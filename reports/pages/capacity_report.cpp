@@ -21,20 +21,10 @@
 namespace roofcast {
 namespace {
 
-std::string promise_text(const Slo& slo) {
-  std::vector<std::string> promises;
-  const auto add = [&](const std::vector<PercentileTarget>& targets, const std::string& slo_class) {
-    for (const PercentileTarget& target : targets) promises.push_back(words_of(target, slo_class));
-  };
-  add(slo.targets, "");
-  for (const SloClass& one : slo.classes) add(one.targets, one.name);
-  return joined(promises);
-}
-
 /// "llama-3.1-8b on NVIDIA H100 SXM, vllm-0.19, with SLO p95 TTFT ≤ 500 ms: the capacity is ...":
 /// the question, then the command's own sentences.
 std::string answer_text(const CapacityAnswer& answer) {
-  const std::string promise = promise_text(answer.inputs.scenario.slo);
+  const std::string promise = joined(promises_of(answer.inputs.scenario.slo));
   std::string text = answer.headline + (promise.empty() ? "" : ", with SLO " + promise) + ":";
   std::vector<std::string> sentences = capacity_sentences(answer);
   if (sentences.front().starts_with("The capacity")) sentences.front().front() = 't';

@@ -89,6 +89,16 @@ std::string words_of(const PercentileTarget& target, std::string_view slo_class)
   return name_of(target, slo_class) + " ≤ " + as_time(target.limit);
 }
 
+std::vector<std::string> promises_of(const Slo& slo) {
+  std::vector<std::string> promises;
+  const auto add = [&](const std::vector<PercentileTarget>& targets, std::string_view slo_class) {
+    for (const PercentileTarget& target : targets) promises.push_back(words_of(target, slo_class));
+  };
+  add(slo.targets, {});
+  for (const SloClass& one : slo.classes) add(one.targets, one.name);
+  return promises;
+}
+
 PercentileTarget parse_percentile_target(const std::string& text) {
   const std::size_t colon = text.find(':');
   if (colon != std::string::npos && (text[0] == 'p' || text[0] == 'P')) {

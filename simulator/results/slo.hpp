@@ -59,4 +59,7 @@ struct Slo {
   std::vector<SloClass> classes{};
 };
 
+/// The words of each target, of all requests and then of each class.
+std::vector<std::string> promises_of(const Slo& slo);
+
 }  // namespace roofcast
