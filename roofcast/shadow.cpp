@@ -297,8 +297,8 @@ ShadowAnswer follow(const ShadowQuestion& question, const ShadowSteps& steps) {
   const auto rest = file.take_rest();
   if (going && (rest || !held.empty())) take(rest.value_or(ScrapeRange{}), true);
   answer.inputs = {.file = question.file,
-                   .model = traffic.scenario().model,
-                   .gpu = question.scenario.gpu,
+                   .model = traffic.scenario().deployment.model,
+                   .gpu = question.scenario.deployment.gpu,
                    .every = question.every,
                    .limits = question.limits};
   answer.figures = errors_of(answer.windows);

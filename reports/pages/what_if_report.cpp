@@ -234,10 +234,11 @@ Report what_if_report(const Store& store, const Run& run) {
   }
   const WhatIfAnswer& answer = stored.answer;
   const RunRow& base = stored.runs.front().row;
-  report.title = fmt::format("What if: {} on {}", base.model, gpu_title(base.gpu));
-  report.facts = {{"Baseline", base.model},
-                  {"Runs on", gpu_title(base.gpu)},
-                  {"Engine", base.engine},
+  report.title =
+      fmt::format("What if: {} on {}", base.deployment.model, gpu_title(base.deployment.gpu));
+  report.facts = {{"Baseline", base.deployment.model},
+                  {"Runs on", gpu_title(base.deployment.gpu)},
+                  {"Engine", base.deployment.engine},
                   {"First seed", std::to_string(answer.baseline.seed)}};
   // With several deployments there is no single verdict.
   report.verdict.reset();

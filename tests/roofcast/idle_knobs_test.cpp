@@ -203,13 +203,14 @@ std::string refusal(const ScenarioOptions& given, const std::vector<Scenario>& s
 }
 
 Scenario synthetic(const SyntheticWorkload& workload = {.request_rate = 10}) {
-  return {.model = "llama-3.1-8b", .gpu = "h100", .workload = workload};
+  return {.deployment = {.model = "llama-3.1-8b", .gpu = "h100"}, .workload = workload};
 }
 
 Scenario replay(const char* rows) {
   const std::string path = testing::TempDir() + "/idle_flags.jsonl";
   std::ofstream(path) << rows;
-  return {.model = "llama-3.1-8b", .gpu = "h100", .workload = TraceWorkload{.path = path}};
+  return {.deployment = {.model = "llama-3.1-8b", .gpu = "h100"},
+          .workload = TraceWorkload{.path = path}};
 }
 
 constexpr const char* kPlainTrace =
@@ -271,8 +272,8 @@ TEST(IdleFlags, ASeedActsWhereSomethingIsDrawn) {
   EXPECT_FALSE(refused(synthetic({.lora = {.count = 2}})));
   // Which drafts are accepted is drawn in a replay, too.
   Scenario drafts = replay(kPlainTrace);
-  drafts.overrides.num_speculative_tokens = 3;
-  drafts.overrides.acceptance_rate = 0.5;
+  drafts.deployment.overrides.num_speculative_tokens = 3;
+  drafts.deployment.overrides.acceptance_rate = 0.5;
   EXPECT_FALSE(refused(drafts));
   Scenario routed = replay(kPlainTrace);
   routed.cluster = ClusterScenario{.pools = {{.replicas = 2}}};
@@ -287,7 +288,7 @@ TEST(IdleFlags, ATracesBlockSizeActsOnItsHashIds) {
   EXPECT_THAT(refusal(given, {replay(kPlainTrace)}), testing::HasSubstr("has no hash ids"));
   EXPECT_EQ(refusal(given, {replay(kTraceWithIds)}), "");
   Scenario without = replay(kTraceWithIds);
-  without.overrides.enable_prefix_caching = false;
+  without.deployment.overrides.enable_prefix_caching = false;
   EXPECT_THAT(refusal(given, {without}), testing::HasSubstr("keeps no prefixes"));
 }
 
@@ -314,7 +315,7 @@ TEST(IdleFlags, AFlagThatActsInOneOfSeveralScenariosIsTaken) {
   ScenarioOptions given;
   given.workload.max_tokens = kNoMaxTokens;
   Scenario sglang = synthetic();
-  sglang.engine = "sglang";
+  sglang.deployment.engine = "sglang";
   EXPECT_NE(refusal(given, {synthetic(), synthetic()}), "");
   EXPECT_EQ(refusal(given, {synthetic(), sglang}), "");
 }

@@ -16,9 +16,9 @@ namespace {
 
 Scenario scenario_with(const char* engine = "vllm-0.19") {
   Scenario scenario;
-  scenario.model = "gpt2";
-  scenario.gpu = "h100";
-  scenario.engine = engine;
+  scenario.deployment.model = "gpt2";
+  scenario.deployment.gpu = "h100";
+  scenario.deployment.engine = engine;
   return scenario;
 }
 

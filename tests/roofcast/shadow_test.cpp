@@ -92,7 +92,7 @@ void append(const std::string& path, const std::string& text) {
 
 Scenario h100() {
   Scenario scenario;
-  scenario.gpu = "h100";
+  scenario.deployment.gpu = "h100";
   return scenario;
 }
 
@@ -272,7 +272,7 @@ TEST(Shadow, SimulatesWhatWasCountedWindowByWindow) {
   }
 
   Scenario scenario = h100();
-  scenario.model = "meta-llama/Llama-3.1-8B";
+  scenario.deployment.model = "meta-llama/Llama-3.1-8B";
   const ObservedLoad first = load_of(minutes(0, 1, server));
   const SimulationAnswer alone =
       simulate({.scenario = scenario, .recorded = workload_of(first, scenario.seed)});
@@ -311,7 +311,7 @@ TEST(Shadow, SaysWhichLimitsAreExceeded) {
   const TemporaryFolder folder;
   append("export.json", minutes(0, 1));
   Scenario scenario = h100();
-  scenario.model = "meta-llama/Llama-3.1-8B";
+  scenario.deployment.model = "meta-llama/Llama-3.1-8B";
   const SimulationAnswer alone = simulate(
       {.scenario = scenario, .recorded = workload_of(load_of(minutes(0, 1)), scenario.seed)});
   const double error = std::abs(alone.load.ttft.mean - 0.03) / 0.03;

@@ -146,7 +146,7 @@ TEST(WhatIfAnswer, LeavesARunOfEachVariantInTheStore) {
 }
 
 TEST(WhatIfQuestion, PrefillAndDecodeReplacePoolsThatDoBoth) {
-  Scenario together{.model = "llama-3.1-8b", .gpu = "h100"};
+  Scenario together{.deployment = {.model = "llama-3.1-8b", .gpu = "h100"}};
   together.cluster = ClusterScenario{.pools = {PoolScenario{.replicas = 4}}};
   const auto variants =
       variants_of(together, {{{"prefill_replicas", "2"}, {"decode_replicas", "2"}}});

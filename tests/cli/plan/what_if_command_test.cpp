@@ -32,8 +32,8 @@ json answer(const std::string& rest) {
 
 Scenario baseline() {
   Scenario scenario;
-  scenario.model = "llama-3.1-8b";
-  scenario.gpu = "h100";
+  scenario.deployment.model = "llama-3.1-8b";
+  scenario.deployment.gpu = "h100";
   SyntheticWorkload load;
   load.request_rate = 4;
   load.input = parse_length_distribution("lognormal:800:0.9");
