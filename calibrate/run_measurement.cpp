@@ -63,7 +63,7 @@ BytesPerSecond memory_bandwidth(kernels::Backend& backend) {
 /// else the model's activation format.
 DType number_format(const Scenario& scenario, const Transformer& model) {
   for (const DType format : {DType::fp32, DType::fp16, DType::bf16}) {
-    if (scenario.weight_format == name_of(format)) return format;
+    if (scenario.deployment.weight_format == name_of(format)) return format;
   }
   return model.activation;
 }
@@ -75,10 +75,10 @@ void set_weight_formats(const kernels::Backend& backend, const Scenario& scenari
   const auto runs = [&](const WeightFormat& format) {
     return backend.multiplies_quantized() && runtime::quantized_format_of(format).has_value();
   };
-  const bool own =
-      !scenario.weight_format && std::ranges::any_of(model.layers, [&](const Layer& layer) {
-        return runs(layer.mixer_format) || runs(layer.ffn_format);
-      });
+  const bool own = !scenario.deployment.weight_format &&
+                   std::ranges::any_of(model.layers, [&](const Layer& layer) {
+                     return runs(layer.mixer_format) || runs(layer.ffn_format);
+                   });
   if (own && !has_experts(model)) {
     const WeightFormat plain = plain_format(activation);
     const auto keep = [&](WeightFormat& format) {
@@ -98,12 +98,14 @@ void set_weight_formats(const kernels::Backend& backend, const Scenario& scenari
   // requantise() leaves a file's quantised ones, for which this device may have no product.
   model.embedding_format = plain_format(activation);
   model.lm_head_format = plain_format(activation);
-  if (!scenario.weight_format || *scenario.weight_format == name_of(activation)) return;
-  const WeightFormat wanted = weight_format_named(*scenario.weight_format);
+  if (!scenario.deployment.weight_format ||
+      *scenario.deployment.weight_format == name_of(activation))
+    return;
+  const WeightFormat wanted = weight_format_named(*scenario.deployment.weight_format);
   if (!runs(wanted) || has_experts(model)) {
     throw UsageError(
         fmt::format("`quantization`: '{}' cannot be run {}; expected fp32, fp16 or bf16{}",
-                    *scenario.weight_format,
+                    *scenario.deployment.weight_format,
                     has_experts(model) ? "by routed experts" : "on " + backend.facts().name,
                     backend.multiplies_quantized() && !has_experts(model)
                         ? ", or q8_0, q6_k, q4_k, q4_0, int8, fp8, int4, awq or gptq"
@@ -116,7 +118,7 @@ void set_weight_formats(const kernels::Backend& backend, const Scenario& scenari
 /// change nothing here. Throws UsageError naming the first that is given.
 void refuse_idle_knobs(const Scenario& scenario, const Workload& workload) {
   for (const EngineKnob& knob : engine_knobs()) {
-    if (!knob.get(scenario.overrides)) continue;
+    if (!knob.get(scenario.deployment.overrides)) continue;
     const bool acts = knob.in_measure == InMeasure::if_it_schedules
                           ? knob.only_schedules
                           : knob.in_measure != InMeasure::nothing;
@@ -129,7 +131,8 @@ void refuse_idle_knobs(const Scenario& scenario, const Workload& workload) {
           fmt::format("`{}`: has no effect here, there is a single request", knob.key));
     }
   }
-  if (const auto idle = idle_priorities(scenario.overrides, scenario)) throw UsageError(*idle);
+  if (const auto idle = idle_priorities(scenario.deployment.overrides, scenario))
+    throw UsageError(*idle);
 }
 
 /// Length of the longest request, prompt and output.
@@ -142,7 +145,8 @@ std::int64_t longest_request(const Workload& workload) {
 }
 
 void check_runs(const Measurement& m, DType format) {
-  if (const auto asked = m.task.scenario.overrides.kv_cache_dtype; asked && *asked != format) {
+  if (const auto asked = m.task.scenario.deployment.overrides.kv_cache_dtype;
+      asked && *asked != format) {
     throw UsageError(fmt::format(
         "`kv_cache_dtype`: '{}' cannot be run; the cache must be {}, like everything else",
         name_of(*asked), name_of(format)));
@@ -164,7 +168,7 @@ std::int64_t prompt_tokens(const Workload& workload) {
 
 /// Engine knobs that this workload needs, unless the user has set them.
 EngineOverrides knobs_for(const MeasurementTask& task, const Workload& workload) {
-  EngineOverrides knobs = task.scenario.overrides;
+  EngineOverrides knobs = task.scenario.deployment.overrides;
   const std::int64_t longest = longest_request(workload);
   if (!knobs.max_model_len) knobs.max_model_len = longest;
   const auto requests = static_cast<std::int64_t>(workload.requests.size());
@@ -301,7 +305,7 @@ void check_served(const Measurement& m) {
 /// ones.
 std::optional<GgufFile> weights_file(const kernels::Backend& backend, Measurement& m) {
   const std::string& source = m.deployment.model.source;
-  if (m.task.scenario.weight_format || !source.ends_with(".gguf")) return std::nullopt;
+  if (m.task.scenario.deployment.weight_format || !source.ends_with(".gguf")) return std::nullopt;
   GgufFile file = read_gguf(source);
   const std::string why = runtime::why_not_as_stored(backend, file, m.model);
   if (!why.empty()) {
@@ -317,9 +321,9 @@ void resolve_question(const kernels::Backend& backend, Measurement& m) {
   refuse_idle_knobs(scenario, m.workload);
   DeploymentOptions options = deployment_options(scenario, PoolScenario{});
   options.weight_format.reset();  // number_format() decides
-  options.engine = scenario.engine.empty() ? kOwnEngine : scenario.engine;
+  options.engine = scenario.deployment.engine.empty() ? kOwnEngine : scenario.deployment.engine;
   options.overrides = knobs_for(m.task, m.workload);
-  m.has_profile = !scenario.gpu.empty();
+  m.has_profile = !scenario.deployment.gpu.empty();
   if (m.has_profile) {
     ResolvedDeployment resolved = resolve(options);
     m.deployment = std::move(resolved.deployment);

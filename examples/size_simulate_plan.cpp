@@ -13,7 +13,7 @@ int main() try {
   const roofcast::MemoryAnswer memory = roofcast::memory(size);
   std::printf("%lld KV tokens fit\n", static_cast<long long>(memory.kv_tokens));
 
-  roofcast::Scenario chat{.model = "llama-3.1-8b", .gpu = "h100"};
+  roofcast::Scenario chat{.deployment = {.model = "llama-3.1-8b", .gpu = "h100"}};
   chat.workload = roofcast::SyntheticWorkload{
       .num_prompts = 500,
       .request_rate = 10,  // per second

@@ -223,7 +223,7 @@ std::variant<CapacityQuestion, CapacityTableQuestion> any_question_of(
   Scenario scenario = scenario_of(arguments.load);
   const ScenarioOptions& given = arguments.load.options;
   const bool free_length = has_free_length(arguments.load);
-  if (!compares_machines(scenario.gpu, arguments.sizes)) {
+  if (!compares_machines(scenario.deployment.gpu, arguments.sizes)) {
     return capacity_question(std::move(scenario), given, arguments.capacity, free_length);
   }
   return capacity_table_question(std::move(scenario), given, arguments.capacity, arguments.sizes,

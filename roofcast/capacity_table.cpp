@@ -151,8 +151,8 @@ CapacityTableRow row_of(const CapacityTableQuestion& question, const std::string
                         Execution& execution) {
   CapacityTableRow row{.gpu = gpu, .tensor_parallel_size = size};
   Scenario scenario = question.each.scenario;
-  scenario.gpu = gpu;
-  scenario.parallel.tensor = size;
+  scenario.deployment.gpu = gpu;
+  scenario.deployment.parallel.tensor = size;
   const LoadStudy study = study_of(scenario, {.min_goodput_share = question.each.min_goodput_share},
                                    question.each.free_length);
   row.gpu = study.run.pools.front().deployment.gpu.name;
@@ -189,7 +189,7 @@ CapacityTableAnswer capacity_table(const CapacityTableQuestion& question,
       .head = answer_head(kCommand),
       .inputs = {
           .scenario = question.each.scenario, .gpus = question.gpus, .sizes = question.sizes}};
-  answer.inputs.scenario.gpu = question.gpus.front();
+  answer.inputs.scenario.deployment.gpu = question.gpus.front();
   if (const Scenario studied = with_load(answer.inputs.scenario);
       question.each.free_length && may_grow(studied)) {
     set_arrivals(answer.inputs.scenario, arrival_limits(studied).first);  // as each row begins with

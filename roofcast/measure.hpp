@@ -1,7 +1,7 @@
 // Runs a real model with random weights on this machine, and puts the estimate beside it.
 //
 //   MeasureQuestion question;
-//   question.scenario.model = "gpt2";
+//   question.scenario.deployment.model = "gpt2";
 //   question.scenario.workload = SyntheticWorkload{.num_prompts = 1, .request_rate = kAllAtOnce};
 //   question.batch = 1;
 //   const MeasureAnswer answer = measure(question).value();

@@ -268,18 +268,19 @@ PlanTask task_of(const PlanQuestion& question) {
   PlanTask task{.base = question.scenario};
   task.free_length = question.free_length && may_grow(task.base);
   if (task.free_length) set_arrivals(task.base, arrival_limits(task.base).first);
+  const Parallelism parallel = with_given({}, question.scenario.deployment.parallel);
   // A scenario names a GPU; that of a plan all that were searched.
-  if (task.base.gpu.empty()) task.base.gpu = joined(question.gpus, ",");
-  task.space = {.gpus = question.gpus,
-                .dimensions = completed(question.search, question.fixed_tensor ||
-                                                             question.scenario.parallel.tensor > 1),
-                // what no dimension sets
-                .base = {.engine = question.scenario.engine,
-                         .weight_format = question.scenario.weight_format,
-                         .parallel = question.scenario.parallel,
-                         .overrides = question.scenario.overrides},
-                .max_units = static_cast<std::int32_t>(
-                    std::min<std::int64_t>(question.max_replicas, kMaxReplicas))};
+  if (task.base.deployment.gpu.empty()) task.base.deployment.gpu = joined(question.gpus, ",");
+  task.space = {
+      .gpus = question.gpus,
+      .dimensions = completed(question.search, question.fixed_tensor || parallel.tensor > 1),
+      // what no dimension sets
+      .base = {.engine = question.scenario.deployment.engine,
+               .weight_format = question.scenario.deployment.weight_format,
+               .parallel = parallel,
+               .overrides = question.scenario.deployment.overrides},
+      .max_units =
+          static_cast<std::int32_t>(std::min<std::int64_t>(question.max_replicas, kMaxReplicas))};
   task.requirement.sample = is_sample(task.base);
   task.requirement.must_stand = task.free_length;
   task.requirement.min_goodput_share = question.min_goodput_share;

@@ -11,8 +11,8 @@
 #include "base/quantity.hpp"
 #include "model/engines/engine_features.hpp"
 #include "planner/flags/flag_values.hpp"
-#include "planner/scenario/degrees.hpp"
 #include "planner/vary/vary.hpp"
+#include "simulator/deployment_options.hpp"
 #include "simulator/workload/synthetic.hpp"
 
 namespace roofcast {

@@ -17,11 +17,11 @@
 #include "planner/flags/cluster_flags.hpp"
 #include "planner/flags/flag_values.hpp"
 #include "planner/flags/idle_flags.hpp"
-#include "planner/scenario/degrees.hpp"
 #include "planner/vary/vary.hpp"
 #include "planner/vary/vary_scenario.hpp"
 #include "planner/verdict/confidence.hpp"
 #include "roofcast/question_json.hpp"
+#include "simulator/deployment_options.hpp"
 #include "simulator/io/engine_options.hpp"
 
 namespace roofcast {
@@ -248,13 +248,13 @@ PlanQuestion plan_question(Scenario scenario, const ScenarioOptions& given,
   if (options.min_goodput && question.scenario.slo.goodput.empty()) {
     throw UsageError("--min-goodput: needs --goodput");
   }
-  if (question.scenario.gpu.empty()) {
+  if (question.scenario.deployment.gpu.empty()) {
     throw UsageError("--gpu is missing (one or more, such as h100,h200,l40s, or any)");
   }
-  question.gpus = gpus_of(question.scenario.gpu);
+  question.gpus = gpus_of(question.scenario.deployment.gpu);
   if (question.gpus.empty()) {
     throw UsageError(fmt::format("--gpu: '{}' contains no GPU (such as h100,h200,l40s, or any)",
-                                 shown(question.scenario.gpu)));
+                                 shown(question.scenario.deployment.gpu)));
   }
   std::vector<std::string> keys;
   for (const std::string& gpu : question.gpus) keys.push_back(gpu_key(gpu));
@@ -307,9 +307,9 @@ CapacityTableQuestion capacity_table_question(Scenario scenario, const ScenarioO
   if (idle != nullptr) {
     throw UsageError(fmt::format("{}: not of several GPUs or sizes; give one", idle));
   }
-  CapacityTableQuestion question{.gpus = gpus_of(scenario.gpu)};
+  CapacityTableQuestion question{.gpus = gpus_of(scenario.deployment.gpu)};
   if (question.gpus.empty()) throw UsageError("--gpu is missing (such as h100,h200,l40s, or any)");
-  if (sizes.empty()) question.sizes = {scenario.parallel.tensor};
+  if (sizes.empty()) question.sizes = {with_given({}, scenario.deployment.parallel).tensor};
   if (sizes != "auto") {
     for (const std::string& size : split_at_commas(sizes)) {
       const std::string flag = "--tensor-parallel-size";

@@ -87,11 +87,11 @@ class Traffic {
   /// never be simulated. Nothing happens while no model is named, or after the first time.
   void prepare(const ScrapeRange& samples) {
     if (prepared_) return;
-    if (scenario_.model.empty()) {
+    if (scenario_.deployment.model.empty()) {
       const Scrape last = last_of(samples);
-      scenario_.model = measured_by(last, engine_of(last)).setting.model;
+      scenario_.deployment.model = measured_by(last, engine_of(last)).setting.model;
     }
-    if (scenario_.model.empty()) return;
+    if (scenario_.deployment.model.empty()) return;
     Scenario one = scenario_;
     one.workload = SyntheticWorkload{.num_prompts = 1};
     refuse(prepare_simulation(one).refusal);
@@ -101,7 +101,7 @@ class Traffic {
   /// The figures of the window's requests under the store's names; nullopt: `progress` cancelled.
   std::optional<std::vector<MetricRow>> simulate(const ObservedLoad& observed,
                                                  const Progress& progress) {
-    if (scenario_.model.empty()) {
+    if (scenario_.deployment.model.empty()) {
       throw Error(observed.name +
                   ": its metrics name no model (label model_name), expected `model`");
     }
@@ -297,8 +297,8 @@ ShadowAnswer follow(const ShadowQuestion& question, const ShadowSteps& steps) {
   const auto rest = file.take_rest();
   if (going && (rest || !held.empty())) take(rest.value_or(ScrapeRange{}), true);
   answer.inputs = {.file = question.file,
-                   .model = traffic.scenario().model,
-                   .gpu = question.scenario.gpu,
+                   .model = traffic.scenario().deployment.model,
+                   .gpu = question.scenario.deployment.gpu,
                    .every = question.every,
                    .limits = question.limits};
   answer.figures = errors_of(answer.windows);

@@ -109,13 +109,13 @@ Run capacity_table_row(const CapacityTableAnswer& answer, const std::string& com
   Run run;
   const Scenario& scenario = answer.inputs.scenario;
   run.row = row_of("capacity_table", command_line, scenario);
-  run.row.model = scenario.model;
+  run.row.model = scenario.deployment.model;
   std::vector<std::string> gpus;
   for (const CapacityTableRow& row : answer.rows) {
     if (std::ranges::find(gpus, row.gpu) == gpus.end()) gpus.push_back(row.gpu);
   }
   run.row.gpu = joined(gpus, " + ");
-  run.row.engine = scenario.engine;
+  run.row.engine = scenario.deployment.engine;
   const CapacityTableRow& best = answer.rows.front();
   run.row.summary = "no load meets the SLO on any";
   if (!best.capacity) return run;
@@ -138,7 +138,7 @@ RunRow plan_row(const PreparedPlan& prepared, const std::string& command_line) {
   row.created_at = utc_now();
   row.tool_version = kVersion;
   row.command_line = command_line;
-  row.model = prepared.catalogue.base.model;
+  row.model = prepared.catalogue.base.deployment.model;
   row.scenario_json = to_json(plan_inputs(prepared)).dump();
   row.seed = prepared.task.base.seed;
   return row;

@@ -211,7 +211,7 @@ void check_scenario(const Scenario& scenario, std::int64_t recorded, const ApiLi
     const std::int64_t read = trace.max_requests == 0 ? recorded : trace.max_requests;
     check_recorded(trace.path, recorded, read, limits);
   }
-  check_at_most("max_num_seqs", scenario.overrides.max_num_seqs, limits.max_sequences,
+  check_at_most("max_num_seqs", scenario.deployment.overrides.max_num_seqs, limits.max_sequences,
                 "sequences at once");
   if (!scenario.cluster) return;
   for (const PoolScenario& pool : scenario.cluster->pools) {

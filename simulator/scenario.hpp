@@ -8,29 +8,23 @@
 #include <vector>
 
 #include "base/names.hpp"
-#include "model/architecture/parallelism.hpp"
-#include "model/engines/engine.hpp"
 #include "simulator/cluster/cluster.hpp"
+#include "simulator/deployment_options.hpp"
 #include "simulator/results/slo.hpp"
 #include "simulator/workload/workload.hpp"
 
 namespace roofcast {
 
-/// A pool of replicas; unset fields take the scenario's own values.
+/// A pool of replicas. What `own` leaves open is the scenario's.
 struct PoolScenario {
   std::string name = "replicas";
   PoolRole role = PoolRole::both;
   std::int32_t replicas = 1;
-  std::optional<std::string> gpu{};
-  std::optional<std::string> engine{};
-  std::optional<std::string> weight_format{};
-  std::optional<Parallelism> parallel{};
-  std::optional<EngineOverrides> overrides{};  // replace the scenario's overrides, are not added
-                                               // to them
-  std::optional<RouterPolicy> rank_router{};   // among data-parallel ranks; unset: the
-                                               // engine's (default_rank_router)
-  std::optional<bool> lockstep{};              // ranks step together; unset: if the model has
-                                               // experts
+  /// Without a model. If it has any degree, or any override, it has none of the scenario's.
+  DeploymentOptions own{};
+  std::optional<RouterPolicy> rank_router{};  // among data-parallel ranks; unset: the engine's
+                                              // (default_rank_router)
+  std::optional<bool> lockstep{};  // ranks step together; unset: if the model has experts
   std::optional<Autoscaling> autoscaling{};
   std::optional<PoolRoute> route{};  // unset: takes any request
 };
@@ -62,12 +56,7 @@ struct Pricing {
 
 struct Scenario {
   std::string name{};
-  std::string model{};  // catalogue name or path
-  std::string gpu{};
-  std::string engine = kDefaultEngine;
-  std::optional<std::string> weight_format{};  // overrides the checkpoint's ("fp8", "awq", ...)
-  Parallelism parallel{};
-  EngineOverrides overrides{};
+  DeploymentOptions deployment{.engine = kDefaultEngine};
   std::optional<ClusterScenario> cluster{};  // unset: one replica
   WorkloadSpec workload{};
   std::optional<std::int64_t> max_concurrency{};  // limit on requests in flight; further ones wait

@@ -50,8 +50,8 @@ std::string without_version(const std::string& engine) {
 std::int64_t gpus_in_pools(const Scenario& scenario) {
   std::int64_t gpus = 0;
   for (const PoolScenario& pool : pools_of(scenario)) {
-    const Parallelism parallel = pool.parallel.value_or(scenario.parallel);
-    gpus += std::int64_t{pool.replicas} * parallel.gpus();
+    const ParallelismOptions parallel = deployment_options(scenario, pool).parallel;
+    gpus += std::int64_t{pool.replicas} * with_given({}, parallel).gpus();
   }
   return gpus;
 }
@@ -70,10 +70,10 @@ std::string value_at_path(const Keys& found, const char* path, const std::string
 }
 
 void add_short_names(const Scenario& scenario, Keys& keys) {
-  const Parallelism& parallel = scenario.parallel;
-  keys.emplace("version", scenario.engine);
-  keys.emplace("engine_name", without_version(scenario.engine));
-  keys.emplace("dtype", scenario.weight_format.value_or(""));
+  const Parallelism parallel = with_given({}, scenario.deployment.parallel);
+  keys.emplace("version", scenario.deployment.engine);
+  keys.emplace("engine_name", without_version(scenario.deployment.engine));
+  keys.emplace("dtype", scenario.deployment.weight_format.value_or(""));
   keys.emplace("tp", std::to_string(parallel.tensor));
   keys.emplace("pp", std::to_string(parallel.pipeline));
   keys.emplace("dp", std::to_string(parallel.data));

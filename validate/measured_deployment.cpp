@@ -65,12 +65,12 @@ void check_deployment(const MeasuredRun& run, const Scenario& scenario) {
   }
   const double replicas = number_in(value_of(setting, "replicas")).value_or(1);
   if (replicas > 1) refuse(run, fmt::format("ran on {:g} replicas, {}", replicas, kInAManifest));
-  if (ran_with_drafts(run) && !scenario.overrides.num_speculative_tokens) {
+  if (ran_with_drafts(run) && !scenario.deployment.overrides.num_speculative_tokens) {
     refuse(run,
            "ran with speculative decoding, expected `num_speculative_tokens` and "
            "`acceptance_rate`");
   }
-  const int gpus = scenario.parallel.gpus();
+  const int gpus = with_given({}, scenario.deployment.parallel).gpus();
   if (setting.gpus.value_or(gpus) == gpus) return;
   refuse(run, fmt::format("ran on {}, and its TP x PP x DP is {}, expected `tensor_parallel_size` "
                           "(or `meta` gpus={})",

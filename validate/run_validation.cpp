@@ -41,9 +41,9 @@ ValidatedCase validated(const ValidationCase& question, const Progress& go_on) {
               .group = question.group,
               .labels = question.labels,
               .keys = keys_of(question),
-              .engine = question.scenario.engine,
-              .gpu = question.scenario.gpu,
-              .model = question.scenario.model,
+              .engine = question.scenario.deployment.engine,
+              .gpu = question.scenario.deployment.gpu,
+              .model = question.scenario.deployment.model,
               .reason = question.problem,
               .figures = {}};
   if (!compared.reason.empty()) return result;

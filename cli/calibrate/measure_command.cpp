@@ -103,11 +103,7 @@ MeasureQuestion question_of(const MeasureOptions& options) {
   question.device = options.device;
   question.threads = static_cast<int>(options.threads.value_or(0));
   Scenario& scenario = question.scenario;
-  scenario.model = options.deployment.model;
-  scenario.gpu = options.deployment.gpu;
-  scenario.engine = options.deployment.engine;
-  scenario.weight_format = options.deployment.weight_format;
-  scenario.overrides = options.deployment.overrides;
+  scenario.deployment = options.deployment;
   apply(options.workload, scenario);
   const char* own_load = load_flag(options.workload);
   const bool textbook = options.batch || options.naive;

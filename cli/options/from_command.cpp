@@ -16,7 +16,7 @@
 #include "cli/options/option_groups.hpp"
 #include "planner/launch/serve_command.hpp"
 #include "planner/launch/shell_text.hpp"
-#include "planner/scenario/degrees.hpp"
+#include "simulator/deployment_options.hpp"
 
 namespace roofcast {
 namespace {

@@ -129,7 +129,8 @@ int run_validate_follow(const ValidateOptions& options, OutputFormat output,
   refuse_beside_follow(options);
   const ScenarioOptions& given = options.question.files.given;
   Scenario scenario = with_options({}, given);
-  if (scenario.gpu.empty()) throw UsageError("--follow: needs --gpu, which metrics do not name");
+  if (scenario.deployment.gpu.empty())
+    throw UsageError("--follow: needs --gpu, which metrics do not name");
   return run_follow({.file = options.follow,
                      .scenario = std::move(scenario),
                      .every = options.every.value_or(kDefaultWindow),

@@ -8,7 +8,6 @@
 #include "base/error.hpp"
 #include "planner/flags/engine_flags.hpp"
 #include "planner/flags/flag_values.hpp"
-#include "planner/scenario/degrees.hpp"
 
 namespace roofcast {
 namespace {
@@ -24,15 +23,16 @@ void refuse_idle_flags(const DeploymentOptions& given, const ClusterScenario& cl
   const std::string_view degree = first_given(given.parallel);
   const EngineKnob* knob = first_given(given.overrides);
   for (const PoolScenario& pool : cluster.pools) {
-    if (pool.gpu && !given.gpu.empty()) refuse_for_pool("--gpu", pool, "gpu");
-    if (pool.engine && !given.engine.empty()) refuse_for_pool("--engine", pool, "engine");
-    if (pool.weight_format && given.weight_format) {
+    const DeploymentOptions& own = pool.own;
+    if (!own.gpu.empty() && !given.gpu.empty()) refuse_for_pool("--gpu", pool, "gpu");
+    if (!own.engine.empty() && !given.engine.empty()) refuse_for_pool("--engine", pool, "engine");
+    if (own.weight_format && given.weight_format) {
       refuse_for_pool("--quantization or --dtype", pool, "quantization");
     }
-    if (pool.parallel && !degree.empty()) {
+    if (!first_given(own.parallel).empty() && !degree.empty()) {
       refuse_for_pool(fmt::format("--{}", degree), pool, "parallel");
     }
-    if (pool.overrides && knob != nullptr) {
+    if (first_given(own.overrides) != nullptr && knob != nullptr) {
       refuse_for_pool(fmt::format("--{}", knob->flag), pool, "engine_options");
     }
   }
@@ -69,12 +69,7 @@ const Flags<PricingOptions>& pricing_flags() {
 Scenario with_options(Scenario scenario, const ScenarioOptions& options) {
   const DeploymentOptions& given = options.deployment;
   if (scenario.cluster) refuse_idle_flags(given, *scenario.cluster);
-  if (!given.model.empty()) scenario.model = given.model;
-  if (!given.gpu.empty()) scenario.gpu = given.gpu;
-  if (!given.engine.empty()) scenario.engine = given.engine;
-  if (given.weight_format) scenario.weight_format = given.weight_format;
-  scenario.parallel = with_given(scenario.parallel, given.parallel);
-  take_overrides(scenario.overrides, given.overrides);
+  lay_over(scenario.deployment, given);
   apply(options.cluster, scenario);
   apply(options.workload, scenario);
   if (options.pricing.kind) scenario.pricing.kind = *options.pricing.kind;

@@ -5,7 +5,6 @@
 #include "base/wording.hpp"
 #include "model/architecture/experts.hpp"
 #include "planner/launch/checkpoint_name.hpp"
-#include "planner/scenario/degrees.hpp"
 
 namespace roofcast {
 namespace {
@@ -24,10 +23,9 @@ ParallelismOptions degrees_of(const Parallelism& parallel) {
 std::optional<ServeLine> serve_line_of(const PlanCatalogue& catalogue, const Shape& shape) {
   const std::string& preset = catalogue.engines.at(shape.engine).preset;
   if (!serve_engine_of(preset)) return std::nullopt;
-  const Scenario scenario = scenario_of(catalogue.base, {.shape = shape, .units = 1});
-  DeploymentOptions options = deployment_options(scenario, pools_of(scenario).front());
+  DeploymentOptions options = options_of(shape);
+  options.model = checkpoint_name(catalogue.base.deployment.model);
   options.engine = preset;
-  options.model = checkpoint_name(options.model);
   options.parallel = degrees_of(shape.parallel);
   const Transformer& model = catalogue.models.at(shape.weight_format.value_or(""));
   return serve_command_line(options, has_experts(model));

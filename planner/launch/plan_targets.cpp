@@ -133,7 +133,7 @@ std::string kubernetes_text(const PlanCatalogue& catalogue, const Shape& shape, 
   text += fmt::format("# Nodes with {}\n", gpu.display_name);
   const std::string image = image_of(*serve_engine_of(preset), preset, vendor).value();
   return text + fmt::format(fmt::runtime(kManifest),
-                            fmt::arg("name", label_of(catalogue.base.model)),
+                            fmt::arg("name", label_of(catalogue.base.deployment.model)),
                             fmt::arg("replicas", units), fmt::arg("image", image),
                             fmt::arg("line", indented(command, kIndent)), fmt::arg("port", kPort),
                             fmt::arg("resource", resource_of(vendor)),
@@ -167,7 +167,7 @@ ServerParts parts_of(const PlanCatalogue& catalogue, const Shape& shape,
   const ServeLine line = serve_line_of(catalogue, shape).value();
   const std::vector<std::string> words = read_shell(line.text).commands.back().words;
   ServerParts parts{
-      .name = label_of(catalogue.base.model),
+      .name = label_of(catalogue.base.deployment.model),
       .image = image_of(*serve_engine_of(preset), preset, vendor_of(gpu)).value_or(""),
       .resource = resource_of(vendor_of(gpu)),
       .gpus = shape.parallel.gpus(),
@@ -494,8 +494,8 @@ std::string vllm_sweep_text(const PlanCatalogue& catalogue, const Shape& shape, 
   std::string text = "#!/usr/bin/env bash\n" + parts.comments;
   text += "# What the plan says of one of its servers, measured: bash THIS_FILE [FOLDER], then\n";
   text += comment(fmt::format("  roofcast validate FOLDER/plan --model {} --gpu {} --tp {}",
-                              shell_quoted(catalogue.base.model), shell_quoted(shape.gpu),
-                              shape.parallel.tensor));
+                              shell_quoted(catalogue.base.deployment.model),
+                              shell_quoted(shape.gpu), shape.parallel.tensor));
   if (mean.varies) text += "# The load's lengths vary; here all requests have the mean ones\n";
   return text + fmt::format(R"(set -euo pipefail
 folder=${{1:-vllm-sweep}}

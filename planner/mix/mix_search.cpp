@@ -592,11 +592,7 @@ Scenario scenario_of(const Scenario& base, const std::vector<MixPool>& pools) {
   for (const MixPool& pool : pools) {
     scenario.cluster->pools.push_back({.name = pool.name,
                                        .replicas = pool.units,
-                                       .gpu = pool.shape.gpu,
-                                       .engine = pool.shape.engine,
-                                       .weight_format = pool.shape.weight_format,
-                                       .parallel = pool.shape.parallel,
-                                       .overrides = pool.shape.overrides,
+                                       .own = options_of(pool.shape),
                                        .route = pool.route});
   }
   return scenario;

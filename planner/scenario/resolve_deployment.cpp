@@ -7,11 +7,11 @@
 #include "base/error.hpp"
 #include "model/architecture/requantise.hpp"
 #include "model/architecture/weights.hpp"
+#include "model/engines/knobs.hpp"
 #include "model/io/engine_profile.hpp"
 #include "model/io/gpu_reader.hpp"
 #include "model/io/model_reader.hpp"
 #include "model/memory/memory_plan.hpp"
-#include "planner/scenario/degrees.hpp"
 
 namespace roofcast {
 namespace {
@@ -86,11 +86,15 @@ Deployment deploy_on(const DeploymentOptions& options, Gpu gpu) {
 
 }  // namespace
 
-Parallelism with_given(Parallelism parallel, const ParallelismOptions& given) {
-  visit_degrees([&](std::string_view, auto degree, auto option) {
-    if (given.*option) parallel.*degree = *(given.*option);
+void lay_over(DeploymentOptions& options, const DeploymentOptions& given) {
+  if (!given.model.empty()) options.model = given.model;
+  if (!given.gpu.empty()) options.gpu = given.gpu;
+  if (!given.engine.empty()) options.engine = given.engine;
+  if (given.weight_format) options.weight_format = given.weight_format;
+  visit_degrees([&](std::string_view, auto, auto degree) {
+    if (given.parallel.*degree) options.parallel.*degree = given.parallel.*degree;
   });
-  return parallel;
+  take_overrides(options.overrides, given.overrides);
 }
 
 EngineChoice engine_choice(const std::string& text) {

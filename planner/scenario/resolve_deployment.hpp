@@ -6,27 +6,9 @@
 
 #include "model/deployment.hpp"
 #include "model/engines/host_terms.hpp"
+#include "simulator/deployment_options.hpp"
 
 namespace roofcast {
-
-/// Degrees as given; 1 by default.
-struct ParallelismOptions {
-  std::optional<int> tensor{};
-  std::optional<int> pipeline{};
-  std::optional<int> data{};
-  std::optional<int> context{};
-  std::optional<bool> expert_parallel{};
-};
-
-/// Options that the user gave; the rest follows the scenario file, or its defaults.
-struct DeploymentOptions {
-  std::string model{};   // catalogue name or path
-  std::string gpu{};     // name in any usual spelling, or a profile's path
-  std::string engine{};  // preset or the path of an engine profile; empty: kDefaultEngine
-  std::optional<std::string> weight_format{};  // --quantization or --dtype
-  ParallelismOptions parallel{};
-  EngineOverrides overrides{};
-};
 
 /// A deployment with where its hardware numbers come from.
 struct ResolvedDeployment {
@@ -40,8 +22,8 @@ struct EngineChoice {
   std::optional<EngineProfile> profile{};
 };
 
-/// `parallel`, overridden by the degrees in `given`.
-Parallelism with_given(Parallelism parallel, const ParallelismOptions& given);
+/// Overwrites each part of `options` that `given` has.
+void lay_over(DeploymentOptions& options, const DeploymentOptions& given);
 
 /// Reads the engine profile if `text` names one; a preset is not looked up here.
 EngineChoice engine_choice(const std::string& text);

@@ -121,10 +121,10 @@ void note_max_tokens(std::vector<std::string>& notes, const SimulationRun& run) 
 
 /// Notes on engines named by a version that their presets were not compared with.
 std::vector<std::string> notes_on_versions(const Scenario& scenario) {
-  std::vector<std::string> names = {scenario.engine};
+  std::vector<std::string> names = {scenario.deployment.engine};
   if (scenario.cluster) {
     for (const PoolScenario& pool : scenario.cluster->pools) {
-      if (pool.engine) names.push_back(*pool.engine);
+      if (!pool.own.engine.empty()) names.push_back(pool.own.engine);
     }
   }
   std::vector<std::string> notes;

@@ -11,9 +11,9 @@
 #include "base/wording.hpp"
 #include "model/architecture/experts.hpp"
 #include "model/engines/host_terms.hpp"
+#include "model/engines/knobs.hpp"
 #include "model/step/error_causes.hpp"
 #include "model/step/scaled_step_time.hpp"
-#include "planner/scenario/degrees.hpp"
 #include "planner/scenario/late_first_tokens.hpp"
 #include "planner/scenario/prices.hpp"
 #include "planner/scenario/step_census.hpp"
@@ -36,7 +36,7 @@ void check_adapters(const Scenario& scenario, const PoolScenario& pool, const En
     throw UsageError(fmt::format("`lora_adapters`: given for {}, expected one of the vLLM engines",
                                  engine.name));
   }
-  const EngineOverrides overrides = pool.overrides.value_or(scenario.overrides);
+  const EngineOverrides overrides = deployment_options(scenario, pool).overrides;
   const char* knob = overrides.max_loras           ? "max_loras"
                      : overrides.lora_step_time    ? "lora_step_time"
                      : overrides.lora_adapter_time ? "lora_adapter_time"
@@ -191,16 +191,11 @@ std::vector<PoolScenario> pools_of(const Scenario& scenario) {
 }
 
 DeploymentOptions deployment_options(const Scenario& scenario, const PoolScenario& pool) {
-  const Parallelism parallel = pool.parallel.value_or(scenario.parallel);
-  ParallelismOptions degrees;
-  visit_degrees(
-      [&](std::string_view, auto degree, auto option) { degrees.*option = parallel.*degree; });
-  return {.model = scenario.model,
-          .gpu = pool.gpu.value_or(scenario.gpu),
-          .engine = pool.engine.value_or(scenario.engine),
-          .weight_format = pool.weight_format ? pool.weight_format : scenario.weight_format,
-          .parallel = degrees,
-          .overrides = pool.overrides.value_or(scenario.overrides)};
+  DeploymentOptions options = scenario.deployment;
+  if (!first_given(pool.own.parallel).empty()) options.parallel = {};
+  if (first_given(pool.own.overrides) != nullptr) options.overrides = {};
+  lay_over(options, pool.own);
+  return options;
 }
 
 bool steps_in_lockstep(const PoolScenario& pool, const Transformer& model) {

@@ -68,14 +68,18 @@ std::int64_t gpus_per_unit(const Shape& shape) {
   return static_cast<std::int64_t>(shape.parallel.gpus()) * shape.split.replicas();
 }
 
+DeploymentOptions options_of(const Shape& shape) {
+  return {.gpu = shape.gpu,
+          .engine = shape.engine,
+          .weight_format = shape.weight_format,
+          .parallel = as_given(shape.parallel),
+          .overrides = shape.overrides};
+}
+
 Scenario scenario_of(const Scenario& base, const Candidate& candidate) {
   Scenario scenario = base;
-  const Shape& shape = candidate.shape;
-  scenario.gpu = shape.gpu;
-  scenario.engine = shape.engine;
-  scenario.weight_format = shape.weight_format;
-  scenario.parallel = shape.parallel;
-  scenario.overrides = shape.overrides;
+  scenario.deployment = options_of(candidate.shape);
+  scenario.deployment.model = base.deployment.model;
   ClusterScenario cluster = base.cluster.value_or(ClusterScenario{});
   cluster.pools = pools_of(candidate);
   scenario.cluster = std::move(cluster);

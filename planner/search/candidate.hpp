@@ -43,6 +43,9 @@ struct Candidate {
 /// GPUs per unit.
 std::int64_t gpus_per_unit(const Shape& shape);
 
+/// What one replica is, without the model.
+DeploymentOptions options_of(const Shape& shape);
+
 /// `base` (its model, load, SLO and seed) served by the candidate. Keeps the routers and the link
 /// of a cluster in `base`, and replaces its pools.
 Scenario scenario_of(const Scenario& base, const Candidate& candidate);

@@ -35,7 +35,7 @@ void load_gpus(PlanCatalogue& catalogue, SearchSpace& space) {
 }
 
 void load_models(PlanCatalogue& catalogue, const SearchSpace& space) {
-  const Transformer as_stored = load_model_as(catalogue.base.model, std::nullopt);
+  const Transformer as_stored = load_model_as(catalogue.base.deployment.model, std::nullopt);
   const std::string base = space.base.weight_format.value_or("");
   for (const std::string& value : values_of(space, "quantization", base)) {
     const std::string format = value == "default" ? "" : value;

@@ -53,7 +53,7 @@ std::string flag_named(std::string key) {
 
 /// The knob's value or, if unset, the engine's default.
 std::optional<double> number_of(const Scenario& scenario, const EngineKnob& knob) {
-  if (const auto set = knob.get(scenario.overrides)) return number_in(*set);
+  if (const auto set = knob.get(scenario.deployment.overrides)) return number_in(*set);
   if (knob.resolved == nullptr) return std::nullopt;
   const PoolScenario pool = pools_of(scenario).front();
   return number_in(knob.resolved(resolve(deployment_options(scenario, pool)).deployment.engine));
@@ -157,7 +157,7 @@ constexpr const char* kSpeculationForms =
 /// "eagle:3:0.7", "ngram:4", where the baseline knows the acceptance, or "off".
 Scenario with_speculation(const Scenario& scenario, const std::string& text) {
   Scenario changed = scenario;
-  EngineOverrides& knobs = changed.overrides;
+  EngineOverrides& knobs = changed.deployment.overrides;
   knobs.speculative_method.reset();
   knobs.num_speculative_tokens.reset();
   if (text == "off" || text == "none") {
@@ -175,7 +175,8 @@ Scenario with_speculation(const Scenario& scenario, const std::string& text) {
   if (parts.size() < 2 || parts.size() > 3) throw UsageError(kSpeculationForms);
   if (parts.size() == 3) knobs.acceptance_by_position.reset();
   changed = with_flag(changed, "speculative-config", text);
-  const bool known = changed.overrides.acceptance_rate || changed.overrides.acceptance_by_position;
+  const bool known = changed.deployment.overrides.acceptance_rate ||
+                     changed.deployment.overrides.acceptance_by_position;
   if (!known) throw UsageError(std::string("acceptance is unknown; ") + kSpeculationForms);
   return changed;
 }

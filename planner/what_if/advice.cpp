@@ -85,10 +85,10 @@ std::vector<Change> changes_for(const SimulationRun& run) {
   if (2 * first.parallel.tensor <= kNode) {
     changes.push_back({"TP doubled", {number("tensor_parallel_size", 2 * first.parallel.tensor)}});
   }
-  if (!run.scenario.weight_format) {
+  if (!run.scenario.deployment.weight_format) {
     changes.push_back({"8-bit weights", {{"quantization", "fp8"}}});
   }
-  if (!run.scenario.overrides.kv_cache_dtype) {
+  if (!run.scenario.deployment.overrides.kv_cache_dtype) {
     changes.push_back({"8-bit KV cache", {{"kv_cache_dtype", "fp8"}}});
   }
   add_batches(changes, first.engine);

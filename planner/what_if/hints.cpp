@@ -115,22 +115,26 @@ std::vector<std::string> hints_on(const SimulationRun& run) {
     hints.push_back(fmt::format(
         "TTFT is the prompt's own computation: more GPUs per replica (`tensor_parallel_size`){} or "
         "a GPU with more FLOP/s may shorten it.",
-        run.scenario.weight_format ? "" : ", fp8 weights (`quantization` fp8)"));
+        run.scenario.deployment.weight_format ? "" : ", fp8 weights (`quantization` fp8)"));
   }
   if (worst_of(result, false) != nullptr) {
     hints.push_back(fmt::format(
         "Tokens come too slowly: fewer sequences at once (`max_num_seqs`), more GPUs per "
         "replica{}{} or a GPU with more memory bandwidth may shorten a step; speculative decoding "
         "helps where batches are small.",
-        run.scenario.weight_format ? "" : ", fp8 weights (`quantization` fp8)",
-        run.scenario.overrides.kv_cache_dtype ? "" : ", an fp8 KV cache (`kv_cache_dtype` fp8)"));
+        run.scenario.deployment.weight_format ? "" : ", fp8 weights (`quantization` fp8)",
+        run.scenario.deployment.overrides.kv_cache_dtype
+            ? ""
+            : ", an fp8 KV cache (`kv_cache_dtype` fp8)"));
   }
   if (result.use.preemptions > 0) {
     hints.push_back(fmt::format(
         "{}: the KV cache is too small for what runs at once. A larger share of the memory "
         "(`gpu_memory_utilization`){} or fewer sequences at once avoid it.",
         counted(result.use.preemptions, "preemption"),
-        run.scenario.overrides.kv_cache_dtype ? "" : ", an fp8 KV cache (`kv_cache_dtype` fp8)"));
+        run.scenario.deployment.overrides.kv_cache_dtype
+            ? ""
+            : ", an fp8 KV cache (`kv_cache_dtype` fp8)"));
   }
   const bool keeps_up = !result.saturation.saturated && !result.saturation.undecided;
   const SloVerdict verdict = judge(result);

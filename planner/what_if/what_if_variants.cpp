@@ -76,7 +76,8 @@ std::vector<WhatIfVariant> tried(const Scenario& baseline, const std::vector<Set
       variant.scenario = with_settings(baseline, one);
       variant.is_baseline = to_json(variant.scenario) == before;
       // Of a GPU that does not exist refuse_impossible() throws the reason.
-      if (variant.scenario.gpu != baseline.gpu) load_gpu(variant.scenario.gpu);
+      if (variant.scenario.deployment.gpu != baseline.deployment.gpu)
+        load_gpu(variant.scenario.deployment.gpu);
     } catch (const Error& error) {
       variant.reason = error.what();
     }

@@ -87,9 +87,10 @@ std::vector<std::string> capacity_table_sentences(const CapacityTableAnswer& ans
 }
 
 Document capacity_table_document(const CapacityTableAnswer& answer) {
-  Section section{.heading = answer.inputs.scenario.model + ": capacity and cost of tokens",
-                  .lines = {answer.workload},
-                  .table = table_of(answer)};
+  Section section{
+      .heading = answer.inputs.scenario.deployment.model + ": capacity and cost of tokens",
+      .lines = {answer.workload},
+      .table = table_of(answer)};
   for (std::string& line : capacity_table_sentences(answer))
     section.lines.push_back(std::move(line));
   section.lines.push_back(

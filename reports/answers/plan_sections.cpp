@@ -207,10 +207,10 @@ std::optional<Section> launch_section(const PlanAnswer& answer) {
 }
 
 std::vector<Section> plan_sections(const PlanAnswer& answer) {
-  Section head{
-      .heading = fmt::format("{} for {}", answer.inputs.scenario.model, promises_of(answer.inputs)),
-      .lines = {},
-      .table = {}};
+  Section head{.heading = fmt::format("{} for {}", answer.inputs.scenario.deployment.model,
+                                      promises_of(answer.inputs)),
+               .lines = {},
+               .table = {}};
   if (!answer.workload.empty()) head.lines.push_back(answer.workload);  // empty: read back
   for (std::string& line : plan_sentences(answer)) head.lines.push_back(std::move(line));
   head.lines.push_back(searched_text(answer));

@@ -52,15 +52,14 @@ bool has_more_requests(const WorkloadSpec& workload, std::int64_t recorded, std:
 }  // namespace
 
 bool opens_files(const Scenario& scenario) {
-  if (!is_built_in(scenario.model) || is_profile_path(scenario.gpu) ||
-      is_engine_profile_path(scenario.engine) || opens_workload(scenario.workload)) {
+  if (!is_built_in(scenario.deployment.model) || is_profile_path(scenario.deployment.gpu) ||
+      is_engine_profile_path(scenario.deployment.engine) || opens_workload(scenario.workload)) {
     return true;
   }
   if (!scenario.cluster) return false;
   const auto& pools = scenario.cluster->pools;
   return std::any_of(pools.begin(), pools.end(), [](const PoolScenario& pool) {
-    return (pool.gpu && is_profile_path(*pool.gpu)) ||
-           (pool.engine && is_engine_profile_path(*pool.engine));
+    return is_profile_path(pool.own.gpu) || is_engine_profile_path(pool.own.engine);
   });
 }
 

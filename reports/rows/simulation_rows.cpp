@@ -157,14 +157,15 @@ Scenario with_absolute_paths(Scenario scenario) {
     resolve_length_files(std::get<SyntheticWorkload>(scenario.workload), here);
   }
   std::error_code failure;  // a model that is not a path is a name
-  if (std::filesystem::exists(scenario.model, failure)) make_absolute(scenario.model);
-  if (is_profile(scenario.gpu)) make_absolute(scenario.gpu);
-  if (is_engine_profile_path(scenario.engine)) make_absolute(scenario.engine);
+  if (std::filesystem::exists(scenario.deployment.model, failure))
+    make_absolute(scenario.deployment.model);
+  const auto make_profiles_absolute = [&](DeploymentOptions& options) {
+    if (is_profile(options.gpu)) make_absolute(options.gpu);
+    if (is_engine_profile_path(options.engine)) make_absolute(options.engine);
+  };
+  make_profiles_absolute(scenario.deployment);
   if (!scenario.cluster) return scenario;
-  for (PoolScenario& pool : scenario.cluster->pools) {
-    if (pool.gpu && is_profile(*pool.gpu)) make_absolute(*pool.gpu);
-    if (pool.engine && is_engine_profile_path(*pool.engine)) make_absolute(*pool.engine);
-  }
+  for (PoolScenario& pool : scenario.cluster->pools) make_profiles_absolute(pool.own);
   return scenario;
 }
 

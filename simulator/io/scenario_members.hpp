@@ -13,6 +13,7 @@
 
 #include "base/error.hpp"
 #include "base/io/csv.hpp"
+#include "model/engines/knobs.hpp"
 #include "simulator/io/engine_options.hpp"
 #include "simulator/io/json_members.hpp"
 #include "simulator/scenario.hpp"
@@ -32,6 +33,27 @@ void members(auto& visit, Parallelism& parallel) {
   visit("data", parallel.data, Whole{1, kMaxRanks});
   visit("context", parallel.context, Whole{1, kMaxRanks});
   visit("expert", parallel.expert_parallel, Flag{});
+}
+
+/// All degrees that an object gives or leaves at their defaults.
+inline std::optional<ParallelismOptions> read_degrees(const JsonObject& object, const char* key) {
+  const auto parallel = Object<Parallelism>{}.read(object, key);
+  return parallel ? std::optional(as_given(*parallel)) : std::nullopt;
+}
+inline Json degrees_json(const ParallelismOptions& given) {
+  return Object<Parallelism>{}.write(with_given({}, given));
+}
+using Degrees = Value<read_degrees, degrees_json>;
+
+/// Of a scenario, and of a pool what it has of its own.
+void deployment_members(auto& visit, DeploymentOptions& options, bool is_scenario = false) {
+  visit("gpu", options.gpu, Text{}, is_scenario || !options.gpu.empty());
+  visit("engine", options.engine, Text{}, !options.engine.empty());
+  visit("quantization", options.weight_format, Text{});
+  visit("parallel", options.parallel, Degrees{},
+        is_scenario || !first_given(options.parallel).empty());
+  visit("engine_options", options.overrides, EngineOptions{},
+        first_given(options.overrides) != nullptr);
 }
 
 // ---- synthetic workloads
@@ -330,11 +352,7 @@ struct PoolMembers {
     visit("name", pool.name, Text{});
     visit("role", pool.role, Choice{kPoolRoles});
     visit("replicas", pool.replicas, Whole{1, kMaxReplicas});
-    visit("gpu", pool.gpu, Text{});
-    visit("engine", pool.engine, Text{});
-    visit("quantization", pool.weight_format, Text{});
-    visit("parallel", pool.parallel, Object<Parallelism>{});
-    visit("engine_options", pool.overrides, EngineOptions{});
+    deployment_members(visit, pool.own);
     visit("rank_router", pool.rank_router, router_policy());
     visit("lockstep", pool.lockstep, Flag{});
     visit("autoscaling", pool.autoscaling, Object<Autoscaling>{});
@@ -492,6 +510,18 @@ void members(auto& visit, Pricing& pricing) {
 
 // ---- the scenario
 
+/// An empty object would say neither that a pool has options of its own nor the scenario's.
+inline void refuse_empty_options(const JsonObject& scenario) {
+  const auto* cluster = scenario.find("cluster");
+  if (cluster == nullptr || !cluster->contains("pools")) return;
+  for (const auto& pool : (*cluster)["pools"]) {
+    if (!pool.contains("engine_options") || !pool["engine_options"].empty()) continue;
+    scenario.fail("cluster",
+                  "pools whose engine_options have an option; without the key they are "
+                  "the scenario's");
+  }
+}
+
 /// A limit that clients declare: a number of tokens, or "none".
 struct DeclaredOutput {
   static constexpr const char* kNone = "none";
@@ -521,18 +551,17 @@ void members(auto& visit, Scenario& scenario) {
   });
   visit("$schema", schema, Text{}, false);
   visit("name", scenario.name, Text{}, !scenario.name.empty());
-  visit("model", scenario.model, Text{});
-  visit("gpu", scenario.gpu, Text{});
+  DeploymentOptions& deployment = scenario.deployment;
+  visit("model", deployment.model, Text{});
+  deployment_members(visit, deployment, true);
   visit.reading([&](const JsonObject& object) {
-    if (scenario.model.empty()) object.fail_missing("model", "a model's name or path");
-    if (scenario.gpu.empty()) object.fail_missing("gpu", "a GPU's name");
+    if (deployment.model.empty()) object.fail_missing("model", "a model's name or path");
+    if (deployment.gpu.empty()) object.fail_missing("gpu", "a GPU's name");
   });
-  visit("engine", scenario.engine, Text{});
-  visit("quantization", scenario.weight_format, Text{});
-  visit("parallel", scenario.parallel, Object<Parallelism>{});
-  visit("engine_options", scenario.overrides, EngineOptions{},
-        !engine_options_json(scenario.overrides).empty());
   visit("cluster", scenario.cluster, Object<ClusterScenario>{});
+  visit.reading([&](const JsonObject& object) {
+    if (first_given(deployment.overrides) != nullptr) refuse_empty_options(object);
+  });
   visit("workload", scenario.workload, Load{});
   visit("max_concurrency", scenario.max_concurrency, Whole{1});
   visit("max_tokens", scenario.max_tokens, DeclaredOutput{});

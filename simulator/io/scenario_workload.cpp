@@ -46,10 +46,10 @@ Workload load_workload(const Scenario& scenario) {
 }
 
 std::vector<std::string> input_files(const Scenario& scenario) {
-  std::vector<std::string> files{scenario.model, scenario.gpu};
+  std::vector<std::string> files{scenario.deployment.model, scenario.deployment.gpu};
   if (scenario.cluster) {
     for (const PoolScenario& pool : scenario.cluster->pools) {
-      if (pool.gpu) files.push_back(*pool.gpu);
+      if (!pool.own.gpu.empty()) files.push_back(pool.own.gpu);
     }
   }
   if (const auto* trace = std::get_if<TraceWorkload>(&scenario.workload)) {

@@ -15,7 +15,7 @@ PlanTask question_of_10240() {
   chat.input = parse_length_distribution("lognormal:900:0.9");
   chat.output = parse_length_distribution("lognormal:150:0.8");
   PlanTask question;
-  question.base.model = "llama-3.1-70b";
+  question.base.deployment.model = "llama-3.1-70b";
   question.base.workload = chat;
   question.base.slo.targets = {parse_percentile_target("p95:ttft:1s"),
                                parse_percentile_target("p95:tpot:50ms")};

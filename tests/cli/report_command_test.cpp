@@ -53,7 +53,7 @@ class Report : public testing::Test {
 };
 
 TEST_F(Report, OfAnUndecidedSimulationSaysSoAndReproducesIt) {
-  Scenario scenario{.model = "llama-3.1-8b", .gpu = "h100", .seed = 1};
+  Scenario scenario{.deployment = {.model = "llama-3.1-8b", .gpu = "h100"}, .seed = 1};
   scenario.workload =
       SyntheticWorkload{.request_rate = 8, .input = fixed_length(200), .output = fixed_length(20)};
   scenario.slo.targets = {{LatencyMetric::ttft, 95, Seconds{1}}};

@@ -44,10 +44,10 @@ Scenario random_scenario(std::mt19937_64& random, bool sessions, const Temporary
     return std::uniform_real_distribution<double>(low, high)(random);
   };
   Scenario scenario;
-  scenario.model = "llama-3.2-1b";
-  scenario.gpu = "rtx-4090";
-  scenario.overrides.max_model_len = 8192;
-  scenario.overrides.max_num_seqs = 32;
+  scenario.deployment.model = "llama-3.2-1b";
+  scenario.deployment.gpu = "rtx-4090";
+  scenario.deployment.overrides.max_model_len = 8192;
+  scenario.deployment.overrides.max_num_seqs = 32;
   scenario.seed = random();
   SyntheticWorkload load;
   load.input = fixed_length(static_cast<std::int64_t>(between(100, 1500)));
@@ -103,7 +103,7 @@ Verdict of_capacity(const Scenario& scenario) {
 }
 
 Verdict planned(const Scenario& scenario) {
-  PlanQuestion question{.scenario = scenario, .gpus = {scenario.gpu}};
+  PlanQuestion question{.scenario = scenario, .gpus = {scenario.deployment.gpu}};
   question.fixed_tensor = true;
   question.free_length = true;
   question.max_replicas = 1;

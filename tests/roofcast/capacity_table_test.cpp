@@ -11,7 +11,7 @@ namespace {
 using testing::HasSubstr;
 
 CapacityTableQuestion chat_to_compare() {
-  Scenario scenario{.model = "llama-3.1-8b", .gpu = "h100,l40s", .seed = 1};
+  Scenario scenario{.deployment = {.model = "llama-3.1-8b", .gpu = "h100,l40s"}, .seed = 1};
   scenario.workload = SyntheticWorkload{.num_prompts = 100,
                                         .request_rate = 3,
                                         .input = fixed_length(1500),
@@ -30,8 +30,8 @@ TEST(CapacityTable, HasTheCapacityOfEachAloneAndItsTokensCost) {
   for (const CapacityTableRow& row : answer.rows) {
     SCOPED_TRACE(row.title);
     CapacityQuestion alone = chat_to_compare().each;
-    alone.scenario.gpu = row.gpu;
-    alone.scenario.parallel.tensor = row.tensor_parallel_size;
+    alone.scenario.deployment.gpu = row.gpu;
+    alone.scenario.deployment.parallel.tensor = row.tensor_parallel_size;
     EXPECT_EQ(row.capacity, capacity(alone).capacity);
     EXPECT_EQ(row.gpus, row.tensor_parallel_size);
     // $/h over a million tokens an hour; 75 prompt tokens come with each that is generated.
@@ -67,7 +67,7 @@ TEST(CapacityTable, StatesTheRequestsThatItSimulates) {
 
 TEST(CapacityTable, SaysWhyARowHasNone) {
   CapacityTableQuestion question = chat_to_compare();
-  question.each.scenario.model = "llama-3.1-70b";  // 141 GB of weights
+  question.each.scenario.deployment.model = "llama-3.1-70b";  // 141 GB of weights
   question.gpus = {"h100"};
   question.sizes = {1, 3, 4};
   const CapacityTableAnswer answer = capacity_table(question);
@@ -82,7 +82,7 @@ TEST(CapacityTable, SaysWhyARowHasNone) {
 // left.
 TEST(CapacityTable, NamesTheLongestContextWhereTheFullOneDoesNotFit) {
   CapacityTableQuestion question = chat_to_compare();
-  question.each.scenario.model = "llama-3.1-70b";
+  question.each.scenario.deployment.model = "llama-3.1-70b";
   question.gpus = {"mi300x"};
   question.sizes = {1};
   const CapacityTableAnswer answer = capacity_table(question);
@@ -93,7 +93,7 @@ TEST(CapacityTable, NamesTheLongestContextWhereTheFullOneDoesNotFit) {
 
 TEST(CapacityTable, StatesTheLoadWithoutARateThatNoRowHas) {
   CapacityTableQuestion question = chat_to_compare();
-  question.each.scenario.model = "llama-3.1-405b";  // fits on neither
+  question.each.scenario.deployment.model = "llama-3.1-405b";  // fits on neither
   question.sizes = {1};
   const CapacityTableAnswer answer = capacity_table(question);
   EXPECT_FALSE(answer.holds);
@@ -102,7 +102,7 @@ TEST(CapacityTable, StatesTheLoadWithoutARateThatNoRowHas) {
 
 TEST(CapacityTable, OfAnyDegreeLeavesOutThoseThatDoNotDivide) {
   CapacityTableQuestion question = chat_to_compare();
-  question.each.scenario.model = "gpt2";  // 12 heads: 8 does not divide them
+  question.each.scenario.deployment.model = "gpt2";  // 12 heads: 8 does not divide them
   question.each.scenario.workload = SyntheticWorkload{
       .num_prompts = 50, .request_rate = 3, .input = fixed_length(100), .output = fixed_length(20)};
   question.gpus = {"h100"};

@@ -17,7 +17,7 @@ using testing::HasSubstr;
 
 /// 100 requests at 3 a second, which one H100 serves as they come.
 Scenario chat_to_size() {
-  Scenario scenario{.model = "llama-3.1-8b", .gpu = "h100", .seed = 1};
+  Scenario scenario{.deployment = {.model = "llama-3.1-8b", .gpu = "h100"}, .seed = 1};
   scenario.workload = SyntheticWorkload{.num_prompts = 100,
                                         .request_rate = 3,
                                         .input = fixed_length(1500),
@@ -86,7 +86,7 @@ TEST(Capacity, WithoutAReplicaIsAskedPoolByPool) {
 
 TEST(Capacity, OfWhatDoesNotFitSaysWhyAndNothingElse) {
   Scenario scenario = chat_to_size();
-  scenario.model = "llama-3.1-405b";
+  scenario.deployment.model = "llama-3.1-405b";
   const CapacityAnswer answer = capacity({.scenario = scenario});
   EXPECT_FALSE(answer.fits);
   EXPECT_FALSE(answer.holds);
@@ -129,8 +129,8 @@ TEST(Capacity, LeavesItsFiguresInTheStore) {
 
 /// Sessions of three turns on a small engine.
 Scenario sessions_at(double sessions_per_s) {
-  Scenario scenario{.model = "llama-3.2-1b", .gpu = "rtx-4090", .seed = 2};
-  scenario.overrides.max_model_len = 8192;
+  Scenario scenario{.deployment = {.model = "llama-3.2-1b", .gpu = "rtx-4090"}, .seed = 2};
+  scenario.deployment.overrides.max_model_len = 8192;
   SyntheticWorkload load{
       .request_rate = sessions_per_s, .input = fixed_length(400), .output = fixed_length(30)};
   load.sessions = Sessions{.turns = fixed_length(3)};

@@ -207,13 +207,14 @@ std::string refusal(const ScenarioOptions& given, const std::vector<Scenario>& s
 }
 
 Scenario synthetic(const SyntheticWorkload& workload = {.request_rate = 10}) {
-  return {.model = "llama-3.1-8b", .gpu = "h100", .workload = workload};
+  return {.deployment = {.model = "llama-3.1-8b", .gpu = "h100"}, .workload = workload};
 }
 
 Scenario replay(const char* rows) {
   const std::string path = testing::TempDir() + "/idle_flags.jsonl";
   std::ofstream(path) << rows;
-  return {.model = "llama-3.1-8b", .gpu = "h100", .workload = TraceWorkload{.path = path}};
+  return {.deployment = {.model = "llama-3.1-8b", .gpu = "h100"},
+          .workload = TraceWorkload{.path = path}};
 }
 
 constexpr const char* kPlainTrace =
@@ -227,7 +228,9 @@ TEST(IdleFlags, MaxTokensActWhereAnEngineReservesForThem) {
   const auto refused = [](const char* engine, std::int64_t max_tokens = kNoMaxTokens) {
     ScenarioOptions given;
     given.workload.max_tokens = max_tokens;
-    return !refusal(given, {{.model = "llama-3.1-8b", .gpu = "l40s,h100", .engine = engine}})
+    return !refusal(
+                given,
+                {{.deployment = {.model = "llama-3.1-8b", .gpu = "l40s,h100", .engine = engine}}})
                 .empty();
   };
   EXPECT_TRUE(refused("vllm"));
@@ -235,7 +238,7 @@ TEST(IdleFlags, MaxTokensActWhereAnEngineReservesForThem) {
   EXPECT_FALSE(refused("sglang"));
   EXPECT_FALSE(refused("trtllm"));
   EXPECT_FALSE(refused("vllm", 500));
-  EXPECT_EQ(refusal({}, {{.model = "llama-3.1-8b", .gpu = "h100"}}), "");
+  EXPECT_EQ(refusal({}, {{.deployment = {.model = "llama-3.1-8b", .gpu = "h100"}}}), "");
 }
 
 TEST(IdleFlags, ARouterActsWhereThereAreReplicas) {
@@ -275,8 +278,8 @@ TEST(IdleFlags, ASeedActsWhereSomethingIsDrawn) {
   EXPECT_FALSE(refused(synthetic({.lora = {.count = 2}})));
   // Which drafts are accepted is drawn in a replay, too.
   Scenario drafts = replay(kPlainTrace);
-  drafts.overrides.num_speculative_tokens = 3;
-  drafts.overrides.acceptance_rate = 0.5;
+  drafts.deployment.overrides.num_speculative_tokens = 3;
+  drafts.deployment.overrides.acceptance_rate = 0.5;
   EXPECT_FALSE(refused(drafts));
   Scenario routed = replay(kPlainTrace);
   routed.cluster = ClusterScenario{.pools = {{.replicas = 2}}};
@@ -291,7 +294,7 @@ TEST(IdleFlags, ATracesBlockSizeActsOnItsHashIds) {
   EXPECT_THAT(refusal(given, {replay(kPlainTrace)}), testing::HasSubstr("has no hash ids"));
   EXPECT_EQ(refusal(given, {replay(kTraceWithIds)}), "");
   Scenario without = replay(kTraceWithIds);
-  without.overrides.enable_prefix_caching = false;
+  without.deployment.overrides.enable_prefix_caching = false;
   EXPECT_THAT(refusal(given, {without}), testing::HasSubstr("keeps no prefixes"));
 }
 
@@ -318,7 +321,7 @@ TEST(IdleFlags, AFlagThatActsInOneOfSeveralScenariosIsTaken) {
   ScenarioOptions given;
   given.workload.max_tokens = kNoMaxTokens;
   Scenario sglang = synthetic();
-  sglang.engine = "sglang";
+  sglang.deployment.engine = "sglang";
   EXPECT_NE(refusal(given, {synthetic(), synthetic()}), "");
   EXPECT_EQ(refusal(given, {synthetic(), sglang}), "");
 }

@@ -16,9 +16,9 @@ namespace {
 
 Scenario scenario_with(const char* engine = "vllm-0.19") {
   Scenario scenario;
-  scenario.model = "gpt2";
-  scenario.gpu = "h100";
-  scenario.engine = engine;
+  scenario.deployment.model = "gpt2";
+  scenario.deployment.gpu = "h100";
+  scenario.deployment.engine = engine;
   return scenario;
 }
 
@@ -106,7 +106,7 @@ TEST(Live, ACancelledRequestIsToldNothingAndMakesRoom) {
 }
 
 TEST(Live, RefusesWhatItCannotRun) {
-  EXPECT_THAT([] { LiveEngine engine({.model = "llama-3.1-405b", .gpu = "l40s"}); },
+  EXPECT_THAT([] { LiveEngine engine({.deployment = {.model = "llama-3.1-405b", .gpu = "l40s"}}); },
               testing::ThrowsMessage<Error>(testing::HasSubstr("does not fit")));
   LiveEngine engine(scenario_with());
   EXPECT_THROW(engine.submit({.input_tokens = 1024, .output_tokens = 1}, {}), Error);  // of 1,024

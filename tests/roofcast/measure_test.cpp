@@ -14,7 +14,7 @@ using testing::SizeIs;
 /// `batch` requests of 8 tokens in and 4 out on the first layer of GPT-2.
 MeasureQuestion tiny(std::int64_t batch) {
   MeasureQuestion question;
-  question.scenario.model = "gpt2";
+  question.scenario.deployment.model = "gpt2";
   question.scenario.workload = SyntheticWorkload{.num_prompts = batch,
                                                  .request_rate = kAllAtOnce,
                                                  .input = fixed_length(8),
@@ -48,7 +48,7 @@ TEST(MeasureAnswer, RepeatsBothLoopsAndComparesTheirTokens) {
   question.naive = true;
   question.warm_ups = 1;
   question.repeats = 3;
-  question.scenario.weight_format = "fp32";
+  question.scenario.deployment.weight_format = "fp32";
   std::int64_t last = 0, total = 0;
   const MeasureAnswer answer = measure(question, [&](std::int64_t done, std::int64_t of) {
                                  EXPECT_GE(done, last);

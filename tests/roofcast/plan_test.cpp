@@ -23,7 +23,7 @@ using testing::StartsWith;
 /// 40 requests at 4 a second, within limits that a GPU of either kind holds.
 PlanQuestion chat_to_plan() {
   PlanQuestion question;
-  question.scenario.model = "llama-3.1-8b";
+  question.scenario.deployment.model = "llama-3.1-8b";
   question.scenario.seed = 1;
   question.scenario.workload = SyntheticWorkload{
       .num_prompts = 40, .request_rate = 4, .input = fixed_length(256), .output = fixed_length(16)};
@@ -76,7 +76,7 @@ TEST(PlanAnswer, NamesTheCheaperFormatAndTheSpreadOfLengths) {
             *answer.ranked.front().cost.dollars_per_hour);
   EXPECT_THAT(answer.remarks, testing::Contains(StartsWith("Not searched: fp8 weights")));
   // The question with that format finds the same.
-  question.scenario.weight_format = "fp8";
+  question.scenario.deployment.weight_format = "fp8";
   const PlanAnswer fp8 = plan(question);
   ASSERT_FALSE(fp8.ranked.empty());
   EXPECT_EQ(fp8.ranked.front().title, answer.cheaper_format->title);
@@ -97,7 +97,7 @@ TEST(PlanAnswer, ReadsBackAsItWasWritten) {
   ASSERT_TRUE(answer.limits);
   const PlanAnswer read = plan_read_back(answer);
   EXPECT_EQ(read.holds, true);
-  EXPECT_EQ(read.inputs.scenario.gpu, "h100,l40s");
+  EXPECT_EQ(read.inputs.scenario.deployment.gpu, "h100,l40s");
   EXPECT_EQ(read.inputs.limits.available.at("nvidia-l40s"), 2);
   EXPECT_EQ(read.ranked.front().title, answer.ranked.front().title);
   EXPECT_EQ(read.ranked.front().result.verdict.margins.size(), 2U);
@@ -113,7 +113,7 @@ TEST(PlanAnswer, HasTheUtilisationOfTheSimulation) {
   ASSERT_FALSE(answer.ranked.empty());
   ASSERT_EQ(answer.ranked.front().units, 1);
   Scenario scenario = question.scenario;
-  scenario.gpu = "h100";
+  scenario.deployment.gpu = "h100";
   const SimulationAnswer once = simulate({.scenario = scenario});
   ASSERT_EQ(answer.ranked.front().utilisation.size(), 1U);
   EXPECT_DOUBLE_EQ(answer.ranked.front().utilisation[0].mfu, once.utilisation.at(0).mfu);
@@ -167,7 +167,7 @@ TEST(PlanAnswer, ProposesAShorterContextWhereTheFullOneKeepsACheaperGpuOut) {
   EXPECT_LT(*answer.shorter_context->cost.dollars_per_hour,
             *answer.ranked.front().cost.dollars_per_hour);
   EXPECT_THAT(plan_sentences(answer), testing::Contains(HasSubstr("saves $")));
-  question.scenario.overrides.fit_model_len = true;
+  question.scenario.deployment.overrides.fit_model_len = true;
   const PlanAnswer shorter = plan(question);
   ASSERT_FALSE(shorter.ranked.empty());
   EXPECT_EQ(shorter.ranked.front().title, answer.shorter_context->title);
@@ -312,7 +312,7 @@ TEST(PlanAnswer, RoutesAsItIsAskedTo) {
 /// Short chats and long documents, which a cheap card serves too slowly for its price.
 PlanQuestion chat_and_documents() {
   PlanQuestion question;
-  question.scenario.model = "llama-3.1-8b";
+  question.scenario.deployment.model = "llama-3.1-8b";
   question.scenario.seed = 1;
   question.scenario.workload =
       SyntheticWorkload{.num_prompts = 2000,

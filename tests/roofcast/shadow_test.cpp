@@ -92,7 +92,7 @@ void append(const std::string& path, const std::string& text) {
 
 Scenario h100() {
   Scenario scenario;
-  scenario.gpu = "h100";
+  scenario.deployment.gpu = "h100";
   return scenario;
 }
 
@@ -272,7 +272,7 @@ TEST(Shadow, SimulatesWhatWasCountedWindowByWindow) {
   }
 
   Scenario scenario = h100();
-  scenario.model = "meta-llama/Llama-3.1-8B";
+  scenario.deployment.model = "meta-llama/Llama-3.1-8B";
   const ObservedLoad first = load_of(minutes(0, 1, server));
   const SimulationAnswer alone =
       simulate({.scenario = scenario, .recorded = workload_of(first, scenario.seed)});
@@ -311,7 +311,7 @@ TEST(Shadow, SaysWhichLimitsAreExceeded) {
   const TemporaryFolder folder;
   append("export.json", minutes(0, 1));
   Scenario scenario = h100();
-  scenario.model = "meta-llama/Llama-3.1-8B";
+  scenario.deployment.model = "meta-llama/Llama-3.1-8B";
   const SimulationAnswer alone = simulate(
       {.scenario = scenario, .recorded = workload_of(load_of(minutes(0, 1)), scenario.seed)});
   const double error = std::abs(alone.load.ttft.mean - 0.03) / 0.03;
@@ -360,10 +360,10 @@ TEST(Shadow, RefusesWithoutWaitingWhatCannotBeSimulated) {
     return false;
   }};
   Scenario model = h100();
-  model.model = "no-such/model";
+  model.deployment.model = "no-such/model";
   EXPECT_THROW(follow({.file = "export.json", .scenario = model}, steps), Error);
   Scenario gpu;
-  gpu.gpu = "h999";
+  gpu.deployment.gpu = "h999";
   EXPECT_THROW(follow({.file = "export.json", .scenario = gpu}, steps), Error);
   EXPECT_FALSE(waited);
   // Lengths that never come are an error in the end.

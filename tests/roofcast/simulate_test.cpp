@@ -20,7 +20,7 @@ using testing::IsEmpty;
 
 /// 40 requests in about four seconds, which one H100 serves as they come.
 Scenario chat_at_ten() {
-  Scenario scenario{.model = "llama-3.1-8b", .gpu = "h100", .seed = 1};
+  Scenario scenario{.deployment = {.model = "llama-3.1-8b", .gpu = "h100"}, .seed = 1};
   scenario.workload = SyntheticWorkload{.num_prompts = 40,
                                         .request_rate = 10,
                                         .input = fixed_length(300),
@@ -33,9 +33,9 @@ Scenario chat_at_ten() {
 
 Scenario prefill_apart() {
   Scenario scenario = chat_at_ten();
-  scenario.cluster =
-      ClusterScenario{.pools = {{.name = "prefill", .role = PoolRole::prefill, .replicas = 2},
-                                {.name = "decode", .role = PoolRole::decode, .gpu = "h200"}}};
+  scenario.cluster = ClusterScenario{
+      .pools = {{.name = "prefill", .role = PoolRole::prefill, .replicas = 2},
+                {.name = "decode", .role = PoolRole::decode, .own = {.gpu = "h200"}}}};
   return scenario;
 }
 
@@ -132,7 +132,7 @@ TEST(Simulate, ASaturatedLoadHasNoIntervals) {
 /// Long prompts with short answers, on one L40S.
 Scenario prompts_on_an_l40s(double request_rate) {
   Scenario scenario = chat_at_ten();
-  scenario.gpu = "l40s";
+  scenario.deployment.gpu = "l40s";
   scenario.workload = SyntheticWorkload{.num_prompts = 600,
                                         .request_rate = request_rate,
                                         .input = fixed_length(1200),
@@ -219,7 +219,7 @@ TEST(SimulationAnswer, OfSharedPrefixesWithoutAHitReadsBackAsSuch) {
 
 TEST(SimulationAnswer, OfWhatDoesNotFitSaysWhyAndNothingElse) {
   Scenario scenario = chat_at_ten();
-  scenario.model = "llama-3.1-405b";
+  scenario.deployment.model = "llama-3.1-405b";
   const SimulationAnswer answer = simulate({.scenario = scenario});
   EXPECT_FALSE(answer.fits);
   EXPECT_FALSE(is_yes(answer));
@@ -237,7 +237,7 @@ TEST(SimulationAnswer, OfWhatDoesNotFitSaysWhyAndNothingElse) {
 // does 1 FLOP/byte.
 TEST(SimulationAnswer, SaysWhatPromptsAndDecodesUse) {
   const auto used = [](std::int64_t input, std::int64_t output) {
-    Scenario scenario{.model = "llama-3.1-8b", .gpu = "h100"};
+    Scenario scenario{.deployment = {.model = "llama-3.1-8b", .gpu = "h100"}};
     scenario.workload = SyntheticWorkload{
         .num_prompts = 1, .input = fixed_length(input), .output = fixed_length(output)};
     const SimulationAnswer answer = simulate({.scenario = scenario});

@@ -18,7 +18,7 @@ using testing::Not;
 /// 20 requests at 4 a second.
 WhatIfQuestion chat_with(const char* knob) {
   WhatIfQuestion question;
-  question.baseline = {.model = "llama-3.1-8b", .gpu = "h100", .seed = 1};
+  question.baseline = {.deployment = {.model = "llama-3.1-8b", .gpu = "h100"}, .seed = 1};
   question.baseline.workload =
       SyntheticWorkload{.num_prompts = 20,
                         .request_rate = 4,
@@ -42,7 +42,7 @@ TEST(WhatIfAnswer, ReadsBackAsItWasWritten) {
   ASSERT_EQ(answer.variants.size(), 3U);
   const WhatIfAnswer read = what_if_read_back(answer);
   EXPECT_EQ(read.seeds, 3);
-  EXPECT_EQ(read.baseline.gpu, "h100");
+  EXPECT_EQ(read.baseline.deployment.gpu, "h100");
   EXPECT_EQ(name_of(read.variants[0]), "baseline");
   EXPECT_EQ(name_of(read.variants[2]), "gpu=h200");
   EXPECT_EQ(read.variants[1].settings, (Settings{{"gpu", "l40s"}}));
@@ -146,7 +146,7 @@ TEST(WhatIfAnswer, LeavesARunOfEachVariantInTheStore) {
 }
 
 TEST(WhatIfQuestion, PrefillAndDecodeReplacePoolsThatDoBoth) {
-  Scenario together{.model = "llama-3.1-8b", .gpu = "h100"};
+  Scenario together{.deployment = {.model = "llama-3.1-8b", .gpu = "h100"}};
   together.cluster = ClusterScenario{.pools = {PoolScenario{.replicas = 4}}};
   const auto variants =
       variants_of(together, {{{"prefill_replicas", "2"}, {"decode_replicas", "2"}}});

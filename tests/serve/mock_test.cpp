@@ -22,7 +22,7 @@ using testing::HasSubstr;
 class Endpoint {
  public:
   explicit Endpoint(MockOptions options = {})
-      : engine_({.model = "gpt2", .gpu = "h100"}),
+      : engine_({.deployment = {.model = "gpt2", .gpu = "h100"}}),
         server_(ConnectionLimits{}),
         port_(server_.bind("127.0.0.1", 0)),
         mock_(engine_, std::move(options)) {

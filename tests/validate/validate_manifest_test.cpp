@@ -92,10 +92,10 @@ TEST_F(Manifest, DefaultsAreMergedUnderEveryCase) {
           R"({"model": "gpt2", "gpu": "h100", "seed": 7, "workload": {"type": "synthetic"}}})");
   ASSERT_EQ(cases.size(), 2U);
   ASSERT_EQ(cases[0].problem, "");
-  EXPECT_EQ(cases[0].scenario.parallel.tensor, 2);
+  EXPECT_EQ(cases[0].scenario.deployment.parallel.tensor, 2);
   EXPECT_EQ(cases[0].scenario.seed, 7U);
   EXPECT_EQ(cases[0].group, "g");
-  EXPECT_EQ(cases[1].scenario.gpu, "h200");
+  EXPECT_EQ(cases[1].scenario.deployment.gpu, "h200");
   EXPECT_EQ(cases[1].scenario.seed, 0U);  // null takes the default out (RFC 7396)
 }
 
@@ -111,7 +111,7 @@ TEST_F(Manifest, RowsCanBeComputedAndRenamed) {
   ASSERT_EQ(cases.size(), 2U);
   ASSERT_EQ(cases[0].problem, "");
   EXPECT_EQ(cases[0].name, "x25 tp2");
-  EXPECT_EQ(cases[0].scenario.parallel.tensor, 2);
+  EXPECT_EQ(cases[0].scenario.deployment.parallel.tensor, 2);
   EXPECT_DOUBLE_EQ(cases[0].measured.metrics.at(0).value, 0.05);
   const auto& load = std::get<SyntheticWorkload>(cases[0].scenario.workload);
   EXPECT_EQ(load.num_prompts, 240);
@@ -156,9 +156,9 @@ TEST_F(Manifest, RulesAddToTheRowsThatTheyFitInTheirOrder) {
           "measured": {"kv_blocks": 5}})");
   ASSERT_EQ(cases.size(), 3U);
   for (const ValidationCase& one : cases) ASSERT_EQ(one.problem, "");
-  EXPECT_EQ(cases[0].scenario.overrides.max_num_seqs, std::nullopt);
-  EXPECT_EQ(cases[1].scenario.overrides.max_num_seqs, 32);  // the later rule
-  EXPECT_EQ(cases[2].scenario.overrides.max_num_seqs, 128);
+  EXPECT_EQ(cases[0].scenario.deployment.overrides.max_num_seqs, std::nullopt);
+  EXPECT_EQ(cases[1].scenario.deployment.overrides.max_num_seqs, 32);  // the later rule
+  EXPECT_EQ(cases[2].scenario.deployment.overrides.max_num_seqs, 128);
   EXPECT_EQ(cases[0].labels.at("year"), "2025");
   EXPECT_EQ(cases[1].labels.at("year"), "2026");
   EXPECT_EQ(cases[1].labels.at("date"), "2026-02-01");
@@ -225,7 +225,7 @@ TEST_F(Manifest, EveryRowOfATableIsACase) {
   ASSERT_EQ(cases.size(), 2U);
   EXPECT_EQ(cases[0].name, "h100 x1");
   EXPECT_EQ(cases[0].problem, "");
-  EXPECT_EQ(cases[0].scenario.parallel.tensor, 1);
+  EXPECT_EQ(cases[0].scenario.deployment.parallel.tensor, 1);
   EXPECT_EQ(cases[0].source, "");
   EXPECT_DOUBLE_EQ(cases[0].measured.metrics.at(1).value, 0.0505);
   EXPECT_EQ(cases[1].name, "h200 x4");
@@ -241,8 +241,8 @@ TEST_F(Manifest, RowsOfJsonAreReachedByDotsAndEmptyOnesLeaveTheirKeyOut) {
                    "workload": {"type": "synthetic"}},
       "measured": {"ttft_s": {"mean": "${stages.-1.ttft.1}"}}})");
   ASSERT_EQ(cases.at(0).problem, "");
-  EXPECT_EQ(cases[0].scenario.parallel.tensor, 2);
-  EXPECT_EQ(cases[0].scenario.overrides.gpu_memory_utilization, std::nullopt);
+  EXPECT_EQ(cases[0].scenario.deployment.parallel.tensor, 2);
+  EXPECT_EQ(cases[0].scenario.deployment.overrides.gpu_memory_utilization, std::nullopt);
   EXPECT_EQ(cases[0].measured.metrics.at(0).value, 0.25);
 }
 

@@ -18,9 +18,9 @@
 #include "cli/options/option_groups.hpp"
 #include "cli/shell/option_values.hpp"
 #include "cli/shell/program_facts.hpp"
-#include "planner/scenario/degrees.hpp"
 #include "planner/vary/vary_scenario.hpp"
 #include "serve/questions.hpp"
+#include "simulator/deployment_options.hpp"
 #include "simulator/io/engine_options.hpp"
 #include "simulator/io/scenario_reader.hpp"
 #include "tests/model/deployments.hpp"
@@ -216,15 +216,15 @@ TEST(EngineKnobs, AreNothingWithoutThePartnerThatSwitchesThemOn) {
 
 TEST(EngineKnobs, CanBeVariedAndAskedForByTheWebPage) {
   Scenario scenario;
-  scenario.model = "llama-3.1-8b";
-  scenario.gpu = "h100";
+  scenario.deployment.model = "llama-3.1-8b";
+  scenario.deployment.gpu = "h100";
   int knobs = 0;
   for (const EngineKnob& knob : engine_knobs()) {
     if (kSanitised && knobs++ % 5 != 0) continue;
     SCOPED_TRACE(knob.key);
     const std::string text = typed(knob.examples.front());
     const Scenario varied = with_settings(scenario, {{std::string(knob.flag), text}});
-    EXPECT_EQ(knob.get(varied.overrides), knob.examples.front());
+    EXPECT_EQ(knob.get(varied.deployment.overrides), knob.examples.front());
     // Where all of them act: experts on several ranks, picked unevenly.
     Json question = {{"model", "qwen3-30b-a3b"},
                      {"gpu", "h100"},
@@ -243,25 +243,28 @@ TEST(EngineKnobs, CanBeVariedAndAskedForByTheWebPage) {
       continue;
     }
     const AskedSimulation asked = asked_simulation(question, {});
-    EXPECT_EQ(knob.get(asked.question.scenario.overrides), knob.examples.front());
+    EXPECT_EQ(knob.get(asked.question.scenario.deployment.overrides), knob.examples.front());
     EXPECT_THAT(asked.command_line, HasSubstr("--" + std::string(knob.flag) + "=" + text));
   }
 }
 
 TEST(EngineKnobs, AChangeGoesFromWhatIsSetOrFromTheEnginesDefault) {
   Scenario scenario;
-  scenario.model = "llama-3.1-8b";
-  scenario.gpu = "h100";
+  scenario.deployment.model = "llama-3.1-8b";
+  scenario.deployment.gpu = "h100";
   // vLLM on an H100: 1024 sequences (model/engines/vllm.cpp, resolve_vllm_batch).
-  EXPECT_EQ(with_settings(scenario, {{"max_num_seqs", "*2"}}).overrides.max_num_seqs, 2048);
-  scenario.overrides.max_num_seqs = 10;
-  EXPECT_EQ(with_settings(scenario, {{"max_num_seqs", "+5"}}).overrides.max_num_seqs, 15);
-  scenario.overrides.lora_step_time = Seconds{0.5};
-  EXPECT_EQ(with_settings(scenario, {{"lora_step_time", "*3"}}).overrides.lora_step_time->value,
+  EXPECT_EQ(with_settings(scenario, {{"max_num_seqs", "*2"}}).deployment.overrides.max_num_seqs,
+            2048);
+  scenario.deployment.overrides.max_num_seqs = 10;
+  EXPECT_EQ(with_settings(scenario, {{"max_num_seqs", "+5"}}).deployment.overrides.max_num_seqs,
+            15);
+  scenario.deployment.overrides.lora_step_time = Seconds{0.5};
+  EXPECT_EQ(with_settings(scenario, {{"lora_step_time", "*3"}})
+                .deployment.overrides.lora_step_time->value,
             1.5);
   // A scenario reads back what a flag of nothing set.
-  scenario.overrides = parsed("--overhead=0");
-  EXPECT_EQ(parse_scenario(to_json(scenario), "s.json").overrides.overhead, Bytes{0});
+  scenario.deployment.overrides = parsed("--overhead=0");
+  EXPECT_EQ(parse_scenario(to_json(scenario), "s.json").deployment.overrides.overhead, Bytes{0});
 }
 
 TEST(Degrees, EachHasAFlagThatIsLaidOverTheScenariosDegrees) {

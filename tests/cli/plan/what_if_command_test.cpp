@@ -32,8 +32,8 @@ json answer(const std::string& rest) {
 
 Scenario baseline() {
   Scenario scenario;
-  scenario.model = "llama-3.1-8b";
-  scenario.gpu = "h100";
+  scenario.deployment.model = "llama-3.1-8b";
+  scenario.deployment.gpu = "h100";
   SyntheticWorkload load;
   load.request_rate = 4;
   load.input = parse_length_distribution("lognormal:800:0.9");
@@ -59,14 +59,16 @@ std::string refusal_of(const std::string& key, const std::string& value) {
 }
 
 TEST(VaryScenario, KeysAreFlagsWithTheirSpellingsAndUnits) {
-  EXPECT_EQ(varied("tp", "2").parallel.tensor, 2);
-  EXPECT_EQ(varied("tensor_parallel_size", "2").parallel.tensor, 2);
-  EXPECT_EQ(varied("max_num_seqs", "1k").overrides.max_num_seqs, 1000);
-  EXPECT_EQ(varied("gpu_memory_utilization", "80%").overrides.gpu_memory_utilization, 0.8);
-  EXPECT_EQ(varied("kv_cache_dtype", "fp8").overrides.kv_cache_dtype, DType::fp8);
-  EXPECT_EQ(varied("enable_prefix_caching", "off").overrides.enable_prefix_caching, false);
-  EXPECT_EQ(varied("gpu", "l40s").gpu, "l40s");
-  EXPECT_EQ(varied("engine", "sglang").engine, "sglang");
+  EXPECT_EQ(varied("tp", "2").deployment.parallel.tensor, 2);
+  EXPECT_EQ(varied("tensor_parallel_size", "2").deployment.parallel.tensor, 2);
+  EXPECT_EQ(varied("max_num_seqs", "1k").deployment.overrides.max_num_seqs, 1000);
+  EXPECT_EQ(varied("gpu_memory_utilization", "80%").deployment.overrides.gpu_memory_utilization,
+            0.8);
+  EXPECT_EQ(varied("kv_cache_dtype", "fp8").deployment.overrides.kv_cache_dtype, DType::fp8);
+  EXPECT_EQ(varied("enable_prefix_caching", "off").deployment.overrides.enable_prefix_caching,
+            false);
+  EXPECT_EQ(varied("gpu", "l40s").deployment.gpu, "l40s");
+  EXPECT_EQ(varied("engine", "sglang").deployment.engine, "sglang");
   EXPECT_EQ(varied("isl", "2k").workload.index(), 0U);
   EXPECT_EQ(load_of(varied("isl", "2k")).input.a, 2000);
   EXPECT_EQ(load_of(varied("request_rate", "600/min")).request_rate, 10);
@@ -76,7 +78,7 @@ TEST(VaryScenario, KeysAreFlagsWithTheirSpellingsAndUnits) {
 TEST(VaryScenario, KeysAreAlsoPlacesInAScenario) {
   EXPECT_EQ(load_of(varied("workload.request_rate", "9")).request_rate, 9);
   EXPECT_EQ(load_of(varied("workload.request_rate", "*2")).request_rate, 8);
-  EXPECT_EQ(varied("engine_options.max_num_seqs", "64").overrides.max_num_seqs, 64);
+  EXPECT_EQ(varied("engine_options.max_num_seqs", "64").deployment.overrides.max_num_seqs, 64);
 }
 
 TEST(VaryScenario, RelativeValuesGoFromTheBaseline) {
@@ -87,9 +89,9 @@ TEST(VaryScenario, RelativeValuesGoFromTheBaseline) {
   EXPECT_EQ(load_of(varied("input_len", "*1.5")).input,
             parse_length_distribution("lognormal:1200:0.9"));
   // Not set in the baseline: from what the engine starts with.
-  const auto once = varied("max_num_seqs", "+0").overrides.max_num_seqs;
+  const auto once = varied("max_num_seqs", "+0").deployment.overrides.max_num_seqs;
   ASSERT_TRUE(once);
-  EXPECT_EQ(varied("max_num_seqs", "*2").overrides.max_num_seqs, 2 * *once);
+  EXPECT_EQ(varied("max_num_seqs", "*2").deployment.overrides.max_num_seqs, 2 * *once);
 }
 
 TEST(VaryScenario, ReplicasGoFromThoseOfTheScenario) {
@@ -139,15 +141,16 @@ TEST(VaryScenario, PrefillAndDecodeApartAreOneKnob) {
 }
 
 TEST(VaryScenario, SpeculationIsOneKnob) {
-  const EngineOverrides eagle = varied("speculative", "eagle:3:0.7").overrides;
+  const EngineOverrides eagle = varied("speculative", "eagle:3:0.7").deployment.overrides;
   EXPECT_EQ(eagle.speculative_method, DraftMethod::eagle);
   EXPECT_EQ(eagle.num_speculative_tokens, 3);
   EXPECT_EQ(eagle.acceptance_rate, 0.7);
   const Scenario with = with_settings(baseline(), {{"speculative", "eagle:3:0.7"}});
-  const EngineOverrides off = with_settings(with, {{"speculative", "off"}}).overrides;
+  const EngineOverrides off = with_settings(with, {{"speculative", "off"}}).deployment.overrides;
   EXPECT_FALSE(off.speculative_method || off.num_speculative_tokens || off.acceptance_rate);
   // The baseline knows the acceptance.
-  EXPECT_EQ(with_settings(with, {{"speculative", "ngram:5"}}).overrides.acceptance_rate, 0.7);
+  EXPECT_EQ(with_settings(with, {{"speculative", "ngram:5"}}).deployment.overrides.acceptance_rate,
+            0.7);
   EXPECT_THAT(refusal_of("speculative", "ngram:5"), HasSubstr("acceptance is unknown"));
   EXPECT_THAT(refusal_of("speculative", "eagle"), HasSubstr("METHOD:DRAFTS:RATE"));
   EXPECT_THAT(refusal_of("speculative", "egle:3:0.7"), HasSubstr("'egle'"));

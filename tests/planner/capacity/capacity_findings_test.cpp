@@ -19,7 +19,7 @@ namespace roofcast::test {
 namespace {
 
 Scenario chat(double request_rate, double ttft_limit_s = 0.5) {
-  Scenario scenario{.model = "llama-3.1-8b", .gpu = "h100", .seed = 1};
+  Scenario scenario{.deployment = {.model = "llama-3.1-8b", .gpu = "h100"}, .seed = 1};
   scenario.workload = SyntheticWorkload{.num_prompts = 200,
                                         .request_rate = request_rate,
                                         .input = fixed_length(1500),

@@ -22,7 +22,7 @@ PlanTask task_of(const std::string& input) {
   load.input = parse_length_distribution(input);
   load.output = parse_length_distribution("150");
   PlanTask task;
-  task.base.model = "llama-3.1-8b";
+  task.base.deployment.model = "llama-3.1-8b";
   task.base.workload = load;
   task.base.slo.classes = {
       {.name = "chat", .share = 0.5, .targets = {parse_percentile_target("p95:tpot:12ms")}},

@@ -19,7 +19,7 @@ Scenario chat_at(double request_rate, std::int64_t prompts) {
   load.input = parse_length_distribution("lognormal:400:0.8");
   load.output = parse_length_distribution("lognormal:60:0.7");
   Scenario scenario;
-  scenario.model = "llama-3.1-8b";
+  scenario.deployment.model = "llama-3.1-8b";
   scenario.workload = load;
   scenario.slo.targets = {parse_percentile_target("p95:ttft:10s"),
                           parse_percentile_target("p90:tpot:10s"),
@@ -168,7 +168,7 @@ std::vector<Setting> settings() {
 ShapeBound bound_of_run(const Setting& setting, double rate, std::int32_t units,
                         std::uint64_t seed) {
   Scenario base = chat_at(rate, 40);
-  base.model = setting.model;
+  base.deployment.model = setting.model;
   base.seed = seed;
   auto& load = std::get<SyntheticWorkload>(base.workload);
   if (setting.shared_prefix) {
@@ -221,7 +221,7 @@ TEST(ShapeBound, CountsReplicasFromTheWorkOfThePrompts) {
   load.input = fixed_length(2000);
   load.output = fixed_length(1);
   Scenario scenario;
-  scenario.model = "llama-3.1-8b";
+  scenario.deployment.model = "llama-3.1-8b";
   scenario.workload = load;
   scenario.slo.targets = {parse_percentile_target("p99:ttft:1s")};
   const PlanCatalogue catalogue = catalogue_of(scenario, "h100");

@@ -27,7 +27,7 @@ PlanTask question_of(const Load& load) {
   chat.input = parse_length_distribution("lognormal:600:0.6");
   chat.output = parse_length_distribution("lognormal:40:0.6");
   PlanTask question;
-  question.base.model = "llama-3.1-8b";
+  question.base.deployment.model = "llama-3.1-8b";
   question.base.workload = chat;
   question.base.slo.targets = {
       {.metric = LatencyMetric::ttft, .percentile = 95, .limit = Seconds{0.15 * load.looser}},

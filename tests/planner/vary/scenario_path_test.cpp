@@ -12,11 +12,11 @@ using testing::HasSubstr;
 
 Scenario scenario_with_pools() {
   Scenario scenario;
-  scenario.model = "llama-3.1-8b";
-  scenario.gpu = "h100";
+  scenario.deployment.model = "llama-3.1-8b";
+  scenario.deployment.gpu = "h100";
   scenario.cluster.emplace();
   scenario.cluster->pools = {{.name = "a", .replicas = 2}, {.name = "b", .replicas = 3}};
-  scenario.cluster->pools[1].gpu = "l40s";
+  scenario.cluster->pools[1].own.gpu = "l40s";
   return scenario;
 }
 
@@ -38,12 +38,12 @@ TEST(ScenarioPath, ReplacesAValueWhereItStands) {
 TEST(ScenarioPath, AddsAValueWhereNoneStands) {
   const Scenario changed =
       with_value_at(scenario_with_pools(), "engine_options.max_num_seqs", "64");
-  EXPECT_EQ(changed.overrides.max_num_seqs, 64);
+  EXPECT_EQ(changed.deployment.overrides.max_num_seqs, 64);
 }
 
 TEST(ScenarioPath, TextsAndNumbersAreToldApartByWhatTheScenarioTakes) {
   EXPECT_EQ(
-      with_value_at(scenario_with_pools(), "cluster.pools.1.gpu", "4090").cluster->pools[1].gpu,
+      with_value_at(scenario_with_pools(), "cluster.pools.1.gpu", "4090").cluster->pools[1].own.gpu,
       "4090");
   const auto load = std::get<SyntheticWorkload>(
       with_value_at(scenario_with_pools(), "workload.input_len", "uniform:1:9").workload);

@@ -26,7 +26,7 @@ struct Simulated {
 
 Simulated simulated(const SyntheticWorkload& load, const char* engine, bool other_draws,
                     const Slo& slo = {}) {
-  Scenario scenario{.model = "llama-3.1-8b", .gpu = "h100", .engine = engine};
+  Scenario scenario{.deployment = {.model = "llama-3.1-8b", .gpu = "h100", .engine = engine}};
   scenario.workload = load;
   scenario.slo = slo;
   Simulated simulated{.run = prepare_simulation(scenario)};

@@ -31,9 +31,9 @@ TEST(StepCensus, CountsTimeAtTheSchedulersLimits) {
 /// Requests on one H100 with the engine's defaults except `overrides`.
 SimulationRun prepared(const SyntheticWorkload& load, const EngineOverrides& overrides,
                        const std::vector<PercentileTarget>& targets) {
-  Scenario scenario{.model = "llama-3.1-8b", .gpu = "h100"};
+  Scenario scenario{.deployment = {.model = "llama-3.1-8b", .gpu = "h100"}};
   scenario.workload = load;
-  scenario.overrides = overrides;
+  scenario.deployment.overrides = overrides;
   scenario.slo.targets = targets;
   return prepare_simulation(scenario);
 }

@@ -13,9 +13,9 @@ namespace {
 
 Scenario poisson(double rate) {
   Scenario scenario;
-  scenario.model = "llama-3.2-1b";
-  scenario.gpu = "rtx-4090";
-  scenario.overrides.max_model_len = 8192;
+  scenario.deployment.model = "llama-3.2-1b";
+  scenario.deployment.gpu = "rtx-4090";
+  scenario.deployment.overrides.max_model_len = 8192;
   SyntheticWorkload load{.num_prompts = kRequestLimits.first, .request_rate = rate};
   load.input = fixed_length(500);
   load.output = fixed_length(50);

@@ -29,9 +29,9 @@ TEST(ScenarioCluster, ReadsBackWhatItWrites) {
     "kv_link": {"name": "nvlink4", "overlapped": true},
     "failures": [{"time_s": 1.5, "pool": "d", "requests": "lost", "back_after_s": 0}]})");
   const ClusterScenario& cluster = *scenario.cluster;
-  EXPECT_EQ(cluster.pools[0].gpu, "h100");
-  EXPECT_EQ(cluster.pools[1].parallel->data, 4);
-  EXPECT_EQ(cluster.pools[1].overrides->max_num_seqs, 64);
+  EXPECT_EQ(cluster.pools[0].own.gpu, "h100");
+  EXPECT_EQ(cluster.pools[1].own.parallel.data, 4);
+  EXPECT_EQ(cluster.pools[1].own.overrides.max_num_seqs, 64);
   EXPECT_EQ(cluster.pools[1].autoscaling->max_replicas, 5);
   EXPECT_EQ(cluster.pools[1].autoscaling->interval, 15'000'000'000);
   EXPECT_EQ(cluster.router.policy, RouterPolicy::prefix_affinity);
@@ -43,6 +43,17 @@ TEST(ScenarioCluster, ReadsBackWhatItWrites) {
   EXPECT_EQ(cluster.failures[0].back_after, 0);
   const std::string text = to_json(scenario);
   EXPECT_EQ(to_json(parse_scenario(text, "again")), text);
+}
+
+TEST(ScenarioCluster, APoolsOptionsAreNotEmptyWhereTheScenarioHasSome) {
+  const auto pools = [](const char* options) {
+    return std::string(R"({"model": "m", "gpu": "g", "workload": {"type": "synthetic"},)") +
+           options + R"("cluster": {"pools": [{"engine_options": {}}]}})";
+  };
+  EXPECT_NO_THROW(parse_scenario(pools(""), "c.json"));
+  EXPECT_THAT(
+      [&] { parse_scenario(pools(R"("engine_options": {"max_num_seqs": 8},)"), "c.json"); },
+      ThrowsMessage<Error>(HasSubstr("expected pools whose engine_options have an option")));
 }
 
 TEST(ScenarioCluster, WithoutPoolsItIsOneReplica) {

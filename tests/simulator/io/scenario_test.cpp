@@ -29,35 +29,35 @@ std::string with_workload(const std::string& workload) {
 Scenario full_scenario() {
   Scenario scenario;
   scenario.name = "chat \"peak\"";
-  scenario.model = "llama-3.1-70b";
-  scenario.gpu = "h200";
-  scenario.engine = "vllm-0.29";
-  scenario.weight_format = "fp8";
-  scenario.parallel = {.tensor = 2, .pipeline = 3, .data = 4, .expert_parallel = true};
-  scenario.overrides = {.gpu_memory_utilization = 0.9,
-                        .max_model_len = 8192,
-                        .max_num_seqs = 256,
-                        .max_num_batched_tokens = 2048,
-                        .block_size = 32,
-                        .num_gpu_blocks_override = 1000,
-                        .kv_cache_memory = Bytes{8e9},
-                        .kv_cache_dtype = DType::fp8,
-                        .enable_chunked_prefill = false,
-                        .enable_prefix_caching = false,
-                        .enforce_eager = true,
-                        .async_scheduling = false,
-                        .reserve_full_sequence = true,
-                        .long_prefill_token_threshold = 0,
-                        .watermark = 0.01,
-                        .scheduling_policy = QueueOrder::priority,
-                        .max_prefill_tokens = 8192,
-                        .schedule_conservativeness = 0.3,
-                        .enable_mixed_chunk = true,
-                        .capacity_scheduler_policy = CapacityPolicy::max_utilization,
-                        .context_chunking_policy = ChunkingPolicy::equal_progress,
-                        .overhead = Bytes{3e9},
-                        .weight_bytes = Bytes{140e9}};
-  EngineOverrides& features = scenario.overrides;
+  scenario.deployment.model = "llama-3.1-70b";
+  scenario.deployment.gpu = "h200";
+  scenario.deployment.engine = "vllm-0.29";
+  scenario.deployment.weight_format = "fp8";
+  scenario.deployment.parallel = {.tensor = 2, .pipeline = 3, .data = 4, .expert_parallel = true};
+  scenario.deployment.overrides = {.gpu_memory_utilization = 0.9,
+                                   .max_model_len = 8192,
+                                   .max_num_seqs = 256,
+                                   .max_num_batched_tokens = 2048,
+                                   .block_size = 32,
+                                   .num_gpu_blocks_override = 1000,
+                                   .kv_cache_memory = Bytes{8e9},
+                                   .kv_cache_dtype = DType::fp8,
+                                   .enable_chunked_prefill = false,
+                                   .enable_prefix_caching = false,
+                                   .enforce_eager = true,
+                                   .async_scheduling = false,
+                                   .reserve_full_sequence = true,
+                                   .long_prefill_token_threshold = 0,
+                                   .watermark = 0.01,
+                                   .scheduling_policy = QueueOrder::priority,
+                                   .max_prefill_tokens = 8192,
+                                   .schedule_conservativeness = 0.3,
+                                   .enable_mixed_chunk = true,
+                                   .capacity_scheduler_policy = CapacityPolicy::max_utilization,
+                                   .context_chunking_policy = ChunkingPolicy::equal_progress,
+                                   .overhead = Bytes{3e9},
+                                   .weight_bytes = Bytes{140e9}};
+  EngineOverrides& features = scenario.deployment.overrides;
   features.num_speculative_tokens = 2;
   features.speculative_method = DraftMethod::eagle;
   features.acceptance_rate = 0.7;
@@ -91,10 +91,10 @@ TEST(Scenario, ReadsBackWhatItWrites) {
   const Scenario read = parse_scenario(text, "test");
   EXPECT_EQ(to_json(read), text);
   EXPECT_EQ(read.name, "chat \"peak\"");
-  EXPECT_EQ(read.parallel, full_scenario().parallel);
-  EXPECT_EQ(read.overrides.kv_cache_dtype, DType::fp8);
-  EXPECT_EQ(read.overrides.scheduling_policy, QueueOrder::priority);
-  EXPECT_EQ(read.overrides.weight_bytes, Bytes{140e9});
+  EXPECT_EQ(read.deployment.parallel, full_scenario().deployment.parallel);
+  EXPECT_EQ(read.deployment.overrides.kv_cache_dtype, DType::fp8);
+  EXPECT_EQ(read.deployment.overrides.scheduling_policy, QueueOrder::priority);
+  EXPECT_EQ(read.deployment.overrides.weight_bytes, Bytes{140e9});
   const auto& workload = std::get<SyntheticWorkload>(read.workload);
   EXPECT_EQ(workload.request_rate, 0.1);
   EXPECT_TRUE(std::isinf(workload.burstiness));
@@ -105,7 +105,7 @@ TEST(Scenario, ReadsBackWhatItWrites) {
 }
 
 TEST(Scenario, ATraceReadsBackToo) {
-  Scenario scenario{.model = "m", .gpu = "g"};
+  Scenario scenario{.deployment = {.model = "m", .gpu = "g"}};
   scenario.workload = TraceWorkload{
       .path = "a b.csv.gz", .max_requests = 10, .time_scale = 0.25, .skip_bad_rows = true};
   const std::string text = to_json(scenario);
@@ -152,7 +152,7 @@ TEST(Scenario, AnUnknownKeyIsShownOnOneLine) {
 }
 
 TEST(Scenario, HowATraceIsWrittenReadsBackToo) {
-  Scenario scenario{.model = "m", .gpu = "g"};
+  Scenario scenario{.deployment = {.model = "m", .gpu = "g"}};
   scenario.workload = TraceWorkload{
       .path = "t",
       .format = TraceFormat::jsonl,
@@ -175,8 +175,8 @@ TEST(Scenario, HowATraceIsWrittenReadsBackToo) {
 
 TEST(Scenario, WhatIsLeftOutHasItsDefault) {
   const Scenario read = parse_scenario(with(""), "test");
-  EXPECT_EQ(read.engine, "vllm-0.19");
-  EXPECT_EQ(read.parallel, Parallelism{});
+  EXPECT_EQ(read.deployment.engine, "vllm-0.19");
+  EXPECT_EQ(with_given({}, read.deployment.parallel), Parallelism{});
   EXPECT_FALSE(read.max_concurrency.has_value());
   EXPECT_EQ(std::get<SyntheticWorkload>(read.workload).num_prompts, 1000);
 }
