@@ -275,7 +275,7 @@ PlanTask task_of(const PlanQuestion& question) {
       .gpus = question.gpus,
       .dimensions = completed(question.search, question.fixed_tensor || parallel.tensor > 1),
       // what no dimension sets
-      .base = {.engine = question.scenario.deployment.engine,
+      .base = {.engine = engine_name(question.scenario.deployment),
                .weight_format = question.scenario.deployment.weight_format,
                .parallel = parallel,
                .overrides = question.scenario.deployment.overrides},

@@ -115,7 +115,7 @@ Run capacity_table_row(const CapacityTableAnswer& answer, const std::string& com
     if (std::ranges::find(gpus, row.gpu) == gpus.end()) gpus.push_back(row.gpu);
   }
   run.row.gpu = joined(gpus, " + ");
-  run.row.engine = scenario.deployment.engine;
+  run.row.engine = engine_name(scenario.deployment);
   const CapacityTableRow& best = answer.rows.front();
   run.row.summary = "no load meets the SLO on any";
   if (!best.capacity) return run;

@@ -33,6 +33,11 @@ struct DeploymentOptions {
   EngineOverrides overrides{};
 };
 
+/// The engine as named, or the default.
+inline std::string engine_name(const DeploymentOptions& options) {
+  return options.engine.empty() ? kDefaultEngine : options.engine;
+}
+
 /// Calls visit(flag, &Parallelism::member, &ParallelismOptions::member) for every degree. The key
 /// of a flag has '_' in place of '-'.
 template <class Visit>

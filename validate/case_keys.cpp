@@ -71,8 +71,9 @@ std::string value_at_path(const Keys& found, const char* path, const std::string
 
 void add_short_names(const Scenario& scenario, Keys& keys) {
   const Parallelism parallel = with_given({}, scenario.deployment.parallel);
-  keys.emplace("version", scenario.deployment.engine);
-  keys.emplace("engine_name", without_version(scenario.deployment.engine));
+  const std::string engine = engine_name(scenario.deployment);
+  keys.emplace("version", engine);
+  keys.emplace("engine_name", without_version(engine));
   keys.emplace("dtype", scenario.deployment.weight_format.value_or(""));
   keys.emplace("tp", std::to_string(parallel.tensor));
   keys.emplace("pp", std::to_string(parallel.pipeline));

@@ -41,7 +41,7 @@ ValidatedCase validated(const ValidationCase& question, const Progress& go_on) {
               .group = question.group,
               .labels = question.labels,
               .keys = keys_of(question),
-              .engine = question.scenario.deployment.engine,
+              .engine = engine_name(question.scenario.deployment),
               .gpu = question.scenario.deployment.gpu,
               .model = question.scenario.deployment.model,
               .reason = question.problem,

@@ -167,8 +167,7 @@ std::optional<ServeEngine> serve_engine_of(std::string_view preset) {
 }
 
 ServeLine serve_command_line(const DeploymentOptions& options, bool has_experts) {
-  const auto engine =
-      serve_engine_of(options.engine.empty() ? std::string(kDefaultEngine) : options.engine);
+  const auto engine = serve_engine_of(engine_name(options));
   if (!engine) {
     throw UsageError(fmt::format(
         "engine '{}' has no start command, expected vllm, sglang or trtllm", options.engine));

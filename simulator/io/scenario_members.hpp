@@ -45,10 +45,17 @@ inline Json degrees_json(const ParallelismOptions& given) {
 }
 using Degrees = Value<read_degrees, degrees_json>;
 
+/// A scenario names its engine even where it is the default, which later versions may change.
+inline std::optional<std::string> read_engine(const JsonObject& object, const char* key) {
+  return object.text(key);
+}
+inline Json engine_json(const std::string& engine) { return engine_name({.engine = engine}); }
+using EngineName = Value<read_engine, engine_json>;
+
 /// Of a scenario, and of a pool what it has of its own.
 void deployment_members(auto& visit, DeploymentOptions& options, bool is_scenario = false) {
   visit("gpu", options.gpu, Text{}, is_scenario || !options.gpu.empty());
-  visit("engine", options.engine, Text{}, !options.engine.empty());
+  visit("engine", options.engine, EngineName{}, is_scenario || !options.engine.empty());
   visit("quantization", options.weight_format, Text{});
   visit("parallel", options.parallel, Degrees{},
         is_scenario || !first_given(options.parallel).empty());
