@@ -58,6 +58,9 @@ int run_estimate(CommandContext& context) {
       .unlisted = from_command_option(line),
       .positional = {}};
   usage.unlisted.add(more_machine_options(options)).add(scheduler_options(options));
+  auto features = option_group("Features");
+  add_flags(features, estimate_feature_flags(), options.overrides);
+  usage.unlisted.add(features);
   usage.unlisted.add_options()("html", po::value(&asked.html)->value_name("FILE"),
                                "page with figures, of several batches or prompts");
   add_flags(usage.options, estimate_flags(), asked.question);

@@ -46,17 +46,18 @@ double share_of(const ProgressState& progress) {
 
 std::string progress_text(const ProgressState& progress) {
   const double share = share_of(progress);
-  std::string text = fmt::format("{} of {}{} {}", with_separators(progress.done),
-                                 progress.total_grew ? "at least " : "",
-                                 with_separators(progress.total), progress.what);
+  const bool follows = progress.earlier_s > 0;
+  std::string text = fmt::format(
+      "{}{} of {}{} {}", follows ? "then " : "", with_separators(progress.done),
+      progress.total_grew ? "at least " : "", with_separators(progress.total), progress.what);
   if (progress.done > 0 && progress.elapsed_s > 0) {
     const double rate = static_cast<double>(progress.done) / progress.elapsed_s;
     const double left = progress.elapsed_s * (1 - share) / share;
     constexpr double kSlow = 0.1;  // below, as many seconds each say more
     text += rate < kSlow ? fmt::format(" ({} each), ", whole_seconds(1 / rate))
                          : fmt::format(" ({} /s), ", fixed(rate, rate < 1 ? 1 : 0));
-    if (!progress.total_grew) return text + whole_seconds(left) + " left";
-    text += whole_seconds(progress.elapsed_s) + " so far";
+    if (!progress.total_grew && !follows) return text + whole_seconds(left) + " left";
+    text += whole_seconds(progress.earlier_s + progress.elapsed_s) + " so far";
     if (left >= 1) text += fmt::format(", at least {} left", whole_seconds(left));
   }
   return text;
@@ -87,7 +88,7 @@ InterruptWatch::~InterruptWatch() {
 
 ProgressBar::ProgressBar(std::ostream& err, std::string what, std::chrono::milliseconds every)
     : err_(err), what_(std::move(what)), every_(every) {
-  start_ = last_ = std::chrono::steady_clock::now();
+  start_ = count_start_ = last_ = std::chrono::steady_clock::now();
   terminal_ = isatty(STDERR_FILENO) == 1;
   winsize size{};
   if (terminal_ && ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col >= 20) {
@@ -103,13 +104,21 @@ bool ProgressBar::interrupted() const { return interrupt_seen != 0; }
 
 bool ProgressBar::show(std::int64_t done, std::int64_t total) {
   using namespace std::chrono_literals;
+  const auto seconds = [](auto time) { return std::chrono::duration<double>(time).count(); };
   const auto now = std::chrono::steady_clock::now();
+  if (done < last_done_) {
+    count_start_ = now;
+    first_total_ = 0;
+    total_grew_ = false;
+  }
+  last_done_ = done;
   if (first_total_ == 0) first_total_ = total;
   total_grew_ = total_grew_ || total != first_total_;
   const ProgressState state{.done = done,
                             .total = total,
                             .what = what_,
-                            .elapsed_s = std::chrono::duration<double>(now - start_).count(),
+                            .elapsed_s = seconds(now - count_start_),
+                            .earlier_s = seconds(count_start_ - start_),
                             .total_grew = total_grew_,
                             .width = width_};
   if (terminal_ && now - start_ > 1s && now - last_ > 100ms) {

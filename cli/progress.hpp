@@ -14,14 +14,16 @@ struct ProgressState {
   std::int64_t done = 0;
   std::int64_t total = 0;
   std::string what{};       // the unit counted: "requests"
-  double elapsed_s = 0;     // since the start; 0: no rate yet
+  double elapsed_s = 0;     // since the count began; 0: no rate yet
+  double earlier_s = 0;     // before that: the program's work so far is both together
   bool total_grew = false;  // a search that finds more to do: its end is not known
   std::size_t width = 80;   // columns of the terminal; the line is always narrower
 };
 
 /// "[======    ] 1,200 of 3,000 requests (400 /s), 5 s left" at the mean rate (of less than 0.1 a
 /// second "25 s each"), or, where the total grows, "[======    ] 20 of at least 40 simulations (5
-/// /s), 4 s so far, at least 4 s left". The bar takes what the width leaves, at most 30 columns.
+/// /s), 4 s so far, at least 4 s left"; after an earlier count "then 20 of ...". The
+/// bar takes what the width leaves, at most 30 columns.
 std::string progress_line(const ProgressState& progress);
 
 /// The same without a bar, for logs: "20 of at least 40 simulations (5 /s), 4 s so far, at least 4
@@ -47,7 +49,8 @@ class ProgressBar {
   ProgressBar(const ProgressBar&) = delete;
   ProgressBar& operator=(const ProgressBar&) = delete;
 
-  /// Shows `done` of `total` with rate and time left. False once the work should stop.
+  /// Shows `done` of `total` with rate and time left. Less done than before is another count (a
+  /// search behind a search), with a rate of its own. False once the work should stop.
   bool show(std::int64_t done, std::int64_t total);
 
   bool interrupted() const;
@@ -59,10 +62,12 @@ class ProgressBar {
   bool terminal_ = false;
   std::size_t width_ = 80;
   std::int64_t first_total_ = 0;
+  std::int64_t last_done_ = 0;
   bool total_grew_ = false;
   bool drawn_ = false;
   std::chrono::milliseconds every_;  // between lines of a log
   std::chrono::steady_clock::time_point start_;
+  std::chrono::steady_clock::time_point count_start_;
   std::chrono::steady_clock::time_point last_;
 };
 

@@ -10,6 +10,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "base/error.hpp"
@@ -114,6 +115,18 @@ Document sql_document(const QueryAnswer& answer, const std::string& path, const 
   return document;
 }
 
+/// "amd-mi300x + 16 more" of a comparison of many GPUs; the JSON has all of them.
+std::string short_gpus(const std::string& gpus) {
+  constexpr std::string_view kBetween = " + ";
+  constexpr std::int64_t kShown = 3;
+  std::int64_t names = 1;
+  for (auto at = gpus.find(kBetween); at != std::string::npos; at = gpus.find(kBetween, at + 1)) {
+    ++names;
+  }
+  if (names <= kShown) return gpus;
+  return fmt::format("{} + {} more", gpus.substr(0, gpus.find(kBetween)), names - 1);
+}
+
 Document list_document(const Store& store, const std::string& path) {
   const std::vector<RunRow> rows = store.runs();
   Document document{.machine = runs_json(rows, path), .sections = {}};
@@ -129,9 +142,9 @@ Document list_document(const Store& store, const std::string& path) {
   const bool named = std::ranges::any_of(rows, [](const RunRow& row) { return !row.name.empty(); });
   if (named) table.columns.insert(table.columns.begin() + 1, {"Name", false});
   for (const RunRow& row : rows) {
-    std::vector<Cell>& cells =
-        table.rows.emplace_back(std::vector<Cell>{std::to_string(row.id), row.created_at, row.kind,
-                                                  row.model, row.gpu, row.engine, row.summary});
+    std::vector<Cell>& cells = table.rows.emplace_back(
+        std::vector<Cell>{std::to_string(row.id), row.created_at, row.kind, row.model,
+                          short_gpus(row.gpu), row.engine, row.summary});
     if (named) cells.insert(cells.begin() + 1, row.name);
   }
   document.sections.push_back({.heading = "", .lines = {}, .table = std::move(table)});

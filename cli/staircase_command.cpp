@@ -12,7 +12,7 @@ int run_staircase(CommandContext& context) {
   DeploymentOptions deployment;
   StaircaseQuestion question;
   Usage usage{
-      .synopsis = "roofcast staircase --prompt P --generate T [--model M --gpu G]",
+      .synopsis = "roofcast staircase [--prompt P] [--generate T] [--model M --gpu G]",
       .example = "roofcast staircase --prompt 500 --generate 200 --model llama-3.1-8b --gpu h100",
       .options = option_group("Options"),
       .unlisted = scheduler_options(deployment),

@@ -94,6 +94,8 @@ const Flags<EstimateArguments>& estimate_arguments() {
                    .read = set_to(&A::operators, true),
                    .form = FlagForm::toggle});
     append_deployment(all, [](A& a) -> DeploymentOptions& { return a.question.deployment; });
+    append(all, estimate_feature_flags(),
+           [](A& a) -> EngineOverrides& { return a.question.deployment.overrides; });
     return all;
   }();
   return flags;

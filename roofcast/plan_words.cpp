@@ -352,6 +352,11 @@ std::vector<std::string> plan_sentences(const PlanAnswer& answer) {
     lines.emplace_back(kScatteredPrefixes);
   }
   if (answer.by_hour) std::ranges::move(hours_text(answer), std::back_inserter(lines));
+  if (answer.inputs.objective == PlanObjective::power) {
+    lines.emplace_back(
+        "Ranked by the watts that the boards may draw (their limit); what the load draws of them "
+        "is in the table.");
+  }
   if (const auto& least = answer.inputs.min_probability) {
     lines.push_back(fmt::format("Required probability: at least {}, given the uncertainty of {}.",
                                 as_probability(*least), uncertain_input_names()));
@@ -414,6 +419,6 @@ const char* reason_text(ShapeOutcome outcome) {
   return "ranked";
 }
 
-std::string dollars(double value) { return "$" + fixed(value, 2); }
+std::string dollars(double value) { return "$" + amount(value, 2); }
 
 }  // namespace roofcast

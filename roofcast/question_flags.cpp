@@ -108,6 +108,11 @@ const Flags<EngineOverrides>& memory_feature_flags() {
   return flags;
 }
 
+const Flags<EngineOverrides>& estimate_feature_flags() {
+  static const Flags<EngineOverrides> flags{*find_flag(knob_flags(KnobGroup::features), "pooling")};
+  return flags;
+}
+
 const Flags<BatchesQuestion>& estimate_flags() {
   using Q = BatchesQuestion;
   static const std::string prompt =
@@ -153,14 +158,12 @@ const Flags<StaircaseQuestion>& staircase_flags() {
   static const Flags<Q> flags = {
       {.name = "prompt",
        .placeholder = "TOKENS",
-       .help = "tokens of the prompt",
-       .read = into(&Q::prompt, parse_token_count),
-       .required = true},
+       .help = "tokens of the prompt (default 500)",
+       .read = into(&Q::prompt, parse_token_count)},
       {.name = "generate",
        .placeholder = "TOKENS",
-       .help = "tokens generated",
-       .read = into(&Q::generate, parse_token_count),
-       .required = true},
+       .help = "tokens generated (default 200)",
+       .read = into(&Q::generate, parse_token_count)},
       {.name = "acceptance",
        .placeholder = "P",
        .help = "speculative decoding: acceptance probability of a draft token",

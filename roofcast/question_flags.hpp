@@ -25,6 +25,9 @@ const Flags<MemoryQuestion>& memory_flags();
 /// Of adapters and drafts, those that bear on memory.
 const Flags<EngineOverrides>& memory_feature_flags();
 
+/// The one of those that changes a step: --pooling.
+const Flags<EngineOverrides>& estimate_feature_flags();
+
 /// batch, input-len, output-len.
 const Flags<BatchesQuestion>& estimate_flags();
 

@@ -35,8 +35,11 @@ void members(Visitor& visit, ShadowFigure& figure) {
   visit("name", figure.name, "of the metric, which ends in its unit");
   visit("statistic", figure.statistic, "mean, p95, value, ...");
   visit("measured", figure.measured, "by the server, within the window");
+  visit.if_set("lower", figure.lower, "of the histogram's bucket that a percentile is in");
+  visit.if_set("upper", figure.upper, "likewise; null: the bucket has no end");
   visit("simulated", figure.simulated, "of the requests that arrived within the window");
-  visit("relative_error", error, "(simulated - measured) / measured");
+  visit("relative_error", error,
+        "(simulated - measured) / measured; with a bucket against its nearer end, 0 inside");
 }
 
 template <class Visitor>
@@ -52,6 +55,8 @@ void members(Visitor& visit, ShadowError& figure) {
   visit("name", figure.name, "of the metric, which ends in its unit");
   visit("statistic", figure.statistic, "mean, p95, value, ...");
   visit("measured", figure.measured, "mean over the windows, weighted by requests");
+  visit.if_set("lower", figure.lower, "likewise, of the buckets that a percentile is in");
+  visit.if_set("upper", figure.upper, "likewise; null: some bucket has no end");
   visit("simulated", figure.simulated, "likewise");
   visit("mean_absolute_error", figure.mean_absolute_error,
         "of the windows, as a share of what was measured; weighted by requests");
@@ -181,13 +186,25 @@ class HeldSamples {
 std::vector<ShadowFigure> figures_of(const MeasuredRun& measured,
                                      const std::vector<MetricRow>& simulated) {
   std::vector<ShadowFigure> figures;
+  const auto bound = [&](const MetricRow& of, const char* end) -> std::optional<double> {
+    const auto found = std::ranges::find_if(measured.metrics, [&](const MetricRow& other) {
+      return other.name == of.name && other.statistic == of.statistic + end;
+    });
+    if (found == measured.metrics.end() || !std::isfinite(found->value)) return std::nullopt;
+    return found->value;
+  };
   for (const MetricRow& one : measured.metrics) {
     if (!one.name.ends_with("_s") || one.value <= 0) continue;  // latencies
     const auto same = std::find_if(simulated.begin(), simulated.end(), [&](const MetricRow& other) {
       return other.name == one.name && other.statistic == one.statistic;
     });
     if (same == simulated.end()) continue;
-    figures.push_back({one.name, one.statistic, one.value, same->value});
+    figures.push_back({.name = one.name,
+                       .statistic = one.statistic,
+                       .measured = one.value,
+                       .simulated = same->value,
+                       .lower = bound(one, "_lower"),
+                       .upper = bound(one, "_upper")});
   }
   return figures;
 }
@@ -195,25 +212,40 @@ std::vector<ShadowFigure> figures_of(const MeasuredRun& measured,
 std::vector<ShadowError> errors_of(const std::vector<ShadowWindow>& windows) {
   std::vector<ShadowError> errors;
   std::vector<double> weights;
+  // The mean of what all windows have; unset from the first that lacks it.
+  const auto add = [](std::optional<double>& sum, const std::optional<double>& one, double weight,
+                      bool first) {
+    if (first && one) sum = 0;
+    if (sum && one) {
+      *sum += weight * *one;
+    } else {
+      sum.reset();
+    }
+  };
   for (const ShadowWindow& window : windows) {
     const auto weight = static_cast<double>(window.requests);
     for (const ShadowFigure& figure : window.figures) {
       auto found = std::find_if(errors.begin(), errors.end(), [&](const ShadowError& error) {
         return error.name == figure.name && error.statistic == figure.statistic;
       });
-      if (found == errors.end()) {
+      const bool first = found == errors.end();
+      if (first) {
         found = errors.insert(errors.end(), {figure.name, figure.statistic});
         weights.push_back(0);
       }
       weights[static_cast<std::size_t>(found - errors.begin())] += weight;
       found->measured += weight * figure.measured;
       found->simulated += weight * figure.simulated;
+      add(found->lower, figure.lower, weight, first);
+      add(found->upper, figure.upper, weight, first);
       found->mean_absolute_error += weight * std::abs(relative_error(figure));
     }
   }
   for (std::size_t i = 0; i < errors.size(); ++i) {
     errors[i].measured /= weights[i];
     errors[i].simulated /= weights[i];
+    if (errors[i].lower) *errors[i].lower /= weights[i];
+    if (errors[i].upper) *errors[i].upper /= weights[i];
     errors[i].mean_absolute_error /= weights[i];
   }
   return errors;
@@ -241,7 +273,16 @@ void judge(ShadowAnswer& answer) {
 }  // namespace
 
 double relative_error(const ShadowFigure& figure) {
-  return figure.measured > 0 ? figure.simulated / figure.measured - 1 : 0;
+  if (figure.measured <= 0) return 0;
+  if (!figure.lower && !figure.upper) return figure.simulated / figure.measured - 1;
+  // A bucket that begins at 0 or never ends has one end to be beyond.
+  if (figure.lower && *figure.lower > 0 && figure.simulated < *figure.lower) {
+    return figure.simulated / *figure.lower - 1;
+  }
+  if (figure.upper && figure.simulated > *figure.upper) {
+    return figure.simulated / *figure.upper - 1;
+  }
+  return 0;
 }
 
 ShadowAnswer follow(const ShadowQuestion& question, const ShadowSteps& steps) {

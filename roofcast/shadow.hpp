@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -38,6 +39,8 @@ struct ShadowInputs {
 struct ShadowFigure {
   std::string name{}, statistic{};  // "ttft_s", "mean"
   double measured = 0, simulated = 0;
+  /// Of a percentile of a histogram: the bucket that it is in. `measured` is interpolated inside.
+  std::optional<double> lower{}, upper{};
 };
 
 struct ShadowWindow {
@@ -49,8 +52,9 @@ struct ShadowWindow {
 /// A figure over all windows, weighted by their requests.
 struct ShadowError {
   std::string name{}, statistic{};
-  double measured = 0, simulated = 0;  // means of the windows' figures
-  double mean_absolute_error = 0;      // mean of |simulated - measured| / measured
+  double measured = 0, simulated = 0;      // means of the windows' figures
+  std::optional<double> lower{}, upper{};  // likewise, of percentiles of histograms
+  double mean_absolute_error = 0;          // mean of |relative_error| of the windows
 };
 
 struct ShadowAnswer {
@@ -80,7 +84,9 @@ struct ShadowSteps {
 /// window cannot be read in the end; a later one that cannot, or a part of the file, is a warning.
 ShadowAnswer follow(const ShadowQuestion& question, const ShadowSteps& steps);
 
-/// Simulated over measured, less 1; 0 where nothing was measured.
+/// Simulated over measured, less 1; 0 where nothing was measured. Of a percentile known only to be
+/// in a bucket, against the bucket's nearer end, and 0 inside it: what the histogram cannot tell is
+/// no error.
 double relative_error(const ShadowFigure& figure);
 
 Json to_json(const ShadowWindow& window);

@@ -31,8 +31,8 @@ inline constexpr std::int64_t kMaxTimedTokens = 1'000'000;
 struct StaircaseQuestion {
   /// Where to time the tokens: model and GPU are required. Unset: tokens are only counted.
   std::optional<DeploymentOptions> deployment{};
-  std::int64_t prompt = 0;    // tokens of the prompt, 0 or more
-  std::int64_t generate = 0;  // tokens generated, 0 or more; at most kMaxTimedTokens if timed
+  std::int64_t prompt = 500;    // tokens of the prompt, 0 or more
+  std::int64_t generate = 200;  // tokens generated, 0 or more; at most kMaxTimedTokens if timed
   std::optional<double> acceptance{};  // per draft token, 0 to 1; unset: no speculative decoding
   std::optional<int> drafts{};         // draft tokens per step; unset: 4 with `acceptance`
   /// Time of the draft model, per draft of the whole batch; unset: drafting is free. With

@@ -45,6 +45,7 @@ void members(Visitor& visit, VariantAnswer& variant) {
   visit("runs_holding", variant.held, "runs in which the SLO is met and the engine keeps up");
   visit("runs_saturated", variant.saturated, "runs in which the engine does not keep up");
   visit("runs_undecided", variant.undecided, "runs too short to tell");
+  visit.if_set("finding", variant.finding, "of the first of these: why, in words");
   visit("binding", variant.binding, "in the first run: the target with the smallest margin");
   visit("metrics", variant.metrics, "the same metrics for every variant");
   members(visit, variant.cost);
@@ -166,6 +167,7 @@ VariantAnswer variant_of(const WhatIfFindings& found, const WhatIfRow& row) {
   for (std::size_t i = 0; i < found.metrics.size(); ++i) {
     variant.metrics.push_back(metric_of(found.metrics[i], row.figures[i]));
   }
+  if (!row.finding.empty()) variant.finding = row.finding;
   if (row.limits) variant.limits = limits_answer(*row.limits, row.pools);
   return variant;
 }
@@ -291,7 +293,7 @@ FigureForm form_of(const MetricName& metric) {
 Printed metric_cell(const MetricName& metric, double value) {
   if (!std::isfinite(value)) return "-";
   if (is_time(metric)) return printed::time(Seconds{value});
-  if (is_money(metric)) return printed::fixed(value, 2);
+  if (is_money(metric)) return printed_amount(value, 2);
   if (form_of(metric) == FigureForm::share) return printed::percent(value);
   constexpr double kPlain = 999.95;  // from here on four digits have a separator
   if (std::abs(value) >= kPlain) return printed::fixed(value, 0);

@@ -47,16 +47,17 @@ struct MetricAnswer : MetricName {
 };
 
 struct VariantAnswer {
-  Settings settings{};                  // empty: the baseline
-  bool is_baseline = false;             // the settings equal the baseline's
-  std::string reason{};                 // why there are no figures; empty if there are
-  std::int64_t runs = 0;                // one per seed
-  std::int64_t held = 0;                // runs in which the SLO holds and the engine keeps up
-  std::int64_t saturated = 0;           // runs in which the engine does not keep up
-  std::int64_t undecided = 0;           // runs too short to tell
-  std::string binding{};                // of the first run: the metric nearest to failing
-  std::vector<MetricAnswer> metrics{};  // the same for every variant, in the question's order
-  ServingCost cost{};                   // means over seeds
+  Settings settings{};                   // empty: the baseline
+  bool is_baseline = false;              // the settings equal the baseline's
+  std::string reason{};                  // why there are no figures; empty if there are
+  std::int64_t runs = 0;                 // one per seed
+  std::int64_t held = 0;                 // runs in which the SLO holds and the engine keeps up
+  std::int64_t saturated = 0;            // runs in which the engine does not keep up
+  std::int64_t undecided = 0;            // runs too short to tell
+  std::optional<std::string> finding{};  // of the first of these: why, in words
+  std::string binding{};                 // of the first run: the metric nearest to failing
+  std::vector<MetricAnswer> metrics{};   // the same for every variant, in the question's order
+  ServingCost cost{};                    // means over seeds
   std::vector<PoolUtilisation> utilisation{};  // of every pool, means over seeds
   std::optional<LimitsAnswer> limits{};        // of the first run, with `explain`
   Scenario scenario{};

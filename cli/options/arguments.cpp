@@ -22,9 +22,13 @@
 namespace roofcast {
 namespace {
 
-/// Dashes for underscores, and the option's name for an alias of one that the command has.
+/// Dashes for underscores, and the option's name for an alias of one that the command has; not of
+/// an option of its own (--price of plan is not --prices).
 std::string normalise_name(std::string name, const po::options_description& options) {
-  if (name.starts_with("--")) std::replace(name.begin(), name.end(), '_', '-');
+  if (name.starts_with("--")) {
+    std::replace(name.begin(), name.end(), '_', '-');
+    if (options.find_nothrow(name.substr(2), false) != nullptr) return name;
+  }
   std::string_view ours = flag_with_alias(name);
   for (const auto& flag : plan_flags()) {
     const bool is_alias = std::ranges::find(flag.aliases, name) != flag.aliases.end();

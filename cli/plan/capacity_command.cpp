@@ -59,7 +59,8 @@ Usage capacity_usage(CapacityCommandOptions& target) {
       .add(pricing_options(pricing))
       .add(scheduler_options(deployment))
       .add(feature_options(deployment.overrides));
-  usage.more = "More: --from-cmd LINE, engine knobs, load shapes, trace formats";
+  usage.more =
+      "More: --from-cmd LINE, prices (--price h100=2.49), engine knobs, load shapes, trace formats";
   return usage;
 }
 

@@ -59,6 +59,15 @@ std::string name_of_limit(const ErrorLimit& limit) {
   return limit.statistic.empty() ? limit.name : limit.name + ":" + limit.statistic;
 }
 
+/// "2.5 ms to 5.0 ms", "over 640.0 ms"; empty of what no bucket holds.
+Cell bucket_of(const ShadowError& figure) {
+  if (figure.lower && figure.upper) {
+    return range(printed::time(Seconds{*figure.lower}), printed::time(Seconds{*figure.upper}));
+  }
+  if (figure.upper) return "up to " + as_time(Seconds{*figure.upper});
+  return figure.lower ? "over " + as_time(Seconds{*figure.lower}) : std::string();
+}
+
 Table windows_table(const ShadowAnswer& answer) {
   Table table{.title = "", .columns = {{"Until", false}, {"Requests"}}, .rows = {}};
   for (const auto& [name, title] : kShown) {
@@ -98,14 +107,26 @@ Document follow_document(const ShadowAnswer& answer, bool whole) {
     document.sections.push_back(
         {.heading = answer.inputs.file, .lines = {}, .table = windows_table(answer)});
   }
-  Table table{
-      .title = "",
-      .columns = {{"Figure", false}, {"", false}, {"Measured"}, {"Simulated"}, {"Mean abs. error"}},
-      .rows = {}};
+  Table table{.title = "",
+              .columns = {{"Figure", false},
+                          {"", false},
+                          {"Measured"},
+                          {"Bucket"},
+                          {"Simulated"},
+                          {"Mean abs. error"}},
+              .rows = {}};
+  bool in_buckets = false;
   for (const ShadowError& figure : answer.figures) {
+    in_buckets = in_buckets || figure.lower || figure.upper;
     table.rows.push_back({figure.name, figure.statistic, printed::time(Seconds{figure.measured}),
-                          printed::time(Seconds{figure.simulated}),
+                          bucket_of(figure), printed::time(Seconds{figure.simulated}),
                           printed::percent(figure.mean_absolute_error)});
+  }
+  if (in_buckets) {
+    lines.emplace_back(
+        "A percentile of a histogram is somewhere in its bucket: the figure measured is "
+        "interpolated there, the error that of a simulation outside the bucket against its nearer "
+        "end.");
   }
   document.sections.push_back(
       {.heading = "Over all windows", .lines = std::move(lines), .table = std::move(table)});

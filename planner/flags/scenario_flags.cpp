@@ -59,10 +59,12 @@ const Flags<PricingOptions>& pricing_flags() {
        .read = into(&P::kind, parse_price_kind),
        .place = "pricing.kind"},
       {.name = "prices",
-       .placeholder = "FILE",
-       .help = "price table (roofcast gpus --as-prices prints one; default: the profiles' prices)",
+       .placeholder = "FILE|GPU=X,...",
+       .help = "price table (roofcast gpus --as-prices prints one), or $ per GPU and hour, also "
+               "--price (default: the profiles' prices)",
        .read = into(&P::table, parse_text),
-       .place = "pricing.table"}};
+       .place = "pricing.table",
+       .aliases = {"--price"}}};
   return flags;
 }
 

@@ -1,6 +1,7 @@
 #include "planner/scenario/cost.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "model/step/power.hpp"
 
@@ -60,10 +61,26 @@ std::optional<double> times(const std::optional<double>& value, double factor) {
   return *value * factor;
 }
 
-/// Fills in what a token costs, from what an hour does.
-void share_among_tokens(ServingCost& cost, double output_per_s, double all_per_s) {
+/// Tokens that an hour of the load serves over those that an hour of the run did. An engine that
+/// keeps up serves what is offered; the run also waits for its last answers, the longer the shorter
+/// it is, and no hour of the load to come has that wait.
+double served_over_run(const SimulationResult& result) {
+  const SaturationVerdict& load = result.saturation;
+  const double offered = result.offered_rate_per_s;
+  const auto all =
+      static_cast<double>(result.completed + result.rejected + result.lost + result.unfinished);
+  const bool steady = load.judged && !load.saturated && !load.undecided && std::isfinite(offered) &&
+                      result.request_rate_per_s > 0 && all > 0;
+  if (!steady) return 1;
+  const double served = offered * static_cast<double>(result.completed) / all;
+  return std::max(1.0, served / result.request_rate_per_s);
+}
+
+/// Fills in what a token costs, from what an hour does. `served`: as served_over_run.
+void share_among_tokens(ServingCost& cost, double output_per_s, double all_per_s,
+                        double served = 1) {
   const std::optional<double> per_million =
-      times(cost.dollars_per_hour, kMillion / kSecondsPerHour);
+      times(cost.dollars_per_hour, kMillion / kSecondsPerHour / served);
   cost.dollars_per_million_output_tokens = over(per_million, output_per_s);
   cost.dollars_per_million_tokens = over(per_million, all_per_s);
   cost.joules_per_output_token = over(cost.mean_power_w, output_per_s);
@@ -71,6 +88,17 @@ void share_among_tokens(ServingCost& cost, double output_per_s, double all_per_s
 }
 
 }  // namespace
+
+Printed printed_amount(double value, int decimals) {
+  constexpr double kLittle = 0.1;
+  constexpr int kMostDecimals = 9;
+  const double size = std::abs(value);
+  if (size == 0 || size >= kLittle || decimals == 0) return printed::fixed(value, decimals);
+  const int significant = 1 - static_cast<int>(std::floor(std::log10(size)));
+  return printed::fixed(value, std::clamp(significant, decimals, kMostDecimals));
+}
+
+std::string amount(double value, int decimals) { return printed_amount(value, decimals).text; }
 
 ServingCost cost_of(std::span<const PoolRun> pools, const SimulationResult& result) {
   ServingCost cost;
@@ -91,7 +119,7 @@ ServingCost cost_of(std::span<const PoolRun> pools, const SimulationResult& resu
     return mean_power(pool, gpus, result.whole_makespan);
   });
   const double output = result.output_tokens_per_s;
-  share_among_tokens(cost, output, result.input_tokens_per_s + output);
+  share_among_tokens(cost, output, result.input_tokens_per_s + output, served_over_run(result));
   return cost;
 }
 

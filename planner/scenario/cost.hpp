@@ -4,7 +4,9 @@
 #include <array>
 #include <optional>
 #include <span>
+#include <string>
 
+#include "base/numbers.hpp"
 #include "model/step/generation_estimate.hpp"
 #include "planner/scenario/simulation_run.hpp"
 
@@ -37,9 +39,9 @@ inline constexpr std::array<CostFigure, 7> kCostFigures{
     {{"cost_usd_per_h", &ServingCost::dollars_per_hour, "$/h", 2, true,
       "of all GPUs; null if one has no price"},
      {"cost_usd_per_million_output_tokens", &ServingCost::dollars_per_million_output_tokens,
-      "$/M output", 2, true, "at the rate served"},
+      "$/M output", 2, true, "at the load's rate where the engine keeps up, else at that served"},
      {"cost_usd_per_million_tokens", &ServingCost::dollars_per_million_tokens, "$/M tokens", 2,
-      false, "prompt and output tokens together, at the rate served"},
+      false, "prompt and output tokens together, likewise"},
      {"power_w", &ServingCost::board_power_w, "W limit", 0, false, "of all boards at their limit"},
      {"mean_power_w", &ServingCost::mean_power_w, "W drawn", 0, true,
       "drawn by all GPUs, on average (model/step/power.hpp)"},
@@ -48,10 +50,17 @@ inline constexpr std::array<CostFigure, 7> kCostFigures{
      {"joules_per_token", &ServingCost::joules_per_token, "J/token", 2, false,
       "energy of all GPUs over prompt and output tokens"}}};
 
+/// A price or an energy of tokens: with `decimals`, below 0.1 with two significant digits, so that
+/// "0.022" and "0.027" are told apart and little is not printed as nothing.
+Printed printed_amount(double value, int decimals);
+std::string amount(double value, int decimals);
+
 /// The cost of a run that simulate_sampled has filled in; without its steps (`result` empty) only
 /// what is known before: price and the boards' limit. Every GPU costs its price (Scenario::pricing)
 /// for as long as its replica is paid for: with autoscaling, per hour is the mean over the
-/// makespan. Excludes idle hours outside the run, the host, network and storage.
+/// makespan. A token's price is that at the load's own rate where the engine keeps up with it: the
+/// wait for a run's last answers is not part of it. Its energy is the run's. Excludes idle hours
+/// outside the run, the host, network and storage.
 ServingCost cost_of(std::span<const PoolRun> pools, const SimulationResult& result);
 
 /// The cost of a deployment that serves nothing: its price and its boards' limit.

@@ -6,6 +6,7 @@
 #include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
+#include <sstream>
 #include <string_view>
 #include <utility>
 
@@ -13,6 +14,7 @@
 #include "base/io/bounded_json.hpp"
 #include "base/io/json_reader.hpp"
 #include "base/io/json_reason.hpp"
+#include "base/quantity.hpp"
 #include "model/io/gpu_reader.hpp"
 
 namespace roofcast {
@@ -25,6 +27,7 @@ constexpr const char* kReserved = "reserved_dollars_per_hour";
 constexpr const char* kSpot = "spot_dollars_per_hour";
 constexpr const char* kCapital = "capital_dollars";
 constexpr double kHoursOfYear = 8760;
+constexpr double kHighestPrice = 1e4;  // $ per hour of a GPU
 constexpr int kPriceSchema = 1;
 
 /// A server's sale price where one is published: a place to start, without network and room.
@@ -54,7 +57,7 @@ double positive(const JsonReader& object, const char* key, double fallback, doub
 
 std::optional<DollarsPerHour> hourly(const JsonReader& object, const char* key) {
   if (!object.has(key)) return std::nullopt;
-  return DollarsPerHour{positive(object, key, 0, 1e4)};
+  return DollarsPerHour{positive(object, key, 0, kHighestPrice)};
 }
 
 GpuPrices read_prices_of(const JsonReader& object) {
@@ -147,6 +150,33 @@ PriceTable read_price_table(const std::string& path) {
   return table;
 }
 
+bool states_prices(const std::string& table) {
+  return table.find('=') != std::string::npos && !std::filesystem::exists(table);
+}
+
+PriceTable stated_prices(const std::string& table) {
+  PriceTable prices;
+  std::istringstream parts(table);
+  for (std::string part; std::getline(parts, part, ',');) {
+    const std::size_t equals = part.rfind('=');
+    if (equals == std::string::npos) {
+      throw UsageError(fmt::format("`prices`: '{}' given, expected GPU=NUMBER", part));
+    }
+    const double dollars = parse_number_by(
+        {.what = "price in $ per hour", .examples = "2.49", .min = 0, .max = kHighestPrice},
+        part.substr(equals + 1), "`prices`");
+    if (dollars <= 0) throw UsageError(fmt::format("`prices`: '{}' must be above 0", part));
+    const std::string gpu = part.substr(0, equals);
+    if (!prices.gpus
+             .emplace(key_of(gpu),
+                      GpuPrices{.on_demand = DollarsPerHour{dollars}, .source = "as given"})
+             .second) {
+      throw UsageError(fmt::format("`prices`: {} is given twice", gpu));
+    }
+  }
+  return prices;
+}
+
 std::string built_in_price_table() {
   const PriceTable table;
   TableJson json{{"schema_version", kPriceSchema},
@@ -177,7 +207,8 @@ std::optional<DollarsPerHour> owned_price(const PriceTable& table, const GpuPric
 std::string words_of(const Pricing& pricing) {
   if (pricing == Pricing{}) return "";
   const std::string kind(name_of(pricing.kind));
-  return pricing.table.empty() ? kind : kind + ", from " + pricing.table;
+  if (pricing.table.empty()) return kind;
+  return kind + (states_prices(pricing.table) ? ", " : ", from ") + pricing.table;
 }
 
 void take_price(Gpu& gpu, const std::string& named, const Pricing& pricing) {
@@ -189,7 +220,8 @@ void take_price(Gpu& gpu, const std::string& named, const Pricing& pricing) {
         "('roofcast gpus --as-prices' prints a table to start from)",
         name_of(pricing.kind)));
   }
-  const PriceTable table = read_price_table(pricing.table);
+  const PriceTable table =
+      states_prices(pricing.table) ? stated_prices(pricing.table) : read_price_table(pricing.table);
   const auto found = table.gpus.find(is_profile_path(named) ? named : gpu.name);
   const GpuPrices prices = found == table.gpus.end() ? GpuPrices{} : found->second;
   gpu.price = price_of_kind(table, prices, gpu, pricing.kind);

@@ -35,6 +35,12 @@ struct PriceTable {
 /// Throws Error naming file, key and what was expected.
 PriceTable read_price_table(const std::string& path);
 
+/// Whether `table` states on-demand prices itself, "h100=2.49,l40s=0.8", instead of naming a file.
+bool states_prices(const std::string& table);
+
+/// Those. Throws UsageError naming the part that is not GPU=NUMBER, or that is given twice.
+PriceTable stated_prices(const std::string& table);
+
 /// The table of all built-in profiles as the text of such a file, with every key; null: not known.
 std::string built_in_price_table();
 
@@ -43,12 +49,14 @@ std::string built_in_price_table();
 std::optional<DollarsPerHour> owned_price(const PriceTable& table, const GpuPrices& prices,
                                           const Gpu& gpu);
 
-/// "owned, from prices.json" of prices that are not the profiles'; empty of those.
+/// "owned, from prices.json", "on-demand, h100=2.49" of prices that are not the profiles'; empty of
+/// those.
 std::string words_of(const Pricing& pricing);
 
 /// Sets the GPU's price to what the scenario's pricing says; without a table and a kind, nothing
 /// changes. An on-demand price that the table lacks is the profile's. `named`: how the user named
-/// the GPU. Throws Error as read_price_table does, UsageError if a price of that kind is not known.
+/// the GPU. Throws Error as read_price_table or stated_prices does, UsageError if a price of that
+/// kind is not known.
 void take_price(Gpu& gpu, const std::string& named, const Pricing& pricing);
 
 }  // namespace roofcast

@@ -190,7 +190,8 @@ WhatIfRow row_of(const WhatIfWork& work, const WhatIfVariant& variant, const Run
     ++row.runs;
     if (run.verdict.holds) ++row.held;
     if (run.verdict.saturated) ++row.saturated;
-    if (run.verdict.undecided && !run.verdict.missed_anyway) ++row.undecided;
+    if (!run.verdict.undecided || run.verdict.missed_anyway) continue;
+    if (row.undecided++ == 0) row.finding = reason_of(run.verdict);
   }
   return row;
 }

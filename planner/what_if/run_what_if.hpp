@@ -86,6 +86,7 @@ struct WhatIfRow {
   std::int64_t held = 0;       // runs in which the SLO holds and the engine keeps up
   std::int64_t saturated = 0;  // runs in which the engine does not keep up
   std::int64_t undecided = 0;  // runs too short to tell
+  std::string finding{};       // of the first of these: why, in words
   std::string
       binding{};  // of the first run: the metric nearest to failing (simulator/results/verdict.hpp)
   std::optional<LimitReport> limits{};  // of the first run, with `explain`

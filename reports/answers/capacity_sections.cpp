@@ -170,8 +170,17 @@ std::string loss_line(const CapacityAnswer& answer, const LostReplicaAnswer& los
 
 // ---- tables
 
+/// The requests at this load leave its verdict open, and no greater load of the same arrivals is
+/// sure to hold either, which would settle it.
+bool is_doubtful(const CapacityAnswer& answer, const LoadPoint& point) {
+  if (!point.verdict.holds || !point.verdict.undecided) return false;
+  return std::ranges::none_of(answer.curve, [&](const CapacityPoint& other) {
+    return other.load > point.load && other.verdict.holds && !other.verdict.undecided;
+  });
+}
+
 std::string state_of(const CapacityAnswer& answer, const LoadPoint& point) {
-  const bool doubtful = point.verdict.holds && point.verdict.undecided;
+  const bool doubtful = is_doubtful(answer, point);
   const std::string good = has_slo(answer) ? "met" : "keeps up";
   std::string state = doubtful                      ? good + ", undecided"
                       : point.verdict.holds         ? good
@@ -274,7 +283,14 @@ std::vector<Section> capacity_sections(const CapacityAnswer& answer) {
   }
   std::vector<Section> sections = {std::move(first), limits_at_capacity(answer)};
   if (answer.limits.advice) sections.push_back(advice_section(answer.limits));
-  sections.push_back({.heading = "Notes", .lines = answer.notes, .table = {}});
+  std::vector<std::string> notes = answer.notes;
+  for (const CapacityPoint& point : answer.curve) {
+    if (!is_doubtful(answer, point)) continue;
+    notes.push_back(
+        fmt::format("at {} {}", as_load(point.kind, point.load), reason_of(point.verdict)));
+    break;
+  }
+  sections.push_back({.heading = "Notes", .lines = std::move(notes), .table = {}});
   return sections;
 }
 

@@ -19,12 +19,12 @@ namespace roofcast {
 namespace {
 
 Printed or_dash(const std::optional<double>& number, int digits) {
-  return number ? printed::fixed(*number, digits) : "-";
+  return number ? printed_amount(*number, digits) : "-";
 }
 
 std::string price_words(const CapacityTableRow& row) {
   const auto& price = row.cost.dollars_per_million_tokens;
-  return price ? fmt::format(", ${} per million in and out", fixed(*price, 2)) : "";
+  return price ? fmt::format(", ${} per million in and out", amount(*price, 2)) : "";
 }
 
 /// What to say of a first that rests on the datasheet; empty if it does not.
@@ -79,7 +79,7 @@ std::vector<std::string> capacity_table_sentences(const CapacityTableAnswer& ans
                                  as_load(best.load, *best.capacity));
   if (best.cost.dollars_per_million_tokens) {
     line = fmt::format("The cheapest tokens come from {}, ${} per million in and out", line,
-                       fixed(*best.cost.dollars_per_million_tokens, 2));
+                       amount(*best.cost.dollars_per_million_tokens, 2));
   }
   std::vector<std::string> lines{line + "."};
   if (std::string text = datasheet_text(answer); !text.empty()) lines.push_back(std::move(text));

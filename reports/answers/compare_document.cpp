@@ -3,6 +3,7 @@
 #include "roofcast/compare.hpp"
 #include "roofcast/stored_runs.hpp"
 #include "roofcast/what_if.hpp"
+#include "simulator/results/figures.hpp"
 
 #include <fmt/format.h>
 
@@ -42,13 +43,29 @@ Cell change_cell(const ComparedMetric& metric, const std::optional<double>& chan
   return followed(figure, *more == (*change > 0) ? " (better)" : " (worse)");
 }
 
-/// Metrics that are judged come first.
+/// Latencies first, in the order of every answer (TTFT, TPOT ...), then what else is judged, then
+/// the rest.
+std::size_t place_of(const ComparedMetric& metric) {
+  const auto* latency = std::ranges::find(kLatencyFigures, metric.name, &LatencyFigure::name);
+  if (latency != kLatencyFigures.end()) {
+    return static_cast<std::size_t>(latency - kLatencyFigures.begin());
+  }
+  return kLatencyFigures.size() + (more_is_better(name_of(metric)) ? 0 : 1);
+}
+
+/// A latency that no run has: requests that never wait at the client.
+bool is_idle(const ComparedMetric& metric) {
+  return place_of(metric) < kLatencyFigures.size() &&
+         std::ranges::all_of(metric.values, [](const auto& value) { return value == 0.0; });
+}
+
 std::vector<const ComparedMetric*> in_reading_order(const CompareAnswer& answer) {
   std::vector<const ComparedMetric*> order;
-  for (const ComparedMetric& metric : answer.metrics) order.push_back(&metric);
-  std::stable_partition(order.begin(), order.end(), [](const ComparedMetric* metric) {
-    return more_is_better(name_of(*metric)).has_value();
-  });
+  for (const ComparedMetric& metric : answer.metrics) {
+    if (!is_idle(metric)) order.push_back(&metric);
+  }
+  std::ranges::stable_sort(order, {},
+                           [](const ComparedMetric* metric) { return place_of(*metric); });
   return order;
 }
 

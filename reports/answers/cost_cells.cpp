@@ -14,7 +14,7 @@ std::string as_joules(double joules) { return fmt::format("{:.3g} J", joules); }
 
 Printed cost_text(const ServingCost& cost, const CostFigure& figure) {
   const std::optional<double>& value = cost.*figure.value;
-  return value ? printed::fixed(*value, figure.decimals) : "-";
+  return value ? printed_amount(*value, figure.decimals) : "-";
 }
 
 void add_cost_columns(Table& table) {
@@ -33,10 +33,10 @@ std::vector<std::string> price_parts(const ServingCost& cost) {
   if (!cost.dollars_per_hour) return {};
   std::vector<std::string> parts{fmt::format("${} per hour", fixed(*cost.dollars_per_hour, 2))};
   if (const auto& each = cost.dollars_per_million_output_tokens) {
-    parts.push_back(fmt::format("${} per million output tokens", fixed(*each, 2)));
+    parts.push_back(fmt::format("${} per million output tokens", amount(*each, 2)));
   }
   if (const auto& each = cost.dollars_per_million_tokens) {
-    parts.push_back(fmt::format("${} per million tokens in and out", fixed(*each, 2)));
+    parts.push_back(fmt::format("${} per million tokens in and out", amount(*each, 2)));
   }
   return parts;
 }

@@ -66,6 +66,21 @@ Section spare_section(const RankedPlan& best, bool of_one_kind) {
   return section;
 }
 
+/// What more than the ranked deployments take depends on what is minimised.
+std::string reason_of(const PlanAnswer& answer, ShapeOutcome outcome) {
+  if (outcome == ShapeOutcome::more_expensive) {
+    switch (answer.inputs.objective) {
+      case PlanObjective::cost:
+        break;
+      case PlanObjective::gpus:
+        return "takes more GPUs than the ranked deployments, or has less margin";
+      case PlanObjective::power:
+        return "its boards may draw more than the ranked deployments', or it has less margin";
+    }
+  }
+  return reason_text(outcome);
+}
+
 /// How much more than the first a rejected candidate that holds takes.
 std::string surplus_of(const PlanAnswer& answer, const RejectedPlan& one) {
   if (answer.ranked.empty()) return {};
@@ -79,7 +94,8 @@ std::string surplus_of(const PlanAnswer& answer, const RejectedPlan& one) {
     case PlanObjective::power:
       break;
   }
-  return fmt::format(", and draws {} W more than the first", fixed(one.beyond_first, 0));
+  return fmt::format(", and its boards may draw {} W more than the first's",
+                     fixed(one.beyond_first, 0));
 }
 
 std::string rejected_text(const PlanAnswer& answer, const RejectedPlan& one) {
@@ -88,7 +104,7 @@ std::string rejected_text(const PlanAnswer& answer, const RejectedPlan& one) {
     return fmt::format("{}: {}{}.", title, miss_of(*one.result),
                        one.holds ? surplus_of(answer, one) : "");
   }
-  return fmt::format("{}: {}.", title, one.why.empty() ? reason_text(one.outcome) : one.why);
+  return fmt::format("{}: {}.", title, one.why.empty() ? reason_of(answer, one.outcome) : one.why);
 }
 
 /// Counts by reason, and the nearest candidate of each GPU that is not in the answer; empty if all
@@ -100,7 +116,7 @@ Section rejected_section(const PlanAnswer& answer) {
       .table = {.title = "", .columns = {{"Shapes"}, {"Outcome", false}}, .rows = {}}};
   for (const auto& [outcome, count] : answer.shapes) {
     if (outcome == ShapeOutcome::ranked && !answer.stopped) continue;
-    section.table.rows.push_back({printed::count(count), reason_text(outcome)});
+    section.table.rows.push_back({printed::count(count), reason_of(answer, outcome)});
   }
   for (const RejectedPlan& one : answer.rejected) {
     section.lines.push_back(rejected_text(answer, one));
@@ -118,7 +134,7 @@ Section explained(const PlanAnswer& answer) {
   for (const PlanShape& one : answer.every_shape) {
     section.table.rows.push_back({one.title, printed::count(one.min_units),
                                   printed::count(one.max_units),
-                                  one.why.empty() ? reason_text(one.outcome) : one.why});
+                                  one.why.empty() ? reason_of(answer, one.outcome) : one.why});
   }
   return section;
 }

@@ -213,12 +213,19 @@ std::vector<std::string> notes_of(const WhatIfAnswer& answer) {
     if (!shown || baseline.all_figures.empty() || !same_figures(row, baseline)) continue;
     notes.push_back(name_of(row) + ": all figures equal the baseline's");
   }
+  // The reason is mostly that of all of them: too few requests.
+  std::int64_t more = 0;
   for (const VariantAnswer& row : answer.variants) {
-    if (row.undecided > 0 && row.held > 0) {
-      notes.emplace_back(
-          "the requests of a run are too few to be sure that longer runs give the same verdicts");
-      break;
-    }
+    if (row.undecided == 0 || !row.finding) continue;
+    if (more++ > 0) continue;
+    notes.push_back(fmt::format("{}, {} of {} {} {}", name_of(row), row.undecided, row.runs,
+                                row.runs == 1 ? "run" : "runs", *row.finding));
+  }
+  if (more > 1) notes.push_back(counted(more - 1, "more variant") + " undecided");
+  if (more > 0) {
+    notes.emplace_back(answer.by_blocks
+                           ? "undecided: a longer trace may give another verdict"
+                           : "undecided: more requests (`num_prompts`) may give another verdict");
   }
   if (const std::string prices = words_of(answer.baseline.pricing); !prices.empty()) {
     notes.push_back("prices of the baseline: " + prices);

@@ -65,7 +65,7 @@ std::vector<ReportTile> tiles_of(const CapacityAnswer& answer) {
     ReportTile cost{.name = "Cost",
                     .value = "$" + fixed(*answer.cost.dollars_per_hour, 2) + " per hour"};
     if (const auto& each = answer.cost.dollars_per_million_output_tokens) {
-      cost.note = fmt::format("${} per million output tokens at the capacity", fixed(*each, 2));
+      cost.note = fmt::format("${} per million output tokens at the capacity", amount(*each, 2));
     }
     tiles.push_back(std::move(cost));
   }

@@ -47,7 +47,7 @@ std::vector<ReportTile> tiles_of(const CapacityTableRow& best) {
   std::vector<ReportTile> tiles;
   if (const auto& each = best.cost.dollars_per_million_tokens) {
     tiles.push_back({.name = "Cheapest tokens",
-                     .value = fmt::format("${} per million", fixed(*each, 2)),
+                     .value = fmt::format("${} per million", amount(*each, 2)),
                      .note = "prompt and output tokens together"});
   }
   tiles.push_back({.name = "Capacity",

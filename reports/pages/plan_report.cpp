@@ -70,7 +70,7 @@ std::vector<ReportTile> tiles_of(const RankedPlan& best) {
     ReportTile tile{.name = "Cost",
                     .value = "$" + fixed(*best.cost.dollars_per_hour, 2) + " per hour"};
     if (const auto& each = best.cost.dollars_per_million_output_tokens) {
-      tile.note = fmt::format("${} per million output tokens", fixed(*each, 2));
+      tile.note = fmt::format("${} per million output tokens", amount(*each, 2));
     }
     tiles.push_back(std::move(tile));
   }

@@ -201,7 +201,7 @@ std::vector<ReportTile> tiles_of(const SimulationRun& run,
     ReportTile tile{.name = "Cost", .value = "$" + fixed(*cost.dollars_per_hour, 2) + " per hour"};
     if (cost.dollars_per_million_output_tokens) {
       tile.note = fmt::format("${} per million output tokens",
-                              fixed(*cost.dollars_per_million_output_tokens, 2));
+                              amount(*cost.dollars_per_million_output_tokens, 2));
     }
     tiles.push_back(std::move(tile));
   }

@@ -20,7 +20,14 @@ export function fixed(value, decimals) {
 export const count = (value) => fixed(value, 0);
 export const percent = (share, decimals = 1) => fixed(share * 100, decimals) + " %";
 export const gib = (bytes) => fixed(bytes / GIB, 2) + " GiB";
-export const dollars = (value) => "$" + fixed(value, 2);
+
+/// Two decimals, below 0.1 two significant digits (planner/scenario/cost.cpp, printed_amount).
+export function dollars(value) {
+  const size = Math.abs(value);
+  const little = size > 0 && size < 0.1;
+  const decimals = little ? Math.min(9, 1 - Math.floor(Math.log10(size))) : 2;
+  return "$" + fixed(value, decimals);
+}
 
 function showsBelow(value, decimals, limit) {
   const scale = 10 ** decimals;

@@ -12,6 +12,7 @@
 #include "base/error.hpp"
 #include "base/io/csv.hpp"
 #include "base/io/shown.hpp"
+#include "base/numbers.hpp"
 #include "base/quantity.hpp"
 #include "base/wording.hpp"
 #include "simulator/io/timestamp.hpp"
@@ -294,9 +295,11 @@ Workload TraceBuilder::finish(bool stopped_early) {
     if (request.follows == kNoRequest) last = std::max(last, request.arrival);
   }
   const std::string file = std::filesystem::path(spec_.path).filename().string();
+  constexpr double kLong = 120;  // from here on minutes, hours or days say more
+  const Seconds lasts = to_seconds(last);
   workload_.description =
-      fmt::format("{}: {} over {:.1f} s", file, counted(std::ssize(requests), "request"),
-                  to_seconds(last).value);
+      fmt::format("{}: {} over {}", file, counted(std::ssize(requests), "request"),
+                  lasts.value < kLong ? fixed(lasts.value, 1) + " s" : as_time(lasts));
   return std::move(workload_);
 }
 

@@ -65,6 +65,40 @@ TEST_F(Compare, AMetricOfOneRunStandsBesideADash) {
   EXPECT_THAT(table.out, testing::ContainsRegex("only b mean +- +1 *\n"));
 }
 
+// The store lists by name, which puts `client_queue_s` before `ttft_s`.
+TEST_F(Compare, BeginsWithLatenciesThatSomeRunHas) {
+  {
+    Store store(path_, Store::Mode::write);
+    for (const double tpot : {0.01, 0.02}) {
+      auto run = run_with(0.2, "x");
+      run.metrics.push_back({"client_queue_s", "mean", 0});
+      run.metrics.push_back({"cost_usd_per_h", "value", 4.5});
+      run.metrics.push_back({"tpot_s", "mean", tpot});
+      store.add(run);
+    }
+  }
+  const std::string out = run_command("compare 3 4 --store " + path_).out;
+  EXPECT_THAT(out, testing::ContainsRegex("TTFT p50 [^\n]*\n *TPOT mean [^\n]*\n *\\$/h "));
+  EXPECT_THAT(out, testing::Not(HasSubstr("client queue")));
+  EXPECT_THAT(run_command("compare 3 4 -o json --store " + path_).out, HasSubstr("client_queue_s"));
+}
+
+// All four are named in JSON.
+TEST_F(Compare, TheListOfRunsShortensManyGpus) {
+  {
+    Store store(path_, Store::Mode::write);
+    auto run = run_with(0.2, "x");
+    run.row.gpu = "a + b + c";
+    store.add(run);
+    run.row.gpu = "a + b + c + d";
+    store.add(run);
+  }
+  const std::string out = run_command("runs --store " + path_).out;
+  EXPECT_THAT(out, HasSubstr(" a + b + c "));
+  EXPECT_THAT(out, HasSubstr(" a + 3 more "));
+  EXPECT_THAT(run_command("runs -o json --store " + path_).out, HasSubstr("a + b + c + d"));
+}
+
 TEST_F(Compare, IsReachedThroughRunsAsWell) {
   const CommandResult result = run_command("runs compare 2 1 --store " + path_);
   EXPECT_EQ(result.exit_code, 0) << result.err;

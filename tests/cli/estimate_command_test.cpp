@@ -27,6 +27,20 @@ TEST(EstimateCommand, SaysWhatABatchDoes) {
   EXPECT_THAT(result.out, HasSubstr("beyond memory"));
 }
 
+TEST(EstimateCommand, AModelThatIsToldToPoolGeneratesNothing) {
+  const auto generates = [](const std::string& flags) -> bool {
+    return nlohmann::json::parse(estimate(flags + " -o json").out)["generates"];
+  };
+  EXPECT_TRUE(generates(""));
+  EXPECT_FALSE(generates("--pooling"));
+}
+
+TEST(EstimateCommand, AStaircaseHasTheTokensOfTheLessonUnlessTheyAreGiven) {
+  const auto inputs = nlohmann::json::parse(run_command("staircase -o json").out)["inputs"];
+  EXPECT_EQ(inputs["prompt_tokens"], 500);
+  EXPECT_EQ(inputs["generated_tokens"], 200);
+}
+
 // 32 prompts of 4,000 tokens are more than a step of vLLM takes (8,192 tokens); one of 1,024 is
 // not.
 TEST(EstimateCommand, SaysWhichTimeOfPrefillCounts) {

@@ -45,6 +45,15 @@ TEST(ProgressLine, SaysWhatIsLeftAtLeastWhereTheTotalGrows) {
   EXPECT_EQ(progress_text(state), "20 of at least 20 simulations (5 /s), 4 s so far");
 }
 
+// A second search: 2 of 4 in 4 s, behind 30 s of the first. The rate and what is left are those of
+// the second alone, 0.5 a second and 2 at that rate; "so far" is the sum.
+TEST(ProgressLine, ASecondCountHasARateOfItsOwn) {
+  const ProgressState state{
+      .done = 2, .total = 4, .what = "simulations", .elapsed_s = 4, .earlier_s = 30};
+  EXPECT_EQ(progress_text(state),
+            "then 2 of 4 simulations (0.5 /s), 34 s so far, at least 4 s left");
+}
+
 TEST(ProgressLine, HasADigitMoreOfSlowRates) {
   EXPECT_EQ(progress_text({.done = 1, .total = 2, .what = "searches", .elapsed_s = 10}),
             "1 of 2 searches (0.1 /s), 10 s left");
@@ -84,6 +93,21 @@ TEST(ProgressBar, WritesALineEachTimeThatOneIsDueWhereThereIsNoTerminal) {
   EXPECT_THAT(lines, HasSubstr("\n2 of 4 simulations ("));
   EXPECT_THAT(lines, testing::EndsWith(" left\n"));
   EXPECT_EQ(std::ranges::count(lines, '\n'), 2);
+}
+
+TEST(ProgressBar, BeginsACountWhereLessIsDoneThanBefore) {
+  std::ostringstream err;
+  {
+    ProgressBar bar(err, "simulations", std::chrono::milliseconds(0));
+    bar.show(1, 4);
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    bar.show(0, 2);
+    bar.show(1, 2);
+  }
+  const std::string lines = err.str();
+  EXPECT_THAT(lines, HasSubstr("\nthen 0 of 2 simulations\n"));
+  EXPECT_THAT(lines, HasSubstr("\nthen 1 of 2 simulations ("));
+  EXPECT_THAT(lines, testing::Not(HasSubstr("at least 2 simulations")));
 }
 
 TEST(ProgressBar, WritesNoLineBeforeOneIsDue) {

@@ -63,6 +63,20 @@ std::string first_tokens(int first, int last, const Server& server = {}) {
                    series(name + "_count", "", first, last, server, 1));
 }
 
+/// The same with a histogram whose only bucket with requests ends at 40 ms and begins at 20.
+std::string first_tokens_in_buckets(int first, int last) {
+  const std::string name = "time_to_first_token_seconds";
+  const Server server;
+  std::string all;
+  for (const auto& [bound, share] :
+       {std::pair{"0.02", 0.0}, std::pair{"0.04", 1.0}, std::pair{"+Inf", 1.0}}) {
+    const std::string labels = fmt::format(R"(,"le":"{}")", bound);
+    all += series(name + "_bucket", labels, first, last, server, share) + ",";
+  }
+  return answer_of(all + series(name + "_sum", "", first, last, server, 0.03) + "," +
+                   series(name + "_count", "", first, last, server, 1));
+}
+
 std::string lengths(int first, int last, const Server& server = {}) {
   std::string all;
   for (const auto& [name, tokens] :
@@ -327,6 +341,43 @@ TEST(Shadow, SaysWhichLimitsAreExceeded) {
   EXPECT_EQ(answer.exceeded[0].share, error - 1e-6);
   ASSERT_EQ(answer.unjudged.size(), 1u);
   EXPECT_EQ(answer.unjudged[0].name, "tpot_s");
+}
+
+TEST(Shadow, WhatAHistogramCannotTellIsNoError) {
+  const auto error = [](double simulated, std::optional<double> lower,
+                        std::optional<double> upper) {
+    return relative_error(
+        {.measured = 0.03, .simulated = simulated, .lower = lower, .upper = upper});
+  };
+  EXPECT_NEAR(error(0.045, {}, {}), 0.5, 1e-12);  // a mean: 15 of 30 ms
+  EXPECT_EQ(error(0.021, 0.02, 0.04), 0);
+  EXPECT_EQ(error(0.039, 0.02, 0.04), 0);
+  EXPECT_NEAR(error(0.05, 0.02, 0.04), 0.25, 1e-12);  // 10 ms beyond 40
+  EXPECT_NEAR(error(0.01, 0.02, 0.04), -0.5, 1e-12);  // 10 ms short of 20
+  EXPECT_EQ(error(0.001, 0.0, 0.04), 0);              // the first bucket
+  EXPECT_EQ(error(9, 0.02, {}), 0);                   // the last, which has no end
+}
+
+TEST(Shadow, SaysTheBucketsOfPercentiles) {
+  const TemporaryFolder folder;
+  append("export.json", lengths(0, 1) + first_tokens_in_buckets(0, 1));
+  const ShadowAnswer answer =
+      follow({.file = "export.json", .scenario = h100()}, {.wait = [] { return false; }});
+  const auto p50 = std::ranges::find(answer.figures, "p50", &ShadowError::statistic);
+  ASSERT_NE(p50, answer.figures.end());
+  EXPECT_EQ(p50->name, "ttft_s");
+  EXPECT_NEAR(p50->measured, 0.03, 1e-12);  // half the way from 20 to 40 ms
+  EXPECT_NEAR(p50->lower.value(), 0.02, 1e-12);
+  EXPECT_NEAR(p50->upper.value(), 0.04, 1e-12);
+  const double simulated = p50->simulated;
+  const double beyond = simulated < 0.02   ? 1 - simulated / 0.02
+                        : simulated > 0.04 ? simulated / 0.04 - 1
+                                           : 0;
+  EXPECT_NEAR(p50->mean_absolute_error, beyond, 1e-12);
+  const auto mean = std::ranges::find(answer.figures, "mean", &ShadowError::statistic);
+  ASSERT_NE(mean, answer.figures.end());
+  EXPECT_FALSE(mean->lower);
+  read_back(answer, shadow_answer_from_json, shadow_answer_schema());
 }
 
 // In the first minute no request has ended, so that no length is known.

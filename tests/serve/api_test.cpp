@@ -292,7 +292,7 @@ TEST(Api, FiguresHaveOptionsWordsAndTables) {
   EXPECT_THAT(keys, testing::Contains("roofline"));
   EXPECT_EQ(api.figures("memory", "{}").status, 404);
   EXPECT_GE(api.figures("simulate", R"({"model": "llama-3.1-8b"})").status, 400);
-  EXPECT_EQ(api.figures("staircase", R"({"prompt": 5})").status, 400);
+  EXPECT_EQ(api.figures("staircase", R"({"prompt": -5})").status, 400);
 }
 
 TEST(Api, ALessonComesWithItsFiguresAndIsTheCommandLines) {

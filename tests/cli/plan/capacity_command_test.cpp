@@ -48,6 +48,15 @@ TEST(CapacityCommand, AnswersUnderStableKeys) {
   EXPECT_FALSE(found["limits"]["limits"].empty());
 }
 
+// 9 $/h instead of the profile's 4.50; `plan` has a --price of its own.
+TEST(CapacityCommand, TakesPricesWithoutAFile) {
+  const json found = capacity_answer("--slo p95:ttft:500ms --price h100=9,l40s=2", 0);
+  EXPECT_EQ(found["cost_usd_per_h"], 9);
+  EXPECT_EQ(found["inputs"]["scenario"]["pricing"]["table"], "h100=9,l40s=2");
+  expect_one_line(run_command(kDeployment + "--price h100"), 1, "h100");
+  expect_one_line(run_command(kDeployment + "--price h100=free"), 2, "--prices: 'free'");
+}
+
 // The pipe of a shell's <(command) can be read once.
 TEST(CapacityCommand, ReadsAScenarioFromAPipe) {
   const std::string scenario =

@@ -70,6 +70,7 @@ TEST(PlanRequest, PowerIsAlsoCalledEnergy) {
   const CommandResult power = requested("--gpu h100 --search tp=1 --objective power");
   EXPECT_EQ(power.exit_code, 0) << power.err;
   EXPECT_NE(power.out.find("Lowest power: "), std::string::npos);
+  EXPECT_NE(power.out.find("Ranked by the watts that the boards may draw"), std::string::npos);
   EXPECT_EQ(requested("--gpu h100 --search tp=1 --objective energy").out, power.out);
 }
 

@@ -194,6 +194,19 @@ TEST(WhatIf, TheBaselineIsWhatSimulateAnswers) {
   EXPECT_TRUE(result["variants"][1]["metrics"][0]["significant"].is_null());
 }
 
+// 60 requests are too few for a percentile of the load that they are drawn from.
+TEST(WhatIf, SaysWhyRunsAreUndecided) {
+  const std::string asked = "--slo p95:ttft:500ms --vary max_num_seqs=64 --seeds 2";
+  const json found = answer(asked);
+  const json& baseline = found["variants"][0];
+  ASSERT_EQ(baseline["runs_undecided"], 2);
+  const std::string why = baseline["finding"];
+  EXPECT_THAT(why, testing::StartsWith("undecided: "));
+  const std::string out = what_if(asked).out;
+  EXPECT_THAT(out, HasSubstr("baseline, 2 of 2 runs " + why));
+  EXPECT_THAT(out, HasSubstr("more requests (--num-prompts) may give another verdict"));
+}
+
 TEST(WhatIf, TheAnswerIsTheSameOnAnyNumberOfThreads) {
   const std::string question = "--vary gpu=h200,l40s max_num_seqs=8,16 --seeds 2 ";
   const CommandResult one = what_if(question + "--threads 1 -o json");

@@ -41,6 +41,26 @@ TEST(Cost, WithoutTokensThereIsNoneOfATokenAndWithoutAPriceNoneAtAll) {
   EXPECT_FALSE(cost_of(pools, {}).dollars_per_hour);
 }
 
+TEST(Cost, TokensOfALoadThatIsKeptUpWithCostWhatTheyDoAtItsRate) {
+  // 10 requests/s of 100 tokens for 40 s, and 10 s until the last answers: 8 /s over the run. At
+  // 3.6 $/h a million tokens takes 1,000 s of the load, which is 1 $; over the run it would
+  // be 1.25.
+  std::vector<PoolRun> pools = {pool_of("a", 3.6, 1, 1)};
+  SimulationResult result;
+  result.completed = 400;
+  result.makespan = result.whole_makespan = Seconds{50};
+  result.offered_rate_per_s = 10;
+  result.request_rate_per_s = 8;
+  result.output_tokens_per_s = 800;
+  EXPECT_DOUBLE_EQ(cost_of(pools, result).dollars_per_million_output_tokens.value(), 1);
+  // One in five is rejected: 8 /s are served of the 10 offered, as in the run.
+  result.rejected = 100;
+  EXPECT_DOUBLE_EQ(cost_of(pools, result).dollars_per_million_output_tokens.value(), 1.25);
+  result.rejected = 0;
+  result.saturation.saturated = true;
+  EXPECT_DOUBLE_EQ(cost_of(pools, result).dollars_per_million_output_tokens.value(), 1.25);
+}
+
 TEST(Cost, EnergyIsIdlingPlusWhatTheStepsTookOverTheTokens) {
   // Two GPUs that idle at 100 W for 50 s and whose steps took 30 kJ: 200 + 600 = 800 W. At 1,000
   // tokens out and 3,000 in a second 0.8 J of an output token and 0.2 J of any.
@@ -73,6 +93,18 @@ TEST(Cost, OwnedGpusPayForWhatTheyDraw) {
   EXPECT_DOUBLE_EQ(*cost_of(pools, result).dollars_per_hour, 2.42);  // what is drawn is not known
   pools.front().step_energy = Joules{30e3};
   EXPECT_NEAR(*cost_of(pools, result).dollars_per_hour, 2.24, 1e-12);
+}
+
+TEST(Cost, LittleAmountsKeepTwoSignificantDigits) {
+  EXPECT_EQ(amount(12.3456, 2), "12.35");
+  EXPECT_EQ(amount(0.1, 2), "0.10");
+  EXPECT_EQ(amount(0.0271, 2), "0.027");
+  EXPECT_EQ(amount(0.0284, 2), "0.028");  // both "0.03" with two decimals
+  EXPECT_EQ(amount(0.00157, 2), "0.0016");
+  EXPECT_EQ(amount(-0.0284, 2), "-0.028");
+  EXPECT_EQ(amount(0, 2), "0.00");
+  EXPECT_EQ(amount(0.04, 0), "0");  // watts
+  EXPECT_EQ(printed_amount(0.0271, 2).number, "0.027");
 }
 
 TEST(Cost, OfAGenerationIsThatOfItsGpusForItsTokens) {

@@ -93,10 +93,31 @@ TEST_F(Prices, ErrorsNameTheFileTheKeyAndWhatWasExpected) {
               HasSubstr("a second time"));
 }
 
+TEST_F(Prices, MayBeStatedWithoutAFile) {
+  EXPECT_DOUBLE_EQ(price_of("h100", "h100=2.49,l40s=0.8", PriceKind::on_demand), 2.49);
+  EXPECT_DOUBLE_EQ(price_of("l40s", "h100=2.49,l40s=0.8", PriceKind::on_demand), 0.8);
+  EXPECT_DOUBLE_EQ(price_of("a10g", "h100=2.49", PriceKind::on_demand), 1.3);  // the profile's
+  EXPECT_THROW(price_of("h100", "h100=2.49", PriceKind::spot), UsageError);
+  const auto refused = [](const std::string& prices) -> std::string {
+    try {
+      stated_prices(prices);
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "";
+  };
+  EXPECT_THAT(refused("h100=2,l40s"), HasSubstr("'l40s' given, expected GPU=NUMBER"));
+  EXPECT_THAT(refused("h100=cheap"), HasSubstr("`prices`: 'cheap'"));
+  EXPECT_THAT(refused("h100=0"), HasSubstr("above 0"));
+  EXPECT_THAT(refused("h101=2"), HasSubstr("'h101'"));
+  EXPECT_THAT(refused("h100=2,H100-SXM=3"), HasSubstr("twice"));
+}
+
 TEST(PricingWords, SayWhosePricesCount) {
   EXPECT_EQ(words_of(Pricing{}), "");
   EXPECT_EQ(words_of(Pricing{.table = "p.json", .kind = PriceKind::owned}), "owned, from p.json");
   EXPECT_EQ(words_of(Pricing{.table = "p.json"}), "on-demand, from p.json");
+  EXPECT_EQ(words_of(Pricing{.table = "h100=2.49"}), "on-demand, h100=2.49");
 }
 
 TEST_F(Prices, ThePrintedTableReadsBack) {

@@ -91,6 +91,13 @@ TEST_F(TraceFile, SaysThatTheTraceOfAStoredRunHasChanged) {
   EXPECT_FALSE(told());
 }
 
+// 604,800 s.
+TEST_F(TraceFile, AWeekIsNotSaidInSeconds) {
+  const auto workload =
+      read_trace(write("arrival_s,input_tokens,output_tokens\n0,5,2\n604800,6,2\n"));
+  EXPECT_THAT(workload.description, HasSubstr("2 requests over 7 d 00 h"));
+}
+
 TEST_F(TraceFile, ReadsAzuresColumnsAndItsLastLineWithoutAnEnd) {
   const auto workload = read_trace(write(kAzure));
   ASSERT_EQ(workload.requests.size(), 2u);
