@@ -16,13 +16,16 @@
 #include "base/quantity.hpp"
 #include "base/text.hpp"
 #include "base/version.hpp"
+#include "base/wording.hpp"
 #include "calibrate/packing/pack_tables.hpp"
+#include "calibrate/packing/thinning.hpp"
 #include "calibrate/tables/aiconfigurator.hpp"
 #include "calibrate/tables/import_profile.hpp"
 #include "calibrate/tables/llmservingsim.hpp"
 #include "calibrate/tables/other_tables.hpp"
 #include "model/architecture/parallelism.hpp"
 #include "model/io/gpu_reader.hpp"
+#include "model/io/measured_reader.hpp"
 #include "model/io/model_reader.hpp"
 #include "reports/importers/metric_rows.hpp"
 #include "roofcast/record_parts.hpp"
@@ -373,6 +376,23 @@ std::string packed_text(const Gpu& gpu) {
       .bytes;
 }
 
+/// Thins what a profile cannot hold, and warns of it.
+void thin_long_curves(Gpu& gpu, std::vector<std::string>& warnings) {
+  std::size_t curves = 0;
+  std::size_t left_out = 0;
+  for (MeasuredCurve& curve : gpu.measured->curves) {
+    if (curve.points.size() <= kMaxCurvePoints) continue;
+    const std::size_t before = curve.points.size();
+    curve = with_at_most(curve, kMaxCurvePoints, gpu.multiprocessors);
+    ++curves;
+    left_out += before - curve.points.size();
+  }
+  if (curves == 0) return;
+  warnings.push_back(fmt::format(
+      "{} of {} with more than {} sizes: {} sizes that the others answer are left out", curves,
+      counted(std::ssize(gpu.measured->curves), "curve"), kMaxCurvePoints, left_out));
+}
+
 std::string profile_text(const Gpu& gpu, const std::string& out) {
   std::string text = write_gpu(gpu);
   parse_profile(text, out);  // check that it can be read
@@ -505,8 +525,9 @@ TablesAnswer import_tables(const TablesQuestion& question) {
   ImportedRows rows;
   std::vector<UnknownTable> unknown = read_sources(sources, known, rows);
   std::vector<std::string> warnings = check_devices(rows, known);
-  const Gpu gpu =
+  Gpu gpu =
       import_profile(rows, known, {.date = utc_now(), .tool = std::string("roofcast ") + kVersion});
+  if (!is_packed(inputs.out)) thin_long_curves(gpu, warnings);
   write_whole(inputs.out, is_packed(inputs.out) ? packed_text(gpu) : profile_text(gpu, inputs.out));
   TablesAnswer answer = answer_of(std::move(inputs), rows, gpu);
   answer.warnings = std::move(warnings);

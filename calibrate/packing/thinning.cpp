@@ -185,4 +185,15 @@ ThinnedCurve thinned(const MeasuredCurve& curve, double tolerance, int multiproc
   return result;
 }
 
+MeasuredCurve with_at_most(const MeasuredCurve& curve, std::size_t count, int multiprocessors) {
+  constexpr double kFirstTolerance = 0.01;
+  constexpr double kLastTolerance = 1e3;
+  MeasuredCurve kept = curve;
+  for (double tolerance = kFirstTolerance; kept.points.size() > count && tolerance < kLastTolerance;
+       tolerance *= 2) {
+    kept = thinned(curve, tolerance, multiprocessors).curve;
+  }
+  return kept;
+}
+
 }  // namespace roofcast

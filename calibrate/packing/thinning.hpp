@@ -1,6 +1,7 @@
 // Leaves out the points of a measured curve that the others answer. Pure.
 #pragma once
 
+#include <cstddef>
 #include <vector>
 
 #include "model/curves/measured_curve.hpp"
@@ -19,5 +20,10 @@ struct ThinnedCurve {
 /// that of the points left out, unless it was not known. `curve` is kept as it is if nothing can be
 /// left out.
 ThinnedCurve thinned(const MeasuredCurve& curve, double tolerance, int multiprocessors);
+
+/// `curve` with at most `count` points: thinned with the first tolerance of 1 %, 2 %, 4 %, ... that
+/// leaves out enough, or as it is if it has no more. Precondition: count >= 2, the ends that
+/// thinned() keeps; a curve over two axes may keep more, the ends of each x.
+MeasuredCurve with_at_most(const MeasuredCurve& curve, std::size_t count, int multiprocessors);
 
 }  // namespace roofcast

@@ -37,8 +37,6 @@ constexpr Range kFloor{0, 1, "seconds"};
 constexpr Range kTerm{0, 1, "seconds"};
 constexpr Range kHostRate{1e6, 1e15, "bytes per second"};
 
-// A calibration times some 150 sizes of an operator; every estimate processes all of them.
-constexpr std::size_t kMaxPoints = 2000;
 // The generic shapes with every kernel source give a few hundred curves, the public tables of one
 // GPU with three engines some 60,000.
 constexpr std::size_t kMaxCurves = 262144;
@@ -228,8 +226,8 @@ void check_point(const ProfileSection& section, const std::string& where,
 
 void read_points(const ProfileSection& section, const Gpu& gpu, MeasuredCurve& curve) {
   const Json& points = section.required("points");
-  if (!points.is_array() || points.empty() || points.size() > kMaxPoints) {
-    section.fail("points", fmt::format("must be a list of 1 to {} points", kMaxPoints));
+  if (!points.is_array() || points.empty() || points.size() > kMaxCurvePoints) {
+    section.fail("points", fmt::format("must be a list of 1 to {} points", kMaxCurvePoints));
   }
   for (std::size_t i = 0; i < points.size(); ++i) {
     const std::string where = fmt::format("points[{}]", i);

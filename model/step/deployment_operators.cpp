@@ -16,6 +16,7 @@
 #include "model/step/measured_time.hpp"
 #include "model/step/shared_experts.hpp"
 #include "model/step/timed_block.hpp"
+#include "model/step/version_terms.hpp"
 
 namespace roofcast {
 
@@ -55,7 +56,8 @@ bool same_shape(const LinearOperator& a, const LinearOperator& b) {
          a.stored_fixed == b.stored_fixed && a.experts == b.experts &&
          a.expert_bytes == b.expert_bytes && a.pick_classes == b.pick_classes &&
          a.expert_ranks == b.expert_ranks && a.wait == b.wait && a.serial == b.serial &&
-         a.shape == b.shape && a.block == b.block && a.phase == b.phase && a.beside == b.beside;
+         a.least == b.least && a.shape == b.shape && a.block == b.block && a.phase == b.phase &&
+         a.beside == b.beside;
 }
 
 /// Equal layers, counted once, in order of first appearance.
@@ -98,6 +100,7 @@ LinearOperator gemm_operator(const Deployment& deployment, const Weight& whole,
               .format = kernel_format_name(weight.format),
               .outputs = weight.outputs,
               .inputs = weight.inputs};
+  op.least = least_product_time(deployment, op.shape);
   return op;
 }
 

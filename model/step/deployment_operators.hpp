@@ -53,6 +53,9 @@ struct LinearOperator {
   double expert_bytes = 0;        // weights of one expert on this rank
   double busiest = 1;             // its share of the picks over the mean rank's
   int expert_ranks = 1;           // that hold whole experts, and wait for each other
+  // What a call takes at least where nobody timed it: in a kernel that an engine's version did not
+  // tune (version_terms.hpp).
+  Seconds least{};
   // Time in addition to the roofline's or the measured one.
   Seconds wait{};       // per call
   SerialTime serial{};  // per n

@@ -160,11 +160,13 @@ std::string plain_format(const Work& work, FormatClass format) {
 }
 
 /// The profile's curve for a weight format. Prefers the kernel library's own curve
-/// ("tensorrt_llm:fp8") to one without a library, and the format's own name to the plain one.
+/// ("tensorrt_llm:fp8") to one without a library, the format in the arithmetic that is used
+/// ("mxfp4 as fp4") to the format's own name, and that to the plain one.
 const Curve* profile_curve(const std::map<std::string, Curve>& curves, const Work& work,
                            FormatClass format) {
   const std::string plain = plain_format(work, format);
-  std::vector<std::string> names{work.format, plain};
+  std::vector<std::string> names{work.format + " as " + std::string(name_of(work.compute)),
+                                 work.format, plain};
   if (!work.library.empty()) {
     const std::string prefix = work.library + ":";
     names.insert(names.begin(), {prefix + work.format, prefix + plain});

@@ -180,7 +180,8 @@ Seconds TimedOperator::kernel_time(std::int64_t n, const Gpu& gpu, bool captured
 
 Seconds TimedOperator::alone_time(std::int64_t n, const Gpu& gpu) const {
   if (measured_) return measured_time(n, gpu);
-  const Seconds own = unbent_time(n, gpu);
+  const Seconds own =
+      std::max(unbent_time(n, gpu), op_.least * static_cast<double>(op_.work.calls));
   const auto after = std::upper_bound(bend_.begin(), bend_.end(), n);
   if (after == bend_.begin()) return own;
   return std::max(own, longest_so_far_[static_cast<std::size_t>(after - bend_.begin()) - 1]);
@@ -203,7 +204,10 @@ OperatorEstimate TimedOperator::explain(std::int64_t n, const Gpu& gpu, bool cap
   }
   OperatorEstimate result = estimate(scratch_, gpu, efficiency_);
   result.time = total;
-  if (op_.serial.of(n) > total / 2.0) result.bound = Bound::latency;
+  const Seconds least = op_.least * static_cast<double>(op_.work.calls);
+  if (op_.serial.of(n) > total / 2.0 || (least.value > 0 && total <= least)) {
+    result.bound = Bound::latency;
+  }
   return result;
 }
 

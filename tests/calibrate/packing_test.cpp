@@ -105,6 +105,20 @@ TEST(Thinning, NeverErrsMoreThanItsTolerance) {
   }
 }
 
+TEST(Thinning, ALongCurveKeepsAtMostSoManyPoints) {
+  // Every other size takes 3 % longer, which the first tolerances tell apart and 4 % does not.
+  MeasuredCurve curve = constant_base(product(), "k");
+  for (int x = 1; x <= 64; ++x) add(curve, x, 0, x % 2 == 0 ? 1.03 : 1.0);
+  EXPECT_EQ(with_at_most(curve, 64, kUnits), curve);
+  const MeasuredCurve few = with_at_most(curve, 10, kUnits);
+  EXPECT_LE(few.points.size(), 10u);
+  EXPECT_EQ(few.points.front().x, 1);
+  EXPECT_EQ(few.points.back().x, 64);
+  for (const MeasuredPoint& point : curve.points) {
+    EXPECT_NEAR(answer(few, point.x, 0, kUnits).time / point.time, 1, 0.04);
+  }
+}
+
 TEST(Thinning, UncertaintyGrowsToTheErrorOfWhatIsLeftOut) {
   MeasuredCurve curve = constant_base(product(), "k");
   for (double x = 1; x <= 64; x *= 2) add(curve, x, 0, x == 8 ? 1.04 : 1);

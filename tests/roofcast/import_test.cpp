@@ -1,9 +1,13 @@
 #include "roofcast/import.hpp"
 
+#include <fmt/format.h>
+
 #include <cmath>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "model/curves/measured_curve.hpp"
+#include "model/io/gpu_reader.hpp"
 #include "tests/roofcast/read_back.hpp"
 #include "tests/support/temporary_folder.hpp"
 
@@ -90,6 +94,31 @@ TEST_F(ImportQuestions, TablesReadBackAsTheyWereWritten) {
   ASSERT_THAT(read.families, SizeIs(1));
   EXPECT_EQ(read.families[0].family, OperatorFamily::gemm);
   EXPECT_TRUE(std::filesystem::exists(out));
+}
+
+TEST_F(ImportQuestions, ATableOfMoreSizesThanAProfileHoldsIsThinnedAndReadsBack) {
+  // AITER's own table of an MI355X has 4,112 numbers of rows of one product. Here 2,500, each of
+  // 10 us and 0.1 us a row.
+  std::string table =
+      "op,kind,gfx,cu_num,dtype,B,M,N,K,us,tflops,libtype,split_k,bpreshuffle,file\n";
+  for (int rows = 1; rows <= 2500; ++rows) {
+    table += fmt::format("gemm,a8w8_blockscale,gfx950,256,fp8,1,{},8192,512,{},1,ck,0,,a.csv\n",
+                         rows, 10 + 0.1 * rows);
+  }
+  const std::string out = folder_.path() + "/mine.json";
+  const TablesAnswer answer = import_tables(
+      {.paths = {folder_.write("gemm_best.csv", table)}, .gpu = "mi355x", .out = out});
+  EXPECT_THAT(answer.warnings, ElementsAre(HasSubstr("1 of 1 curve with more than 2000 sizes")));
+  const Gpu gpu = load_gpu(out).gpu;
+  ASSERT_THAT(gpu.measured->curves, SizeIs(1));
+  const MeasuredCurve& curve = gpu.measured->curves[0];
+  EXPECT_LE(curve.points.size(), 2000u);
+  EXPECT_EQ(curve.points.front().x, 1);
+  EXPECT_EQ(curve.points.back().x, 2500);
+  for (double rows = 1; rows <= 2500; ++rows) {
+    const double time = roofcast::answer(curve, rows, 0, gpu.multiprocessors).time.value;
+    EXPECT_NEAR(time / (10e-6 + 0.1e-6 * rows), 1, 0.0101) << rows;
+  }
 }
 
 TEST_F(ImportQuestions, TablesOfAnotherGpuWriteNothing) {

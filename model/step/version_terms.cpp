@@ -1,0 +1,60 @@
+#include "model/step/version_terms.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "base/dotted_version.hpp"
+#include "model/curves/curve_source.hpp"
+
+namespace roofcast {
+
+namespace {
+
+constexpr std::array kUntunedProducts{
+    // DeepSeek-V3's products of the hidden state with both latents and the rotary key (1,536 + 512
+    // +
+    // 64 outputs), whole on every rank. After 0.5.5 SGLang runs block-scaled products of AMD's
+    // chips
+    // in AITER's Triton kernel instead of its CK one (sgl-project/sglang pull 13617 of November
+    // 2025), which had no tuned settings of this shape for gfx942 and ran with default ones (ROCm/
+    // aiter pull 1930 of January 2026). With these it takes 129, 127 and 117 us for 64, 128 and 256
+    // rows (ROCm/aiter pull 1232, timed on an MI350X), where CK's takes 16 to 27 us on MI300X
+    // (AITER's table): 56 dependent steps along K, so that fewer rows take no less. Tuned settings
+    // came with sgl-project/sglang pull 18242 (ROCm/aiter pull 2024), whose first nightly on record
+    // is of 25 February 2026 (pull 19439), when 0.5.9's image was out: here from 0.5.10, an
+    // assumption.
+    UntunedProduct{.engine = "sglang",
+                   .chip = "gfx942",
+                   .from = "0.5.6",
+                   .before = "0.5.10",
+                   .format = "fp8_block",
+                   .outputs = 2112,
+                   .inputs = 7168,
+                   .least = Seconds{117e-6},
+                   .source = "sgl-project/sglang pulls 13617 and 18242; ROCm/aiter pulls 1232, "
+                             "1930 and 2024"},
+};
+
+bool covers(const UntunedProduct& row, std::string_view version) {
+  if (version_of(version).size() < version_of(row.from).size()) return false;
+  return !is_older(version, row.from) && is_older(version, row.before);
+}
+
+}  // namespace
+
+std::span<const UntunedProduct> untuned_products() { return kUntunedProducts; }
+
+Seconds least_product_time(const Deployment& deployment, const OperatorShape& product) {
+  const std::string_view version = stated_version(deployment.engine.version);
+  Seconds least{};
+  for (const UntunedProduct& row : kUntunedProducts) {
+    const bool runs = deployment.engine.name.starts_with(row.engine) &&
+                      deployment.gpu.compute_capability == row.chip && covers(row, version);
+    const bool same = product.format == row.format && product.outputs == row.outputs &&
+                      product.inputs == row.inputs;
+    if (runs && same) least = std::max(least, row.least);
+  }
+  return least;
+}
+
+}  // namespace roofcast
