@@ -24,7 +24,7 @@ Printed or_dash(const std::optional<double>& number, int digits) {
 
 std::string price_words(const CapacityTableRow& row) {
   const auto& price = row.cost.dollars_per_million_tokens;
-  return price ? fmt::format(", ${} per million in and out", fixed(*price, 2)) : "";
+  return price ? fmt::format(", ${} per million in and out", fixed(*price, kTokenPriceDigits)) : "";
 }
 
 /// What to say of a first that rests on the datasheet; empty if it does not.
@@ -62,7 +62,7 @@ Table table_of(const CapacityTableAnswer& answer) {
     table.rows.push_back(
         {row.title, capacity,
          row.capacity ? printed::count(std::llround(row.output_tokens_per_s)) : "-",
-         or_dash(row.cost.dollars_per_million_tokens, 2)});
+         or_dash(row.cost.dollars_per_million_tokens, kTokenPriceDigits)});
     add_cost_cells(table.rows.back(), row.cost);
     table.rows.back().push_back(step_source_words(row.step_sources, row.step_uncertainty));
     table.rows.back().push_back(row.reason);
@@ -79,7 +79,7 @@ std::vector<std::string> capacity_table_sentences(const CapacityTableAnswer& ans
                                  as_load(best.load, *best.capacity));
   if (best.cost.dollars_per_million_tokens) {
     line = fmt::format("The cheapest tokens come from {}, ${} per million in and out", line,
-                       fixed(*best.cost.dollars_per_million_tokens, 2));
+                       fixed(*best.cost.dollars_per_million_tokens, kTokenPriceDigits));
   }
   std::vector<std::string> lines{line + "."};
   if (std::string text = datasheet_text(answer); !text.empty()) lines.push_back(std::move(text));
