@@ -42,11 +42,11 @@ std::string prospects_of(const PlanProspects& one) {
   // Rates that high need no decimals.
   const double rate = one.capacity_rate_per_s;
   constexpr double kWhole = 100;
-  return fmt::format("{}; breaks {} {:.2f} times this load ({} requests/s){}{}", text,
+  return fmt::format("{}; breaks {} {:.2f} times this load ({} requests/s{}){}", text,
                      one.capacity_bounded ? "beyond" : "not before", *one.capacity_factor,
                      fixed(rate, rate < kWhole ? 2 : 0),
-                     one.capacity_monotone ? "" : ", though some higher loads meet the SLO again",
-                     breaks_on_few(one) ? " (undecided: the requests are too few to be sure)" : "");
+                     breaks_on_few(one) ? "; too few requests to be sure of this load" : "",
+                     one.capacity_monotone ? "" : ", though some higher loads meet the SLO again");
 }
 
 std::string as_predicted(const RankedPlan& one) {

@@ -2,12 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "base/error.hpp"
 #include "base/io/bounded_json.hpp"
 #include "base/numbers.hpp"
 #include "base/text.hpp"
+#include "base/wording.hpp"
 #include "reports/answers/capacity_sections.hpp"
 #include "reports/answers/limits_section.hpp"
 #include "reports/pages/capacity_table_report.hpp"
@@ -77,6 +79,18 @@ std::vector<ReportTile> tiles_of(const CapacityAnswer& answer) {
   return tiles;
 }
 
+/// Marks the output throughput at the capacity.
+void mark_capacity(std::vector<Figure>& figures, const CapacityAnswer& answer) {
+  if (!answer.capacity) return;
+  const auto at = std::ranges::find_if(
+      answer.curve, [&](const CapacityPoint& point) { return point.load == *answer.capacity; });
+  if (at == answer.curve.end()) return;
+  for (Figure& figure : figures) {
+    figure.marked.push_back(
+        {.axis = MarkedValue::Across::x, .value = at->output_tokens_per_s, .name = "capacity"});
+  }
+}
+
 /// The figure of each pool's memory; none where the deployment can no longer be resolved.
 std::vector<Figure> memory_figures(const CapacityInputs& inputs, const ReportEffort& effort) {
   if (!beyond_effort(inputs.scenario, effort).empty()) return {};
@@ -112,6 +126,7 @@ Report capacity_report(const Store& store, const Run& run, const ReportEffort& e
   if (answer.fits) report.tiles = tiles_of(answer);
   ReportSection curve{.heading = "Throughput against latency",
                       .figures = load_figures(answer.inputs.scenario.slo, answer.curve)};
+  mark_capacity(curve.figures, answer);
   if (answer.capacity && answer.low && answer.high) {
     curve.lines.push_back(fmt::format(
         "The capacity is {}; with steps 1.28 standard deviations slower it is {}, faster {}.",
@@ -136,13 +151,19 @@ Report stored_capacity_table_report(const Store& store, const Run& run) {
   const auto stored = store.answer_of(run.row.id);
   if (!stored) return report;
   Report table;
+  std::int64_t deployments = 0;
   try {
-    table = capacity_table_report(
-        capacity_table_answer_from_json(parse_bounded<Json>(stored->json, "the stored answer")));
+    const CapacityTableAnswer answer =
+        capacity_table_answer_from_json(parse_bounded<Json>(stored->json, "the stored answer"));
+    deployments = std::ssize(answer.rows);
+    table = capacity_table_report(answer);
   } catch (const Error& error) {
     report.sections.front().lines.push_back(unreadable_text(error, run.row));
     return report;
   }
+  report.title = fmt::format("{}: capacity of {} (run {})", run.row.model,
+                             counted(deployments, "deployment"), run.row.id);
+  std::erase_if(report.facts, [](const auto& fact) { return fact.first == "Runs on"; });
   report.answer = std::move(table.answer);
   report.verdict = table.verdict;
   report.tiles = std::move(table.tiles);

@@ -74,14 +74,19 @@ Report capacity_table_report(const CapacityTableAnswer& answer) {
   const std::vector<std::string> sentences = capacity_table_sentences(answer);
   Report report{.title = table.heading,
                 .answer = sentences.front(),
-                .verdict = answer.holds,
                 .tiles = tiles_of(answer.rows.front()),
                 .footer = "Roofcast " + answer.head.tool_version,
                 .machine = document.machine};
+  // What no kernel's time was measured for is not decided, and says so at once.
+  if (!rests_on_datasheet(answer.rows.front().step_sources)) {
+    report.verdict = answer.holds;
+  } else if (sentences.size() > 1) {
+    report.answer += " " + sentences[1];
+  }
   report.sections.push_back(
       {.heading = "Price against speed", .figures = capacity_table_figures(answer)});
   std::vector<std::string> lines{answer.workload};
-  lines.insert(lines.end(), sentences.begin() + 1, sentences.end());
+  if (report.verdict) lines.insert(lines.end(), sentences.begin() + 1, sentences.end());
   report.sections.push_back(
       {.heading = "At the capacity of each", .lines = std::move(lines), .tables = {table.table}});
   return report;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <optional>
 #include <set>
 #include <span>
@@ -156,6 +157,10 @@ std::vector<Figure> scatters(const std::vector<ComparedCase>& cases,
   std::stable_sort(figures.begin(), figures.end(), [&](const Figure& one, const Figure& other) {
     return points(one) > points(other);
   });
+  // One point a figure says nothing that a bar beside the others does not say better.
+  if (cases.size() == 1) {
+    if (auto errors = errors_of_case(cases.front())) return {*std::move(errors)};
+  }
   if (figures.size() <= kMaxScatters) return figures;
   lines.push_back(fmt::format("Not drawn, only in the tables: {}.",
                               joined(std::span(figures).subspan(kMaxScatters), &Figure::title)));
@@ -277,7 +282,8 @@ Report validation_report(const std::string& store_path, const Run& run) {
   const std::vector<ComparedCase> cases = stored_cases(store_path, run.row.id).cases;
   Report report = stored_report(run);
   if (cases.empty()) return report;
-  report.answer = cases.front().name + ": " + sum_of(cases);
+  report.answer =
+      std::filesystem::path(cases.front().name).filename().string() + ": " + sum_of(cases);
   report.tiles = tiles_of(cases);
   ReportSection section{.heading = "Predicted against measured",
                         .tables = {case_table(cases.front())}};

@@ -86,7 +86,8 @@ std::vector<ReportTile> tiles_of(const RankedPlan& best) {
   if (best.capacity_factor) {
     tiles.push_back({.name = "Breaks at",
                      .value = fixed(best.capacity_rate_per_s, 2) + " requests/s",
-                     .note = fixed(*best.capacity_factor, 2) + " times the load"});
+                     .note = fixed(*best.capacity_factor, 2) + " times the load" +
+                             (breaks_on_few(best) ? "; too few requests to be sure" : "")});
   }
   return tiles;
 }
@@ -129,7 +130,7 @@ void mark_limits(Figure& figure, const RankedPlan& best, const char* name, const
     figure.marked.push_back(
         {.axis = MarkedValue::Across::y,
          .value = unit.of(target.limit_s),
-         .name = fmt::format("SLO: {} ≤ {}", name, as_time(Seconds{target.limit_s}))});
+         .name = fmt::format("SLO: {} ≤ {}", name, limit_words(Seconds{target.limit_s}))});
   }
 }
 

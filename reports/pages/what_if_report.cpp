@@ -155,6 +155,48 @@ std::string slo_text(const WhatIfAnswer& answer) {
   return fmt::format(" {} of {} meet the SLO.", met, counted(promised, "variant"));
 }
 
+/// Whether the SLO was met with every seed; false without one.
+bool meets(const VariantAnswer& variant) { return slo_share(variant).value_or(0) >= 1; }
+
+/// The cheapest variant that meets the SLO; null without one, or without prices.
+const VariantAnswer* cheapest_that_meets(const WhatIfAnswer& answer) {
+  const VariantAnswer* cheapest = nullptr;
+  for (const VariantAnswer& variant : answer.variants) {
+    const auto& price = variant.cost.dollars_per_hour;
+    if (!price || !meets(variant)) continue;
+    if (cheapest == nullptr || *price < *cheapest->cost.dollars_per_hour) cheapest = &variant;
+  }
+  return cheapest;
+}
+
+/// How many meet the SLO, the cheapest of them, the best, and what there is now.
+std::vector<ReportTile> tiles_of(const WhatIfAnswer& answer) {
+  const VariantAnswer& base = answer.variants.front();
+  if (base.metrics.empty()) return {};
+  std::vector<ReportTile> tiles;
+  if (slo_share(base)) {
+    const auto met = std::ranges::count_if(answer.variants, meets);
+    tiles.push_back({.name = "SLO met by",
+                     .value = fmt::format("{} of {}", met, answer.variants.size()),
+                     .note = "variants, the baseline included"});
+  }
+  if (const VariantAnswer* cheapest = cheapest_that_meets(answer)) {
+    tiles.push_back({.name = "Cheapest that meets it",
+                     .value = "$" + fixed(*cheapest->cost.dollars_per_hour, 2) + " per hour",
+                     .note = name_of(*cheapest)});
+  }
+  const auto add = [&](const std::string& title, const VariantAnswer& variant) {
+    const MetricAnswer& metric = variant.metrics.front();
+    if (!metric.value || grows(variant, metric)) return;
+    tiles.push_back({.name = title + " " + title_of(metric),
+                     .value = metric_text(metric, *metric.value),
+                     .note = name_of(variant)});
+  };
+  if (const VariantAnswer* best = best_of(answer)) add("Best", *best);
+  add("Now", base);
+  return tiles;
+}
+
 /// For a difference whose interval contains 0.
 std::string chance_text(const MetricAnswer& metric) {
   if (metric.significant.value_or(true)) return "";
@@ -239,6 +281,7 @@ Report what_if_report(const Store& store, const Run& run) {
                   {"Runs on", gpu_title(base.gpu)},
                   {"Engine", base.engine},
                   {"First seed", std::to_string(answer.baseline.seed)}};
+  report.tiles = tiles_of(answer);
   // With several deployments there is no single verdict.
   report.verdict.reset();
   if (const std::string text = answer_text(answer); !text.empty()) report.answer = text;

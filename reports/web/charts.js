@@ -118,6 +118,7 @@ function shown(value) {
 var LEGEND_FONT = "12px sans-serif";
 var KEY_GAP = 5; // between an entry's symbol and its name
 var ROW_HEIGHT = 14;
+var EDGE = 4; // pixels left free beside names
 
 // Rows of a legend after its first at this width.
 function moreRows(legend, width) {
@@ -143,12 +144,32 @@ function gridTop(option, width) {
   return option.grid.top + moreRows(option.legend, width) * (ROW_HEIGHT + option.legend.itemGap);
 }
 
+// Names beside points stay inside the picture: one that would run out of it goes to the left and below
+// its point. Those that would cover another still move, or are left out.
+function laidWithin(widthNow, layout) {
+  return function (params) {
+    var kept = {};
+    for (var key in layout) {
+      kept[key] = layout[key];
+    }
+    var over = params.labelRect.x + params.labelRect.width - (widthNow() - EDGE);
+    if (over > 0) {
+      kept.dx = -over;
+      kept.dy = ROW_HEIGHT;
+    }
+    return kept;
+  };
+}
+
 // Replaces names in the option by functions, which JSON cannot hold.
-function completed(option) {
+function completed(option, widthNow) {
   var series = option.series || [];
   for (var i = 0; i < series.length; i++) {
     if (typeof series[i].renderItem === "string") {
       series[i].renderItem = RENDERED_BY[series[i].renderItem];
+    }
+    if (series[i].labelLayout && typeof series[i].labelLayout !== "function") {
+      series[i].labelLayout = laidWithin(widthNow, series[i].labelLayout);
     }
   }
   if (option.tooltip) {
@@ -179,7 +200,9 @@ export function svg(optionText, width, height, key) {
     width: width,
     height: height,
   });
-  var option = completed(JSON.parse(optionText));
+  var option = completed(JSON.parse(optionText), function () {
+    return width;
+  });
   option.animation = false;
   if (option.grid) {
     option.grid.top = gridTop(option, width);
@@ -223,7 +246,9 @@ function show(chart, option, how) {
   var width = chart.getWidth();
   chart.shown = width < NARROW ? narrowed(copy, width) : copy;
   chart.shown.animation = false; // a slider asks for the next picture before it would end
-  var shown = completed(chart.shown);
+  var shown = completed(chart.shown, function () {
+    return chart.getWidth();
+  });
   if (!shown.grid) {
     chart.setOption(shown, how);
     return;

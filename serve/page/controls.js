@@ -87,9 +87,15 @@ export function slider(question, changed) {
   );
   return {
     root,
+    label: question.label,
     set(text) {
       number.value = text;
       place(text);
+    },
+    /// Marks its value as refused, or no longer.
+    refuse(refused) {
+      if (refused) number.setAttribute("aria-invalid", "true");
+      else number.removeAttribute("aria-invalid");
     },
   };
 }
@@ -105,6 +111,11 @@ export function choice({ key, label }, options, changed) {
   select.addEventListener("change", () => changed(key, select.value));
   return {
     root: element("div", { class: "control wide" }, element("label", { for: id }, label), select),
+    label,
+    refuse(refused) {
+      if (refused) select.setAttribute("aria-invalid", "true");
+      else select.removeAttribute("aria-invalid");
+    },
     offer(others) {
       select.replaceChildren(
         ...others.map(([value, words]) => element("option", { value }, words)),

@@ -56,12 +56,13 @@ function addDrawn(flags, values) {
     flags["output-len"] = lengths(values.output_len, values.spread);
   }
   if (values.prefix_len !== "") flags["prefix-len"] = values.prefix_len;
-  if (Number(values.turns) > 1) {
+  if (values.turns !== "" && values.turns !== "1") {
     flags.turns = values.turns;
     flags["think-time"] = `exponential:${values.think}`;
     // Each arrival is a session: as many requests as without them, and as many a second.
-    flags["num-prompts"] = String(Math.max(1, Math.round(values.num_prompts / values.turns)));
-    flags["request-rate"] = String(Number((values.request_rate / values.turns).toPrecision(6)));
+    const turns = Math.max(1, Number(values.turns) || 1); // what is not a count is refused
+    flags["num-prompts"] = String(Math.max(1, Math.round(values.num_prompts / turns)));
+    flags["request-rate"] = String(Number((values.request_rate / turns).toPrecision(6)));
   }
 }
 

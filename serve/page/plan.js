@@ -7,7 +7,7 @@ import { fixed } from "./format.js";
 import { hasPools } from "./more.js";
 import { showCards, showIntervals, showRemedies, showVerdict } from "./plan_answer.js";
 import { controlsOf, MORE_TITLE } from "./plan_controls.js";
-import { commandLine, machineFlags, simulationFlags } from "./questions.js";
+import { commandLine, machineFlags, refusedField, simulationFlags } from "./questions.js";
 import { startSearch } from "./search.js";
 import { startTraces } from "./traces.js";
 
@@ -18,11 +18,29 @@ const SMALL_LOAD = 20_000;
 
 const SLOW = 150; // ms from which on the page shows that an answer is pending
 
+/// Buttons of the page that do what a command does, by the command's name in an advice.
+const DONE_HERE = new Map([
+  ["roofcast capacity", ["the capacity", "carry"]],
+  ["roofcast plan", ["a plan", "find"]],
+]);
+
+/// An advice, in which the page's own buttons stand for the commands that it names.
+function adviceItem(text) {
+  const parts = text.split(/(roofcast (?:capacity|plan)(?= ))/);
+  const inner = parts.flatMap((part) => {
+    const here = DONE_HERE.get(part);
+    if (!here) return [...prose("span", part).childNodes];
+    const press = () => byId(here[1]).click();
+    return [element("button", { type: "button", class: "plain", onclick: press }, here[0])];
+  });
+  return element("li", {}, ...inner);
+}
+
 /// What may help, if anything does.
 function showAdvice(sentences) {
   const place = document.getElementById("advice");
   place.hidden = sentences.length === 0;
-  place.querySelector("ul").replaceChildren(...sentences.map((one) => prose("li", one)));
+  place.querySelector("ul").replaceChildren(...sentences.map(adviceItem));
 }
 
 /// Marks the answer as pending: for assistive technology at once, for the eye if it takes a while.
@@ -74,6 +92,13 @@ export function startPlan(values, changed, lists) {
         : fields,
     );
   }
+  const every = Object.assign({}, ...Object.values(groups));
+  /// Marks the field of a refused value; null marks none. Returns the refusal in the form's words.
+  function refusedWords(said) {
+    const found = said === null ? null : refusedField(said);
+    for (const [key, control] of Object.entries(every)) control.refuse(found?.key === key);
+    return found && every[found.key] ? `${every[found.key].label}: ${found.why}` : said;
+  }
   const load = groups.Load;
   const traces = startTraces(lists, load, groups[MORE_TITLE], (name) => {
     choose("trace", name);
@@ -119,6 +144,7 @@ export function startPlan(values, changed, lists) {
         post("/api/simulate", flags, signal),
       ]);
       const run = simulation.document;
+      refusedWords(null);
       asks = run.fits && run.workload.requests <= SMALL_LOAD;
       // The server draws while the numbers are shown; while a slider moves there are only numbers.
       const drawing = superseded() ? null : post("/api/figures/simulate", flags, signal);
@@ -138,7 +164,7 @@ export function startPlan(values, changed, lists) {
       byId("verdict").className = "verdict refused";
       byId("verdict").replaceChildren(
         element("p", { class: "said" }, "No answer"),
-        element("p", {}, error.message),
+        element("p", {}, refusedWords(error.message)),
       );
       // Remove the older answer, so that it is not taken for this one.
       byId("cards").replaceChildren();
@@ -212,6 +238,7 @@ export function startPlan(values, changed, lists) {
   const carry = newestOf(async (flags, signal) => {
     byId("capacity").hidden = false;
     byId("carried").textContent = "Searching ...";
+    byId("carried").scrollIntoView({ block: "nearest" });
     try {
       const found = await post("/api/figures/capacity", flags, signal);
       byId("carried").replaceChildren(...carriedWords(found.document));

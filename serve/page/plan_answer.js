@@ -134,7 +134,9 @@ function targetWords(target) {
   return `${name} ${time(target.achieved_s)} of ${limit}${target.met ? "" : " (missed)"}`;
 }
 
-function sentence(words) {
+function sentence(text) {
+  // Beside a verdict on the SLO "undecided" alone would seem to be about that.
+  const words = text?.replace(/^undecided: /, "whether the engine keeps up is undecided: ");
   return words ? words[0].toUpperCase() + words.slice(1) + "." : "";
 }
 
@@ -203,7 +205,7 @@ export function showRemedies(memory, tried) {
     const button = controls
       ? element("button", { type: "button", onclick: () => tried(controls) }, `Try ${flag}`)
       : element("code", {}, flag);
-    return element("li", {}, button, " " + effect);
+    return element("li", {}, button, element("span", {}, effect));
   });
   byId("cards").replaceChildren(
     element(

@@ -147,7 +147,7 @@ export function controlsOf(lists, changed) {
         label: "Turns per session",
         low: 1,
         high: 32,
-        optional: "single requests",
+        optional: "single",
         usual: 1,
       }),
       think: move({

@@ -105,13 +105,36 @@ function takeSessions(flags, values) {
   return true;
 }
 
+const FIELD_OF = new Map([
+  ...[...MACHINE, ...LOAD].map(([key, flag]) => [flag.replaceAll("-", "_"), key]),
+  ...["prefix_len", "turns", "prefill_replicas", "decode_replicas", "rate_scale"].map((key) => [key, key]),
+  ["think_time", "think"],
+  ["num_speculative_tokens", "drafts"],
+  ["acceptance_rate", "acceptance"],
+]);
+
+const LENGTHS = ["input_len", "output_len", "turns", "think"];
+
+/// Of "num_prompts: '0' must be at least 1": the form's key, and what is wrong in the form's words;
+/// null if it is about no field. `said` is the program's refusal.
+export function refusedField(said) {
+  const limit = said.match(/^slo: target 'p95:(ttft|tpot):([^']*?)(ms)?'/);
+  if (limit) return { key: limit[1], why: `'${limit[2]}' must be a time above 0` };
+  const [, name, why] = said.match(/^([a-z_]+): (.*)$/s) || [];
+  const key = FIELD_OF.get(name);
+  if (!key) return null;
+  const length = LENGTHS.includes(key) && why.match(/^length ('[^']*'): expected/);
+  if (length) return { key, why: `${length[1]} must be a whole number from 1 to 10,000,000` };
+  return { key, why };
+}
+
 const LENGTH = /^([0-9]+)$|^lognormal:([0-9]+):([0-9.]+)$/;
 
 /// "roofcast simulate --gpu h100 --slo p95:ttft:500ms ..." as values of the form; null if it says
 /// more than the form holds. `lists` are the server's limits and traces.
 export function valuesOf(line, lists) {
   const [, command, ...words] = wordsOf(line);
-  if (command !== "simulate") return null;
+  if (command !== "simulate" && command !== "capacity") return null;
   const values = { ttft: "", tpot: "" };
   const spreads = { input_len: "", output_len: "" };
   let first = ""; // requests of the trace

@@ -32,7 +32,7 @@ function change(moreIsBetter, share) {
 
 /// The form's address with the run's question; null if it asks for more than the form holds.
 function addressOf(run, lists) {
-  const values = run.kind === "simulate" ? valuesOf(run.command_line, lists) : null;
+  const values = ["simulate", "capacity"].includes(run.kind) ? valuesOf(run.command_line, lists) : null;
   return values && address("plan", { ...DEFAULTS, ...values });
 }
 
@@ -171,6 +171,7 @@ export function startRuns(lists) {
       byId("compared").hidden = false;
       byId("comparison").replaceChildren(...comparisonOf(found, nameOf));
       showFigures(figures);
+      byId("title-compared").scrollIntoView({ block: "start" });
     } catch (error) {
       byId("compared").hidden = false;
       byId("comparison").replaceChildren(element("p", {}, error.message));

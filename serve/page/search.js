@@ -36,7 +36,7 @@ const TICK = 500; // ms between looks at the progress
 /// "12 of 40 simulations, 3 s": `far` is what progressOf() gives.
 function progressWords(far, elapsed) {
   const done = far.total ? `${count(far.done)} of ${count(far.total)} ${far.what}, ` : "";
-  return done + time(Math.round(elapsed));
+  return `${done}${count(elapsed)} s`;
 }
 
 /// The load of the form; as many requests as verdicts need, unless the reader chose a number. The
@@ -70,13 +70,13 @@ function metricText(name, value) {
 
 const PLAN_COLUMNS = [
   { title: "Deployment" },
+  { title: "In the form" },
   { title: "GPUs", right: true },
   { title: "$/h", right: true },
   { title: "$/M output", right: true },
   { title: "P(SLO met)", right: true },
   { title: "Breaks at", right: true },
   { title: "Step times" },
-  { title: "Use in the form" },
 ];
 
 /// `ranked.deployment` is one unit's: all of them have its pools' replicas that many times.
@@ -117,6 +117,13 @@ function planRow(ranked, use) {
   const each = ranked.cost_usd_per_million_output_tokens;
   return [
     ranked.title,
+    fitsForm(ranked.deployment)
+      ? element(
+          "button",
+          { type: "button", onclick: () => use(valuesOf(ranked)) },
+          "Use it",
+        )
+      : "",
     data(ranked.gpus, count(ranked.gpus)),
     price == null ? "" : data(price, fixed(price, 2)),
     each == null ? "" : data(each, fixed(each, 2)),
@@ -127,13 +134,6 @@ function planRow(ranked, use) {
       ? ""
       : data(ranked.capacity_factor, fixed(ranked.capacity_factor, 2) + "x"),
     sourceWords(ranked.result),
-    fitsForm(ranked.deployment)
-      ? element(
-          "button",
-          { type: "button", onclick: () => use(valuesOf(ranked)) },
-          "Use it",
-        )
-      : "",
   ];
 }
 
@@ -311,7 +311,14 @@ function compared(found, judged) {
       each == null ? "" : data(each, fixed(each, 2)),
     ];
   });
-  return [table("Variants beside the deployment as it is", columns, rows)];
+  return [
+    table("Variants beside the deployment as it is", columns, rows),
+    element(
+      "p",
+      { class: "small" },
+      `Means over ${count(baseline.runs)} loads of other seeds, the same for every variant: the figures above are those of one.`,
+    ),
+  ];
 }
 
 // ---- capacity of several
@@ -345,7 +352,7 @@ function carried(found) {
             " " + (UNITS[row.load] || ""),
           ),
       none ? "" : data(row.output_tokens_per_s, count(row.output_tokens_per_s)),
-      each == null ? "" : data(each, fixed(each, 2)),
+      each == null ? "" : data(each, fixed(each, 3)),
       price == null ? "" : data(price, fixed(price, 2)),
       none ? "" : sourceWords(row),
       prose("span", row.reason || ""),
@@ -403,6 +410,7 @@ export function startSearch(values, lists, use) {
     const ask = async (asked) => {
       byId("search-line").textContent = commandLine(command, asked);
       byId("search-line").hidden = false;
+      byId("search-line").scrollIntoView({ block: "nearest" });
       return (await post(`/api/${command}`, asked, own.signal, watched)).document;
     };
     try {

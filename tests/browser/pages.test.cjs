@@ -437,6 +437,33 @@ test("after a refusal nothing of the answer before it stays", async () => {
   await closed(page);
 });
 
+test("what is refused is said in the form's words, and its field is marked", async () => {
+  const page = await opened(home + "#plan?num_prompts=50");
+  await answered(page, 1);
+  const wrong = [
+    ["request_rate", "-1", "5", /Requests: '-1' must be above 0/],
+    ["input_len", "3.7", "100", /Prompt: '3.7' must be a whole number/],
+    ["ttft", "0", "500", /First token within: '0' must be a time above 0/],
+    ["tp", "0", "1", /GPUs per replica \(TP\): '0' must be at least 1/],
+  ];
+  for (const [key, bad, good, words] of wrong) {
+    await set(page, key, bad);
+    assert.match(await page.locator("#verdict").textContent(), words);
+    assert.deepEqual(
+      await page.locator("[aria-invalid=true]").evaluateAll((all) => all.map(({ id }) => id)),
+      [`field-${key}`],
+    );
+    await expectAccessible(page);
+    await set(page, key, good);
+    assert.equal(await page.locator("[aria-invalid=true]").count(), 0, key);
+  }
+  await page.locator("details.more summary").click();
+  await set(page, "turns", "-5"); // it was taken for no turns at all
+  assert.match(await page.locator("#verdict").textContent(), /Turns per session: '-5'/);
+  page.complaints = page.complaints.filter((text) => !/status of (400|422)/.test(text)); // the browser's own words
+  await closed(page);
+});
+
 test("an emptied chart would be seen", async () => {
   const page = await opened(home);
   await answered(page, 1);
@@ -749,8 +776,23 @@ test("what may help is what the command line says", async () => {
   const line = await page.locator("#line").textContent();
   const run = JSON.parse(typed(...line.split(" ").slice(1), "--no-store", "-o", "json"));
   assert.ok(run.advice.length >= 1, "an L40S does not carry 20 requests/s");
-  assert.deepEqual(await page.locator("#advice li").allTextContents(), shown(run.advice));
+  const here = (text) =>
+    text.replaceAll("roofcast capacity", "the capacity").replaceAll("roofcast plan", "a plan");
+  assert.deepEqual(
+    await page.locator("#advice li").allTextContents(),
+    shown(run.advice).map(here),
+  );
   await expectAccessible(page);
+  await closed(page);
+});
+
+test("an advice to run another command is a button of the page", async () => {
+  const page = await opened(home + "#plan?num_prompts=300&request_rate=1");
+  await answered(page, 1);
+  const advice = page.locator("#advice");
+  assert.doesNotMatch(await advice.textContent(), /roofcast (capacity|plan)/);
+  await advice.getByRole("button", { name: "the capacity" }).press("Enter");
+  await page.locator("#carried", { hasText: "requests/s" }).waitFor();
   await closed(page);
 });
 
@@ -1058,6 +1100,22 @@ test("operators of the roofline are named beside their points", async () => {
   const named = ["attention", "lm_head", "mlp"].filter((name) => words.includes(name));
   assert.ok(named.length >= 2, `${named} in ${words}`);
   await closed(page);
+  // On a phone none of them runs out of the picture.
+  const phone = await opened(home + "#plan?num_prompts=100", { width: 390, height: 844 });
+  await answered(phone, 1);
+  const narrow = phone.locator("#figure-roofline svg");
+  await narrow.scrollIntoViewIfNeeded();
+  const cut = await narrow.evaluate((svg) => {
+    const { left, right } = svg.getBoundingClientRect();
+    return [...svg.querySelectorAll("text")]
+      .filter((text) => {
+        const box = text.getBoundingClientRect();
+        return box.left < left - 1 || box.right > right + 1;
+      })
+      .map((text) => text.textContent);
+  });
+  assert.deepEqual(cut, []);
+  await closed(phone);
 });
 
 test("a report opens offline from its file", async (t) => {

@@ -390,6 +390,11 @@ TEST_F(Report, OfAWhatIfComparesItsVariantsInWords) {
   const json& figure = figure_of(report, "what_if_ttft_s_p95");
   EXPECT_EQ(figure["y_title"], "TTFT p95 (ms)");
   EXPECT_EQ(figure["series"][0]["points"].size(), 3U);
+  // All three meet it, and an A100 costs less than the H100 and the H200.
+  ASSERT_EQ(run_command("report 2 --store r.db --html p.html").exit_code, 0);
+  EXPECT_THAT(text_of("p.html"),
+              AllOf(HasSubstr("<b>3 of 3</b>"), HasSubstr("Cheapest that meets it"),
+                    HasSubstr("<small>gpu=a100</small>"), HasSubstr("Best TTFT p95")));
 }
 
 TEST_F(Report, OfSeedsThatDisagreeDoesNotCallTheSloHeld) {

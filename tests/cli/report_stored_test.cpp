@@ -192,6 +192,21 @@ TEST_F(StoredReport, OfAValidationHasTheLargestErrorFirst) {
   EXPECT_EQ(table["rows"][1][0], "TPOT mean");
 }
 
+// One case: a figure of its errors, of which that of 100 s is nearly -100 %, its interval around
+// it.
+TEST_F(StoredReport, OfAValidationDrawsTheErrorsOfItsCase) {
+  validate(R"({"tpot_s": {"mean": "8 ms"}, "ttft_s": {"mean": "100 s"}})",
+           R"({"ttft_s": {"mean": "30 ms"}})");
+  const json section = report_of("2")["sections"][0];
+  ASSERT_EQ(section["figures"].size(), 1U);
+  EXPECT_EQ(section["figures"][0]["key"], "validation_case");
+  const json point = section["figures"][0]["series"][0]["points"][0];
+  EXPECT_EQ(point["x"], "TTFT mean");
+  EXPECT_LT(point["y"].get<double>(), -99);
+  EXPECT_LE(point["low"].get<double>(), point["y"].get<double>());
+  EXPECT_GE(point["high"].get<double>(), point["y"].get<double>());
+}
+
 TEST_F(StoredReport, OfALedgerKeepsCasesOfOneNameApart) {
   validate(R"({"ttft_s": {"mean": "20 ms"}})", R"({"ttft_s": {"mean": "30 ms"}})");
   EXPECT_THAT(report_of("ledger")["answer"].get<std::string>(), HasSubstr("2 figures of 2 cases"));

@@ -68,11 +68,16 @@ Figure latencies_of(const CompareAnswer& answer) {
   return figure;
 }
 
+/// "8.3 times" of +730 %.
+std::string times_text(double change) {
+  constexpr double kWhole = 10;
+  return fixed(1 + change, change < kWhole ? 1 : 0) + " times";
+}
+
 Figure changes_of(const CompareAnswer& answer) {
   Figure figure{.key = "compared_changes",
                 .title = fmt::format("Change from {} to {}", name_of(answer.runs[0]),
                                      name_of(answer.runs[1])),
-                .caption = "What got better and what got worse.",
                 .x = {.title = "figure", .scale = AxisScale::category},
                 .y = {.title = "change (%)"},
                 .series = {{.name = "better", .mark = Mark::stacked_bars},
@@ -86,14 +91,18 @@ Figure changes_of(const CompareAnswer& answer) {
     const MetricName name{metric.name, metric.statistic};
     const auto x = static_cast<double>(figure.x.names.size());
     const bool better = more_is_better(name).value_or(false) == (*change > 0);
-    figure.x.names.push_back(title_of(name));
-    cut = cut || *change * 100 > kMost;
+    const bool beyond = *change * 100 > kMost;
+    figure.x.names.push_back(title_of(name) + (beyond ? ": " + times_text(*change) : ""));
+    cut = cut || beyond;
     figure.series[better ? 0 : 1].points.push_back(
         {.x = x,
          .y = std::min(*change * 100, kMost),
          .label =
              fmt::format("{}: {}{}", title_of(name), *change > 0 ? "+" : "", as_percent(*change))});
   }
+  figure.caption = figure.series[0].points.empty()   ? "All of them got worse."
+                   : figure.series[1].points.empty() ? "All of them got better."
+                                                     : "What got better and what got worse.";
   if (cut) figure.caption += fmt::format(" Bars end at +{:g} %.", kMost);
   return figure;
 }

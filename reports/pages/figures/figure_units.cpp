@@ -4,6 +4,8 @@
 #include <array>
 #include <cmath>
 
+#include "base/numbers.hpp"
+
 namespace roofcast {
 namespace {
 
@@ -36,6 +38,16 @@ SizeUnit size_unit_for(const std::vector<double>& sizes) {
   const double middle = std::sqrt(low * high), half = std::sqrt(kKilo);
   if (middle < kKilo * half) return {"kB", kKilo};
   return middle < kMega * half ? SizeUnit{"MB", kMega} : SizeUnit{"GB", kGiga};
+}
+
+std::string limit_words(Seconds limit) {
+  std::string text = as_time(limit);
+  const std::size_t point = text.find('.');
+  const std::size_t unit = text.find(' ');
+  if (point == std::string::npos || unit == std::string::npos || point > unit) return text;
+  const std::size_t last = text.find_last_not_of('0', unit - 1);  // a digit, or the point
+  const std::size_t end = last == point ? point : last + 1;
+  return text.erase(end, unit - end);
 }
 
 std::string with_unit(const std::string& name, const TimeUnit& unit) {

@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "base/units.hpp"
+
 namespace roofcast {
 
 struct TimeUnit {
@@ -27,6 +29,9 @@ struct SizeUnit {
 /// Unit for a logarithmic axis over these sizes in bytes: kB, MB or GB, whichever is nearest to
 /// their geometric middle.
 SizeUnit size_unit_for(const std::vector<double>& sizes);
+
+/// A limit that somebody chose: "500 ms", not "500.0 ms"; "1.5 s".
+std::string limit_words(Seconds limit);
 
 /// "TTFT (ms)"
 std::string with_unit(const std::string& name, const TimeUnit& unit);

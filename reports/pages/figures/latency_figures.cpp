@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <utility>
 
@@ -60,9 +61,12 @@ std::optional<double> edge_before(double longest_s, const std::vector<LatencyLim
 
 /// The least number of two digits that is not below: charts round the ends of their axes.
 double rounded_up(double value) {
-  const double step = std::pow(10.0, std::floor(std::log10(value)) - 1);
   constexpr double kRounding = 1e-9;
-  return std::ceil(value / step - kRounding) * step;
+  constexpr std::array kEnds = {1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0};
+  const double power = std::pow(10.0, std::floor(std::log10(value)));
+  const auto* enough = std::ranges::find_if(
+      kEnds, [&](double step) { return step * power >= value * (1 - kRounding); });
+  return enough == kEnds.end() ? 10 * power : *enough * power;
 }
 
 /// Percentiles and the maximum.

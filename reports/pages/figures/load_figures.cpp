@@ -70,7 +70,7 @@ void mark_limits(Figure& figure, const Slo& slo, LatencyMetric metric, const Tim
       figure.marked.push_back({.axis = MarkedValue::Across::y,
                                .value = unit.of(target.limit.value),
                                .name = fmt::format("SLO: p{:g}{} ≤ {}", target.percentile, whose,
-                                                   as_time(target.limit))});
+                                                   limit_words(target.limit))});
     }
   };
   mark(slo.targets, "");

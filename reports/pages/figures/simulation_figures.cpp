@@ -42,7 +42,7 @@ std::vector<LatencyLimit> limits_of(const Slo& slo, LatencyMetric metric) {
     for (const PercentileTarget& target : targets) {
       if (target.metric != metric) continue;
       limits.push_back(
-          {.name = fmt::format("p{:g}{} ≤ {}", target.percentile, whose, as_time(target.limit)),
+          {.name = fmt::format("p{:g}{} ≤ {}", target.percentile, whose, limit_words(target.limit)),
            .limit_s = target.limit.value});
     }
   };

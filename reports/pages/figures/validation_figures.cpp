@@ -126,6 +126,37 @@ std::vector<Figure> predicted_over_measured(const std::vector<ComparedCase>& cas
   return figures;
 }
 
+std::optional<Figure> errors_of_case(const ComparedCase& compared) {
+  Figure figure{.key = "validation_case",
+                .title = "Error of each prediction",
+                .caption =
+                    "Predicted / measured - 1, the largest first; whiskers: the prediction's 80 % "
+                    "interval, which contains 0 where it holds what was measured.",
+                .x = {.title = "figure", .scale = AxisScale::category},
+                .y = {.title = "error (% of what was measured)"},
+                .horizontal = true};
+  std::vector<ComparedFigure> figures = compared.figures;
+  std::erase_if(figures, [](const ComparedFigure& one) { return one.measured <= 0; });
+  std::ranges::stable_sort(figures, [](const ComparedFigure& a, const ComparedFigure& b) {
+    return std::abs(*relative_error(a)) > std::abs(*relative_error(b));
+  });
+  FigureSeries series{.name = "error", .mark = Mark::points};
+  for (const ComparedFigure& one : figures) {
+    const auto error = [&](double predicted) { return kPercent * (predicted / one.measured - 1); };
+    series.points.push_back(
+        {.x = static_cast<double>(figure.x.names.size()),
+         .y = error(one.predicted),
+         .low = error(one.interval.low),
+         .high = error(one.interval.high),
+         .label = fmt::format("{}: {:+.1f} %", title_of(one), error(one.predicted))});
+    figure.x.names.push_back(title_of(one));
+  }
+  if (series.points.empty()) return std::nullopt;
+  figure.series.push_back(std::move(series));
+  figure.marked.push_back({.axis = MarkedValue::Across::y, .value = 0, .name = ""});
+  return figure;
+}
+
 namespace {
 
 /// An engine's bars, one per bin.

@@ -14,6 +14,10 @@ namespace roofcast {
 /// the axes are logarithmic.
 std::vector<Figure> predicted_over_measured(const std::vector<ComparedCase>& cases);
 
+/// The relative error of every figure of one case, with its interval, the largest first; nullopt
+/// without a figure to compare.
+std::optional<Figure> errors_of_case(const ComparedCase& compared);
+
 /// Number of figures by error, per engine. Empty if there is nothing to draw.
 std::vector<Figure> error_histogram(const std::vector<ComparedCase>& cases);
 

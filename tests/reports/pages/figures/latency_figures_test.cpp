@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "reports/pages/figures/figure_units.hpp"
+
 namespace roofcast {
 namespace {
 
@@ -19,11 +21,11 @@ Figure figure_of(const std::vector<double>& limits_ms) {
 }
 
 TEST(LatencyFigure, AFarLimitStandsAtTheEdgeOfTheData) {
-  // 500 ms is 12.5 times the longest: the axis ends a fifth beyond 40 ms.
+  // 500 ms is 12.5 times the longest: the axis ends a fifth beyond 40 ms, rounded up from 48.
   const Figure figure = figure_of({500});
-  EXPECT_THAT(figure.x.high, Optional(DoubleEq(48)));
+  EXPECT_THAT(figure.x.high, Optional(DoubleEq(50)));
   ASSERT_EQ(figure.marked.size(), 1U);
-  EXPECT_DOUBLE_EQ(figure.marked[0].value, 48);
+  EXPECT_DOUBLE_EQ(figure.marked[0].value, 50);
   EXPECT_THAT(figure.marked[0].name, EndsWith("(beyond the axis)"));
 }
 
@@ -34,6 +36,14 @@ TEST(LatencyFigure, TheEdgeIsARoundNumber) {
                       {{.name = "", .values_s = {0.01, 0.041}}}, {{.name = "SLO", .limit_s = 0.5}});
   EXPECT_THAT(figure.x.high, Optional(DoubleEq(50)));
   EXPECT_DOUBLE_EQ(figure.marked.at(0).value, 50);
+}
+
+TEST(FigureUnits, ALimitHasTheDigitsThatSomebodyChose) {
+  EXPECT_EQ(limit_words(Seconds{0.5}), "500 ms");
+  EXPECT_EQ(limit_words(Seconds{0.0125}), "12.5 ms");
+  EXPECT_EQ(limit_words(Seconds{1}), "1 s");
+  EXPECT_EQ(limit_words(Seconds{1.5}), "1.5 s");
+  EXPECT_EQ(limit_words(Seconds{150}), "2 min 30 s");
 }
 
 TEST(LatencyFigure, ANearLimitStandsInItsPlace) {
