@@ -536,7 +536,7 @@ std::optional<RankedPlan> with_shorter_context(const PreparedPlan& prepared,
     });
     const std::vector<PlannedShape> asked_about = *shapes;
     Evaluations evaluations(
-        plan_evaluator(prepared.catalogue, task, asked_about),
+        plan_evaluator(prepared.catalogue, task, asked_about, threads),
         {.threads = threads, .digest = plan_digest(prepared.catalogue, task, asked_about)});
     const PlanFindings shorter = make_plan(task, *std::move(shapes), evaluations, progress);
     if (shorter.stopped || shorter.ranked.empty()) return std::nullopt;
@@ -584,7 +584,7 @@ std::optional<RankedPlan> with_cheaper_format(const PreparedPlan& prepared,
     if (shapes->empty()) return std::nullopt;
     const std::vector<PlannedShape> asked_about = *shapes;
     Evaluations evaluations(
-        plan_evaluator(catalogue, task, asked_about),
+        plan_evaluator(catalogue, task, asked_about, threads),
         {.threads = threads, .digest = plan_digest(catalogue, task, asked_about)});
     const PlanFindings cheaper = make_plan(task, *std::move(shapes), evaluations, progress);
     if (cheaper.stopped || cheaper.ranked.empty()) return std::nullopt;
@@ -861,7 +861,7 @@ PlanAnswer plan(PreparedPlan& prepared, const PlanExecution& execution) {
   if (!shapes) return answer_of(prepared, {.stopped = true});
   if (execution.on_start) execution.on_start();
   const std::vector<PlannedShape> asked_about = *shapes;
-  Evaluations evaluations(plan_evaluator(prepared.catalogue, prepared.task, asked_about),
+  Evaluations evaluations(plan_evaluator(prepared.catalogue, prepared.task, asked_about, threads),
                           {.threads = threads,
                            .digest = plan_digest(prepared.catalogue, prepared.task, asked_about),
                            .kept = execution.kept,

@@ -26,7 +26,7 @@
 
 namespace roofcast {
 
-/// Whether intervals of the latencies are wanted: about 30 further simulations.
+/// Whether intervals of the latencies are wanted: 11 to some 20 further simulations.
 enum class Intervals {
   none,
   of_small_loads,  // of at most kSmallLoad requests (about a second of processor time), or of as

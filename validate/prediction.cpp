@@ -16,6 +16,7 @@
 #include "model/memory/memory_plan.hpp"
 #include "model/step/step_work.hpp"
 #include "planner/scenario/cost.hpp"
+#include "planner/scenario/late_first_tokens.hpp"
 #include "planner/scenario/pool_description.hpp"
 #include "planner/scenario/simulation_run.hpp"
 #include "reports/rows/simulation_rows.hpp"
@@ -124,6 +125,7 @@ Prediction predict_load(SimulationRun& run, const std::optional<std::int64_t>& s
                         const Progress& progress) {
   const PoolStepTimes step_times = step_times_of(run);
   run_simulation(run, step_times, progress);
+  const SimulationResult as_predicted = run.result;  // of all stages
   keep_stage(run, stage);
   Prediction prediction;
   prediction.run = simulation_row(run, "", false);
@@ -136,7 +138,8 @@ Prediction predict_load(SimulationRun& run, const std::optional<std::int64_t>& s
   const auto figures_with = [&](const UncertainInput& input, double deviation) {
     Deviations deviations;
     deviations.*input.member = deviation;
-    run.result = simulate_deviating(run, step_times, deviations, progress);
+    run.result = as_predicted;
+    run.result = deviating_result(run, step_times, deviations, progress);
     keep_stage(run, stage);
     return figures_of(run);
   };

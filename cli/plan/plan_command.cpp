@@ -129,8 +129,9 @@ int serve_plan(const CommandContext& context, Ranks& ranks) {
     if (!parse(quiet, plan_usage(options))) return kExitDone;
     const PreparedPlan prepared = prepare_plan(plan_question(options));
     const std::vector<PlannedShape> shapes = unseen_shapes(prepared.catalogue, prepared.task);
-    ranks.serve(plan_evaluator(prepared.catalogue, prepared.task, shapes),
-                plan_digest(prepared.catalogue, prepared.task, shapes), threads_of(options, ranks));
+    const int threads = threads_of(options, ranks);
+    ranks.serve(plan_evaluator(prepared.catalogue, prepared.task, shapes, threads),
+                plan_digest(prepared.catalogue, prepared.task, shapes), threads);
   } catch (const std::exception& error) {
     ranks.excuse(error.what());
   }

@@ -79,16 +79,20 @@ bool has_indexer(const Layer& layer) {
 
 std::vector<AttentionSpan> attention_spans(const Transformer& model) {
   std::vector<AttentionSpan> spans;
-  const auto add = [&](const AttentionSpan& span) {
-    if (std::find(spans.begin(), spans.end(), span) == spans.end()) spans.push_back(span);
-  };
-  const AttentionSpan full{};
+  bool indexed = false;
   for (const Layer& layer : model.layers) {
+    indexed = indexed || has_indexer(layer);
     const AttentionSpan* span = span_of(layer);
-    if ((span != nullptr && *span == full) || has_indexer(layer)) add(full);
+    // Most layers attend as the one before.
+    if (span == nullptr || (!spans.empty() && *span == spans.back())) continue;
+    if (std::find(spans.begin(), spans.end(), *span) == spans.end()) spans.push_back(*span);
   }
-  for (const Layer& layer : model.layers) {
-    if (const AttentionSpan* span = span_of(layer)) add(*span);
+  const AttentionSpan full{};
+  const auto found = std::find(spans.begin(), spans.end(), full);
+  if (found != spans.end()) {
+    std::rotate(spans.begin(), found, found + 1);
+  } else if (indexed) {
+    spans.insert(spans.begin(), full);
   }
   return spans;
 }

@@ -441,7 +441,7 @@ bool holds(Search& search, MixFindings& mix) {
                     .all(1,
                          [&](std::int64_t) {
                            return trial_figures_of(run_of(search.catalogue, mix.pools),
-                                                   search.catalogue, search.task);
+                                                   search.catalogue, search.task, search.threads);
                          })
                     .front();
   search.simulations += 1 + mix.figures.further_simulations;
@@ -451,13 +451,14 @@ bool holds(Search& search, MixFindings& mix) {
 
 /// Fills in what only the answer needs.
 void complete(Search& search, MixFindings& mix) {
-  mix.finalist = search
-                     .all(1,
-                          [&](std::int64_t) {
-                            return finalist_figures_of(run_of(search.catalogue, mix.pools),
-                                                       search.catalogue, search.task.requirement);
-                          })
-                     .front();
+  mix.finalist =
+      search
+          .all(1,
+               [&](std::int64_t) {
+                 return finalist_figures_of(run_of(search.catalogue, mix.pools), search.catalogue,
+                                            search.task.requirement, search.threads);
+               })
+          .front();
   mix.pools = search
                   .all(1,
                        [&](std::int64_t) {

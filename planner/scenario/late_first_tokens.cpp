@@ -34,8 +34,10 @@ double first_token_factor(const SimulationRun& run, double deviations) {
 }
 
 SimulationResult deviating_result(const SimulationRun& run, const PoolStepTimes& step_times,
-                                  const Deviations& deviations) {
-  if (is_simulated(run, deviations)) return simulate_deviating(run, step_times, deviations, {});
+                                  const Deviations& deviations, const Progress& progress) {
+  if (is_simulated(run, deviations)) {
+    return simulate_deviating(run, step_times, deviations, progress);
+  }
   return late_result(run, deviations);
 }
 

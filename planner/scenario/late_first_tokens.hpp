@@ -16,7 +16,7 @@ double first_token_factor(const SimulationRun& run, double deviations);
 /// As simulate_deviating(). If only first tokens deviate nothing is simulated: they are late in
 /// run.result, which must be that of the run as it is, to its end.
 SimulationResult deviating_result(const SimulationRun& run, const PoolStepTimes& step_times,
-                                  const Deviations& deviations);
+                                  const Deviations& deviations, const Progress& progress = {});
 
 /// Likewise, with step times of its own, made only if something is simulated.
 SimulationResult deviating_result(const SimulationRun& run, const Deviations& deviations);

@@ -9,6 +9,7 @@
 #include "planner/capacity/capacity.hpp"
 #include "planner/capacity/load_study.hpp"
 #include "planner/load/offered_load.hpp"
+#include "planner/side_by_side.hpp"
 
 namespace roofcast {
 namespace {
@@ -42,13 +43,14 @@ CandidateFigures figures_of(const SimulationResult& result, const SloVerdict& ve
   return figures;
 }
 
-/// The largest load as a factor; leaves `run` at another load. The load itself holds, or this would
-/// not be called, so smaller ones are not tried, even if verdicts alternate with the load.
-/// Every load has the requests with which the verdict on the asked one stands.
-Capacity capacity_of(SimulationRun& run, SloRequirement requirement) {
-  const Workload as_asked = run.workload;
+/// The largest load as a factor of that of `found`, which has its result. The load itself holds, or
+/// this would not be called, so smaller ones are not tried, even if verdicts alternate with the
+/// load. Every load has the requests with which the verdict on the asked one stands.
+Capacity capacity_of(const SimulationRun& found, SloRequirement requirement) {
+  SimulationRun run{.scenario = found.scenario, .pools = found.pools};
+  run.stopped = found.stopped;
   const bool must_stand = std::exchange(requirement.must_stand, false);
-  const LoadPoint asked = load_point(1, run.result, requirement);
+  const LoadPoint asked = load_point(1, found.result, requirement);
   const LoadTrial trial = [&](std::span<const double> factors) {
     std::vector<LoadPoint> points;
     for (const double factor : factors) {
@@ -56,7 +58,7 @@ Capacity capacity_of(SimulationRun& run, SloRequirement requirement) {
         points.push_back(asked);
         continue;
       }
-      run.workload = at_factor(as_asked, factor);
+      run.workload = at_factor(found.workload, factor);
       points.push_back(load_point(factor, simulate_candidate(run), requirement));
     }
     return points;
@@ -113,7 +115,7 @@ Capacity standing_capacity(const SimulationRun& one, const PlanCatalogue& catalo
 }  // namespace
 
 CandidateFigures trial_figures_of(SimulationRun run, const PlanCatalogue& catalogue,
-                                  const PlanTask& task) {
+                                  const PlanTask& task, int threads) {
   const PoolStepTimes step_times = step_times_of(run);
   const SloVerdict verdict =
       simulate_steadily(run, catalogue, task.requirement,
@@ -125,8 +127,9 @@ CandidateFigures trial_figures_of(SimulationRun run, const PlanCatalogue& catalo
   figures.step_uncertainty = pool.step_uncertainty;
   figures.step_sources = pool.step_sources;
   if (!verdict.holds || !task.min_probability) return figures;
-  const Confidence confidence = confidence_for(margin_of(run, step_times, task.requirement),
-                                               verdict.worst_margin, *task.min_probability);
+  const Confidence confidence =
+      confidence_for(margin_of(run, step_times, task.requirement), verdict.worst_margin,
+                     *task.min_probability, threads);
   throw_if_stopped(run);
   figures.probability = confidence.probability;
   figures.further_simulations = confidence.simulations;
@@ -152,23 +155,12 @@ bool is_enclosed(const Capacity& capacity) {
 
 }  // namespace
 
-FinalistFigures finalist_figures_of(SimulationRun run, const PlanCatalogue& catalogue,
-                                    const SloRequirement& requirement) {
-  const PoolStepTimes step_times = step_times_of(run);
-  std::int64_t simulations = 0;
-  const SloVerdict verdict =
-      simulate_steadily(run, catalogue, requirement, [&](SimulationRun& one) {
-        simulate_sampled(one, step_times, {});
-        ++simulations;
-      });
-  throw_if_stopped(run);
-  FinalistFigures figures{
-      .confidence = confidence_of(margin_of(run, step_times, requirement), verdict.worst_margin)};
-  throw_if_stopped(run);
-  figures.utilisation = utilisation_of(run.pools);
-  figures.cost = cost_of(run.pools, run.result);
-  figures.simulations = figures.confidence.simulations + simulations;
-  if (run.scenario.max_concurrency || offered_rate_per_s(run.workload) <= 0) return figures;
+namespace {
+
+/// Fills in what the load may grow to; not where it has no rate.
+void add_capacity(FinalistFigures& figures, const SimulationRun& run,
+                  const PlanCatalogue& catalogue, const SloRequirement& requirement) {
+  if (run.scenario.max_concurrency || offered_rate_per_s(run.workload) <= 0) return;
   Capacity capacity = capacity_of(run, requirement);
   throw_if_stopped(run);
   figures.simulations += std::ssize(capacity.points) - 1;
@@ -182,19 +174,47 @@ FinalistFigures finalist_figures_of(SimulationRun run, const PlanCatalogue& cata
   // Where the load cannot grow, loads near the breaking point have the requests of the asked one.
   figures.capacity_decided = !requirement.sample || requirement.must_stand || is_enclosed(capacity);
   figures.capacity_rate_per_s = point_of(capacity).offered_rate_per_s;
+}
+
+}  // namespace
+
+FinalistFigures finalist_figures_of(SimulationRun run, const PlanCatalogue& catalogue,
+                                    const SloRequirement& requirement, int threads) {
+  const PoolStepTimes step_times = step_times_of(run);
+  std::int64_t simulations = 0;
+  const SloVerdict verdict =
+      simulate_steadily(run, catalogue, requirement, [&](SimulationRun& one) {
+        simulate_sampled(one, step_times, {});
+        ++simulations;
+      });
+  throw_if_stopped(run);
+  FinalistFigures figures;
+  figures.utilisation = utilisation_of(run.pools);
+  figures.cost = cost_of(run.pools, run.result);
+  figures.simulations = simulations;
+  Confidence confidence;
+  // Neither changes the run.
+  side_by_side(threads, {[&] {
+                           confidence = confidence_of(margin_of(run, step_times, requirement),
+                                                      verdict.worst_margin, threads);
+                         },
+                         [&] { add_capacity(figures, run, catalogue, requirement); }});
+  throw_if_stopped(run);
+  figures.simulations += confidence.simulations;
+  figures.confidence = std::move(confidence);
   return figures;
 }
 
 Evaluator plan_evaluator(const PlanCatalogue& catalogue, const PlanTask& task,
-                         const std::vector<PlannedShape>& shapes) {
-  return [&catalogue, &task, &shapes](const FigureQuestion& question) -> Figures {
+                         const std::vector<PlannedShape>& shapes, int threads) {
+  return [&catalogue, &task, &shapes, threads](const FigureQuestion& question) -> Figures {
     assert(question.shape < shapes.size());
     SimulationRun run = run_of(catalogue, {.shape = shapes[question.shape].shape,
                                            .units = static_cast<std::int32_t>(question.units)});
     if (question.kind == FigureKind::finalist) {
-      return finalist_figures_of(std::move(run), catalogue, task.requirement);
+      return finalist_figures_of(std::move(run), catalogue, task.requirement, threads);
     }
-    return trial_figures_of(std::move(run), catalogue, task);
+    return trial_figures_of(std::move(run), catalogue, task, threads);
   };
 }
 

@@ -4,12 +4,16 @@
 #include <array>
 #include <boost/math/distributions/normal.hpp>
 #include <cmath>
+#include <deque>
+#include <memory>
+#include <mutex>
 #include <numbers>
 #include <span>
 
 #include "base/itp_bracket.hpp"
 #include "planner/answers_on.hpp"
 #include "planner/scenario/late_first_tokens.hpp"
+#include "planner/side_by_side.hpp"
 #include "planner/verdict/margin_scale.hpp"
 
 namespace roofcast {
@@ -82,7 +86,7 @@ bool is_of_first_tokens(const UncertainInput& cause) {
 }
 
 /// All causes but step time: without first tokens together first, since they rarely matter.
-std::vector<Search> others(const Perturbed& run) {
+std::vector<Search> others(const Perturbed& run, int threads) {
   std::vector<Search> searches(kUncertainInputs.size() - 1);
   Deviations together;
   for (const UncertainInput& cause : std::span(kUncertainInputs).subspan(kStepTime + 1)) {
@@ -90,22 +94,68 @@ std::vector<Search> others(const Perturbed& run) {
   }
   searches.front().asked = 1;
   const bool matter = run.flips({kFarthest, log_room(run.margin(together))});
-  for (std::size_t i = 1; i < kUncertainInputs.size(); ++i) {
-    const bool first_tokens = is_of_first_tokens(kUncertainInputs[i]);
-    if (!matter && !first_tokens) continue;
-    const Search search = run.flipping(kUncertainInputs[i], run.as_predicted());
-    searches[i - 1].flips_at = search.flips_at;
-    if (!first_tokens) searches[i - 1].asked += search.asked;
-  }
+  side_by_side(threads, searches.size(), [&](std::size_t i) {
+    const UncertainInput& cause = kUncertainInputs[i + 1];
+    const bool first_tokens = is_of_first_tokens(cause);
+    if (!matter && !first_tokens) return;
+    const Search search = run.flipping(cause, run.as_predicted());
+    searches[i].flips_at = search.flips_at;
+    if (!first_tokens) searches[i].asked += search.asked;
+  });
   return searches;
 }
 
-/// Whether first tokens alone, this far off, flip the verdict.
-bool late_first_tokens_flip(const Perturbed& run, double distance) {
+/// The searches of all causes if first tokens alone, this far off, flip the verdict: of first
+/// tokens, without a simulation, and nothing of the others.
+std::optional<std::vector<Search>> late_first_tokens(const Perturbed& run, double distance) {
+  const auto cause = std::ranges::find_if(kUncertainInputs, is_of_first_tokens);
   Search not_simulated;
-  return std::ranges::any_of(kUncertainInputs, [&](const UncertainInput& cause) {
-    return is_of_first_tokens(cause) && run.flips(run.probe(cause, distance, not_simulated));
-  });
+  const RootProbe late = run.probe(*cause, distance, not_simulated);
+  if (!run.flips(late)) return std::nullopt;
+  std::vector<Search> searches(kUncertainInputs.size());
+  searches[static_cast<std::size_t>(cause - kUncertainInputs.begin())].flips_at =
+      run.flipping(*cause, run.as_predicted(), late, {}).flips_at;
+  return searches;
+}
+
+/// Step times for simulations of one run, each set used by one of them at a time.
+class LentStepTimes {
+ public:
+  /// `first`, if any, is lent first; more are made when several are needed at once.
+  LentStepTimes(const SimulationRun& run, const PoolStepTimes* first) : run_(run) {
+    if (first != nullptr) idle_.push_back(first);
+  }
+
+  SimulationResult result(const Deviations& deviations) {
+    const PoolStepTimes* times = take();
+    SimulationResult result = deviating_result(run_, *times, deviations);
+    const std::scoped_lock lock(mutex_);
+    idle_.push_back(times);
+    return result;
+  }
+
+ private:
+  const PoolStepTimes* take() {
+    const std::scoped_lock lock(mutex_);
+    if (idle_.empty()) return &made_.emplace_back(step_times_of(run_));
+    const PoolStepTimes* times = idle_.back();
+    idle_.pop_back();
+    return times;
+  }
+
+  const SimulationRun& run_;
+  std::mutex mutex_{};
+  std::deque<PoolStepTimes> made_{};
+  std::vector<const PoolStepTimes*> idle_{};
+};
+
+DeviatingMargin margin_lending(const SimulationRun& run, const PoolStepTimes* first,
+                               SloRequirement requirement) {
+  requirement.must_stand = false;
+  const auto lent = std::make_shared<LentStepTimes>(run, first);
+  return [requirement, lent](const Deviations& deviations) {
+    return judge(lent->result(deviations), requirement).worst_margin;
+  };
 }
 
 Confidence combined(const std::vector<Search>& searches, bool holds) {
@@ -131,7 +181,7 @@ std::optional<Confidence> confidence_of(const DeviatingMargin& margin, double pr
                                         int threads, const Progress& progress) {
   const Perturbed run{margin, predicted};
   const auto search = [&](std::int64_t i) {
-    if (i > 0) return others(run);
+    if (i > 0) return others(run, threads);
     return std::vector<Search>{run.flipping(kUncertainInputs[kStepTime], run.as_predicted())};
   };
   const auto searches = answers_on(threads, 2, search, progress);
@@ -141,50 +191,52 @@ std::optional<Confidence> confidence_of(const DeviatingMargin& margin, double pr
   return combined(all, run.holds());
 }
 
-Confidence confidence_of(const DeviatingMargin& margin, double predicted) {
-  return *confidence_of(margin, predicted, 1, {});
+Confidence confidence_of(const DeviatingMargin& margin, double predicted, int threads) {
+  const Perturbed run{margin, predicted};
+  std::vector<Search> all(1), beside;
+  side_by_side(threads,
+               {[&] { all[0] = run.flipping(kUncertainInputs[kStepTime], run.as_predicted()); },
+                [&] { beside = others(run, threads); }});
+  all.insert(all.end(), beside.begin(), beside.end());
+  return combined(all, run.holds());
 }
 
 DeviatingMargin margin_of(const SimulationRun& run, const PoolStepTimes& step_times,
-                          SloRequirement requirement) {
-  requirement.must_stand = false;
-  return [&run, &step_times, requirement](const Deviations& deviations) {
-    return judge(deviating_result(run, step_times, deviations), requirement).worst_margin;
-  };
+                          const SloRequirement& requirement) {
+  return margin_lending(run, &step_times, requirement);
 }
 
 std::optional<Confidence> confidence_of(const SimulationRun& run, SloRequirement requirement,
                                         int threads, const Progress& progress) {
   requirement.must_stand = false;
-  const DeviatingMargin margin = [&](const Deviations& deviations) {
-    return judge(deviating_result(run, deviations), requirement).worst_margin;
-  };
   const double predicted = judge(run.result, requirement).worst_margin;
-  return confidence_of(margin, predicted, threads, progress);
+  return confidence_of(margin_lending(run, nullptr, requirement), predicted, threads, progress);
 }
 
-Confidence confidence_for(const DeviatingMargin& margin, double predicted, double least) {
-  if (least <= 0.5 || predicted < 0) return confidence_of(margin, predicted);
+Confidence confidence_for(const DeviatingMargin& margin, double predicted, double least,
+                          int threads) {
+  if (least <= 0.5 || predicted < 0) return confidence_of(margin, predicted, threads);
   const Perturbed run{margin, predicted};
   const double near = boost::math::quantile(boost::math::normal(), least);
+  // No plane through a point this near leaves the origin farther away.
+  if (const auto late = late_first_tokens(run, near)) return combined(*late, true);
   Deviations all;
   for (const UncertainInput& cause : kUncertainInputs) all.*cause.member = near * cause.harmful;
-  Search tried;
-  if (!late_first_tokens_flip(run, near)) {  // else all together do
-    ++tried.asked;
-    if (margin(all) >= 0) return {.holds = true, .probability = least, .simulations = 1};
-  }
+  Search tried{.asked = 1};
+  if (margin(all) >= 0) return {.holds = true, .probability = least, .simulations = 1};
   const UncertainInput& step_time = kUncertainInputs[kStepTime];
   const RootProbe slower = run.probe(step_time, near, tried);
   std::vector<Search> searches(kUncertainInputs.size());
   if (run.flips(slower)) {
-    // No plane through a point this near leaves the origin farther away.
+    // Nor through this one.
     searches.front() = run.flipping(step_time, run.as_predicted(), slower, tried);
     return combined(searches, true);
   }
-  searches.front() = run.flipping(step_time, slower);
+  std::vector<Search> beside;
+  side_by_side(threads, {[&] { searches.front() = run.flipping(step_time, slower); },
+                         [&] { beside = others(run, threads); }});
   searches.front().asked += tried.asked;
-  std::ranges::copy(others(run), searches.begin() + 1);
+  std::ranges::copy(beside, searches.begin() + 1);
   return combined(searches, true);
 }
 

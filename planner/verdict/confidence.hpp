@@ -43,7 +43,8 @@ using DeviatingMargin = std::function<double(const Deviations&)>;
 /// Assumes that slower steps, more host work and fewer blocks never help: host work and blocks that
 /// flip nothing together flip nothing alone. Neglects chance (other arrivals of the same rate),
 /// causes that flip nothing within +-4, and the boundary's curvature.
-Confidence confidence_of(const DeviatingMargin& margin, double predicted);
+/// `threads` as side_by_side() takes it.
+Confidence confidence_of(const DeviatingMargin& margin, double predicted, int threads = 1);
 
 /// The greatest probability that confidence_of can return: nothing flips the verdict within +-4.
 double greatest_probability();
@@ -53,10 +54,11 @@ std::optional<Confidence> confidence_of(const DeviatingMargin& margin, double pr
                                         int threads, const Progress& progress);
 
 /// Of a run that simulate_sampled has filled in, judged by `requirement`: perturbed runs are as
-/// long as the run itself and judged as they are, so its `must_stand` does not count. `run` and
-/// `step_times`, which is used by one thread at a time, must outlive the function.
+/// long as the run itself and judged as they are, so its `must_stand` does not count. Both must
+/// outlive the function, the run without changing. May be called from several threads: `step_times`
+/// are used by one at a time, the others have their own.
 DeviatingMargin margin_of(const SimulationRun& run, const PoolStepTimes& step_times,
-                          SloRequirement requirement);
+                          const SloRequirement& requirement);
 
 /// The probability that such a run holds, on several threads; nullopt if `progress` cancelled.
 std::optional<Confidence> confidence_of(const SimulationRun& run, SloRequirement requirement,
@@ -65,8 +67,10 @@ std::optional<Confidence> confidence_of(const SimulationRun& run, SloRequirement
 /// Whether the probability is at least `least` (0.5 to greatest_probability()), with few
 /// simulations: for searches. It is, and `least` is returned, if the verdict stays with all causes
 /// off by the quantile of `least` at once, since no point of the sphere with that radius is farther
-/// along the boundary's normal. It is not if step time alone reverses it within that quantile; the
-/// probability by step time is returned, an upper bound. Otherwise as confidence_of.
-Confidence confidence_for(const DeviatingMargin& margin, double predicted, double least);
+/// along the boundary's normal. It is not if first tokens alone, which take no simulation, reverse
+/// it within that quantile, or step time alone does: the probability by that cause is returned, an
+/// upper bound. Otherwise as confidence_of.
+Confidence confidence_for(const DeviatingMargin& margin, double predicted, double least,
+                          int threads = 1);
 
 }  // namespace roofcast

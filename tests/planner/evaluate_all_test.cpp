@@ -9,6 +9,9 @@
 #include <stdexcept>
 #include <string>
 #include <thread>
+#include <vector>
+
+#include "planner/side_by_side.hpp"
 
 namespace roofcast {
 namespace {
@@ -39,6 +42,50 @@ TEST(EvaluateAll, WorksOnAsManyThreadsAsAskedForAlsoBeyondTheCores) {
     EXPECT_EQ(arrived, 4);
   };
   EXPECT_TRUE(for_each_index(4, 4, meet, {}));
+}
+
+// One answer on a pool of two threads: its two parts wait for each other.
+TEST(SideBySide, PartsOfAnAnswerTakeIdleThreads) {
+  std::atomic<int> arrived{0};
+  const auto meet = [&] {
+    ++arrived;
+    const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+    while (arrived < 2 && std::chrono::steady_clock::now() < limit) std::this_thread::yield();
+    EXPECT_EQ(arrived, 2);
+  };
+  // A second index, which ends at once, so that the pool has two threads.
+  const auto answer = [&](std::int64_t i) {
+    if (i == 0) side_by_side(2, {meet, meet});
+  };
+  EXPECT_TRUE(for_each_index(2, 2, answer, {}));
+}
+
+TEST(SideBySide, OnOneThreadPartsAreCalledInTurnByTheCaller) {
+  const auto caller = std::this_thread::get_id();
+  std::vector<std::size_t> called;
+  side_by_side(1, 3, [&](std::size_t i) {
+    EXPECT_EQ(std::this_thread::get_id(), caller);
+    called.push_back(i);
+  });
+  EXPECT_EQ(called, (std::vector<std::size_t>{0, 1, 2}));
+}
+
+TEST(SideBySide, AllPartsEndAndTheFirstFailureIsThrown) {
+  for (const int threads : {1, 2}) {
+    std::atomic<int> ended{0};
+    const auto fails = [&](std::size_t i) {
+      ++ended;
+      if (i > 0) throw std::runtime_error("part " + std::to_string(i));
+    };
+    const auto answer = [&](std::int64_t) { side_by_side(threads, 3, fails); };
+    try {
+      for_each_index(1, threads, answer, {});
+      ADD_FAILURE() << "nothing was thrown";
+    } catch (const std::runtime_error& error) {
+      EXPECT_STREQ(error.what(), "part 1");
+    }
+    EXPECT_EQ(ended, 3);
+  }
 }
 
 TEST(EvaluateAll, ProgressComesFromTheCallerAndEndsTheWork) {

@@ -192,6 +192,17 @@ TEST(PlanAnswer, OfWhatNothingHoldsSaysWhatCameClosest) {
   }
 }
 
+TEST(PlanAnswer, IsTheSameOnAnyNumberOfThreads) {
+  PlanQuestion question = chat_to_plan();
+  question.gpus = {"h100", "l40s", "a100"};
+  question.min_probability = 0.9;
+  const Json alone = to_json(plan(question, {.threads = 1}));
+  ASSERT_FALSE(alone.at("ranked").empty());
+  for (const int threads : {2, 4}) {
+    EXPECT_EQ(to_json(plan(question, {.threads = threads})).dump(), alone.dump()) << threads;
+  }
+}
+
 TEST(PlanAnswer, OfAPlanThatWasCancelledDecidesNothing) {
   const PlanExecution execution{.threads = 1,
                                 .progress = [](PlanStage stage, std::int64_t, std::int64_t) {

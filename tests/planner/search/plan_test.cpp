@@ -46,7 +46,8 @@ PlanTask question_of(const Load& load) {
 PlanFindings planned(PlanTask question, int threads = 1) {
   const PlanCatalogue catalogue = load_catalogue(question.base, question.space);
   const std::vector<PlannedShape> shapes = *plan_shapes(catalogue, question, threads, {});
-  Evaluations evaluations(plan_evaluator(catalogue, question, shapes), {.threads = threads});
+  Evaluations evaluations(plan_evaluator(catalogue, question, shapes, threads),
+                          {.threads = threads});
   return make_plan(question, shapes, evaluations, {});
 }
 
