@@ -2,9 +2,12 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <fstream>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <vector>
 
+#include "tests/support/json_answer.hpp"
 #include "tests/support/run_command.hpp"
 
 namespace roofcast::test {
@@ -89,6 +92,29 @@ TEST(EstimateCommand, WhatPoolsHasNoDecodeStep) {
     EXPECT_EQ(json["decode_step_s"].get<double>(), 0);
     EXPECT_NEAR(json["output_tokens_per_s"].get<double>() * json["prefill_s"].get<double>(), 8,
                 1e-9);
+  }
+}
+
+// Nothing is known of how a chip of four facts runs kernels; of an H200 with less bandwidth, that
+// it is nearly an H200.
+TEST(EstimateCommand, AProfileOfFourFactsIsNoSurerThanOneWithTheKernelsOfACousin) {
+  const TemporaryFolder folder;
+  std::ofstream("four.json") << R"({"memory_bytes": 141e9, "memory_bandwidth_bytes_per_s": 4.2e12,
+      "dense_peak_flops_per_s": {"bf16": 989e12, "fp8": 1979e12}})";
+  nlohmann::json cousin = nlohmann::json::parse(run_command("gpus h200 --as-profile").out);
+  cousin["memory_bandwidth_bytes_per_s"] = 4.2e12;
+  std::ofstream("cousin.json") << cousin.dump();
+  for (const char* model : {"llama-3.1-8b", "llama-3.1-8b --quantization fp8", "qwen3-30b-a3b"}) {
+    const auto summary_on = [&](const char* gpu) {
+      return json_answer(std::string("estimate --model ") + model + " --gpu " + gpu)["summary"];
+    };
+    const nlohmann::json four = summary_on("./four.json");
+    const nlohmann::json known = summary_on("./cousin.json");
+    for (const char* step : {"prefill", "decode"}) {
+      EXPECT_GE(four[step]["relative_uncertainty"].get<double>(),
+                known[step]["relative_uncertainty"].get<double>())
+          << model << " " << step;
+    }
   }
 }
 
