@@ -184,6 +184,26 @@ TEST(EstimateCommand, ComparesOnlyTimesOfLikeSources) {
   }
 }
 
+// The A100 has no fp8: its weights are multiplied as bf16. The H100 has.
+TEST(EstimateCommand, SaysWhichWeightsAreWidened) {
+  const auto widened_on = [](const std::string& line) {
+    std::vector<std::string> names;
+    for (const auto& variant : json_answer("estimate --model llama-2-7b " + line)["variants"]) {
+      if (!variant.contains("widened")) continue;
+      EXPECT_EQ(variant["widened"], "fp8");
+      names.push_back(variant["name"]);
+    }
+    return names;
+  };
+  EXPECT_THAT(widened_on("--gpu a100-80gb"),
+              testing::ElementsAre("fp8 weights", "fp8 weights and KV cache"));
+  EXPECT_THAT(widened_on("--gpu a100-80gb --quantization fp8"), testing::Contains("as given"));
+  EXPECT_THAT(widened_on("--gpu h100"), testing::IsEmpty());
+  const auto sentence = HasSubstr("The profile has no peak of fp8: such weights are widened");
+  EXPECT_THAT(estimate("").out, sentence);
+  EXPECT_THAT(run_command("estimate --model llama-2-7b --gpu h100").out, Not(sentence));
+}
+
 TEST(StaircaseCommand, FlagsThatWouldChangeNothingAreRefused) {
   const std::string counted = "staircase --prompt 10 --generate 5 ";
   for (const char* flag : {"--acceptance 0.5", "--tp 2", "--engine vllm", "--kv-cache-dtype fp8"}) {
