@@ -58,6 +58,15 @@ TEST(SimulateCommand, WhatPoolsHasOneOutputTokenUnlessAnotherNumberIsGiven) {
   EXPECT_EQ(generated["inputs"]["scenario"]["workload"]["output_len"], 128);
 }
 
+// 40 sessions that start within 20 s and think for 7 x 5 s are served over more than 50 s.
+TEST(SimulateCommand, SaysWhySessionsAreServedAtALowerRateThanOffered) {
+  const std::string sessions =
+      kMachine + "--num-prompts 40 --turns 8 --input-len 200 --output-len 20 --no-store ";
+  const auto why = HasSubstr(" /s offered; the run, and so the rate served, lasts until the last");
+  EXPECT_THAT(run_command(sessions + "--request-rate 2 --think-time 5").out, why);
+  EXPECT_THAT(run_command(kBase).out, Not(why));
+}
+
 TEST(SimulateCommand, RequestsAreNotWrittenOverWhatIsRead) {
   const TemporaryFolder folder;
   const std::string trace = "arrival,input,output\n0,10,2\n1,10,2\n";
