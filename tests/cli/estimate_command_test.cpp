@@ -103,6 +103,12 @@ TEST(EstimateCommand, AProfileOfFourFactsIsNoSurerThanOneWithTheKernelsOfACousin
       "dense_peak_flops_per_s": {"bf16": 989e12, "fp8": 1979e12}})";
   nlohmann::json cousin = nlohmann::json::parse(run_command("gpus h200 --as-profile").out);
   cousin["memory_bandwidth_bytes_per_s"] = 4.2e12;
+  EXPECT_THAT(run_command("gpus ./four.json").out, HasSubstr("no such chip"));
+  EXPECT_EQ(json_answer("gpus ./four.json")["untimed_chip"], true);
+  EXPECT_THAT(run_command("simulate --model llama-3.1-8b --gpu ./four.json --num-prompts 5 "
+                          "--no-store")
+                  .out,
+              HasSubstr("nothing was timed on this chip"));
   std::ofstream("cousin.json") << cousin.dump();
   for (const char* model : {"llama-3.1-8b", "llama-3.1-8b --quantization fp8", "qwen3-30b-a3b"}) {
     const auto summary_on = [&](const char* gpu) {
