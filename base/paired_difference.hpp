@@ -4,6 +4,7 @@
 // repeated with other seeds, the same from one run per side, by blocks of requests.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -11,6 +12,10 @@
 #include <vector>
 
 namespace roofcast {
+
+/// The least change, relative to the baseline, that counts: less is 0.0 % in tables. However sure
+/// its sign, a change this small is within what a model leaves out.
+inline constexpr double kLeastChange = 0.0005;
 
 /// The other side minus the baseline, with a 95 % interval.
 struct Difference {
@@ -21,6 +26,11 @@ struct Difference {
 
   /// Whether the interval excludes zero.
   bool significant() const { return low && (*low > 0 || *high < 0); }
+  /// Whether, besides, it is at least kLeastChange of `baseline`; of a baseline of zero anything
+  /// is.
+  bool significant_beside(double baseline) const {
+    return significant() && std::abs(mean) >= kLeastChange * std::abs(baseline);
+  }
 };
 
 /// The quantile of Student's t for a two-sided interval that contains `share` of its values.

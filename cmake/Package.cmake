@@ -48,7 +48,13 @@ install(CODE [[
   endif()
   file(INSTALL ${script} RENAME _roofcast DESTINATION "${CMAKE_INSTALL_PREFIX}/share/zsh/${folder}")]])
 install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR})
-install(FILES README.md reports/store.md ${package_sources}/copyright DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(FILES README.md CONTRIBUTING.md ${package_sources}/copyright DESTINATION ${CMAKE_INSTALL_DOCDIR})
+# Where the links of README.md and docs/ look for them.
+foreach(document hardware_profiles/README.md model/catalogue/README.md reports/store.md)
+  get_filename_component(folder ${document} DIRECTORY)
+  install(FILES ${document} DESTINATION ${CMAKE_INSTALL_DOCDIR}/${folder})
+endforeach()
+install(DIRECTORY examples/sample DESTINATION ${CMAKE_INSTALL_DOCDIR}/examples) # what README.md runs on
 install(DIRECTORY simulator/scenarios reports/dashboards DESTINATION ${CMAKE_INSTALL_DOCDIR}/examples
   FILES_MATCHING PATTERN *.json)
 

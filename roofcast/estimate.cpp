@@ -117,6 +117,22 @@ SourceAnswer source_of(const StepEstimate& step, const StepSummary& summary) {
   return source;
 }
 
+/// Types narrower than 16 bits in which products would run if the GPU had a peak of them.
+std::optional<std::string> widened_in(const StepEstimate& step, const Gpu& gpu) {
+  std::vector<std::string_view> types;
+  for (const OperatorEstimate& op : step.operators) {
+    const OperatorFamily family = op.work.family;
+    const DType type = op.work.compute;
+    if ((family != OperatorFamily::gemm && family != OperatorFamily::moe) ||
+        bits_of(type) >= bits_of(DType::bf16) || gpu.dense_peak.contains(type)) {
+      continue;
+    }
+    if (std::ranges::find(types, name_of(type)) == types.end()) types.push_back(name_of(type));
+  }
+  if (types.empty()) return std::nullopt;
+  return fmt::format("{}", fmt::join(types, ", "));
+}
+
 StepAnswer step_of(const StepEstimate& step, const StepSummary& summary) {
   StepAnswer answer{.source = source_of(step, summary),
                     .lower_bound = summary.lower_bound,
@@ -169,7 +185,8 @@ std::vector<FormatAnswer> variants_of(const EstimateQuestion& question) {
                         .decode_step = generation.decode_step,
                         .decode_source = source_of(generation.decode, generation.decode_summary),
                         .weight_bytes = times[i].weight_bytes,
-                        .cache_bytes = times[i].cache_bytes});
+                        .cache_bytes = times[i].cache_bytes,
+                        .widened = widened_in(generation.prefill, deployments[i].gpu)});
   }
   return variants;
 }

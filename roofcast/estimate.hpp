@@ -126,6 +126,8 @@ struct FormatAnswer {
   SourceAnswer decode_source{};
   Bytes weight_bytes{};
   Bytes cache_bytes{};
+  /// Narrow formats in which the GPU cannot multiply ("fp8"): it widens such weights first.
+  std::optional<std::string> widened{};
 };
 
 /// With as many batches in progress as there are pipeline stages.
@@ -305,6 +307,8 @@ void members(Visitor& visit, FormatAnswer& variant) {
   visit("weight_bytes_per_gpu", variant.weight_bytes, "weights of the fullest GPU");
   visit("kv_cache_bytes_per_gpu", variant.cache_bytes,
         "KV cache of all sequences at their full length, on one GPU");
+  visit.if_set("widened", variant.widened,
+               "types of which the GPU has no peak: such weights are widened, then multiplied");
 }
 
 template <class Visitor>

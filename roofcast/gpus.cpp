@@ -40,6 +40,7 @@ GpuFacts facts_of(const GpuProfile& profile) {
                  .l2_cache = gpu.l2_cache,
                  .multiprocessors = gpu.multiprocessors};
   if (!gpu.assumed.empty()) facts.assumed = gpu.assumed;
+  if (gpu.untimed_chip) facts.untimed_chip = true;
   if (gpu.network) facts.nics_per_node = nics_of_node(gpu);
   for (const auto& [dtype, rate] : gpu.dense_peak) {
     const std::string format(name_of(dtype));
@@ -212,7 +213,12 @@ KernelTableFacts table_facts(const KernelTables& tables) {
     const GroupKey& key = group.key;
     std::string of = key.name + key.format;  // one of the two, except for experts by their kernels
     if (!key.name.empty() && !key.format.empty()) of = key.format + " " + key.name;
-    if (has_second_axis(key.family)) of = name_of(key.cache);
+    if (has_second_axis(key.family)) {
+      of = name_of(key.cache);
+      if (!key.name.empty()) of += " " + key.name;  // which recurrent kernel
+      // Attention is timed alone, or with its projections in a weight format.
+      if (!key.format.empty()) of += ", block in " + key.format;
+    }
     if (key.family == OperatorFamily::collective) of = name_of(key.exchange);
     facts.groups.push_back({.source = group.source,
                             .family = key.family,

@@ -44,6 +44,7 @@ struct GpuFacts {
   std::optional<Watts> idle_power{};
   std::optional<std::string> curves_of{};
   std::optional<bool> same_chip{};
+  std::optional<bool> untimed_chip{};  // set where true: Gpu::untimed_chip
   std::optional<std::vector<std::string>> assumed{};
   std::optional<DollarsPerHour> price{};
   std::string profile_hash{};
@@ -195,6 +196,8 @@ void members(Visitor& visit, GpuFacts& gpu) {
   visit.if_set("curves_of", gpu.curves_of,
                "card on which its kernels were timed; left out: itself");
   visit.if_set("same_chip", gpu.same_chip, "whether that card has the same chip");
+  visit.if_set("untimed_chip", gpu.untimed_chip,
+               "true: nothing was timed on it, nor is it a built-in card by its facts");
   visit.if_set("assumed", gpu.assumed, "keys that the profile leaves out, with assumed values");
   visit("price_usd_per_h", gpu.price, "typical rental price; null: unknown");
   visit("profile_hash", gpu.profile_hash, "FNV-1a of the profile's text");

@@ -17,6 +17,7 @@
 #include "planner/evaluate_all.hpp"
 #include "planner/launch/plan_launch.hpp"
 #include "planner/mix/mix_search.hpp"
+#include "planner/scenario/simulation_run.hpp"
 #include "planner/search/pareto.hpp"
 #include "planner/search/plan_digest.hpp"
 #include "planner/search/plan_evaluator.hpp"
@@ -265,7 +266,7 @@ void require_a_load(const PlanQuestion& question) {
 }
 
 PlanTask task_of(const PlanQuestion& question) {
-  PlanTask task{.base = question.scenario};
+  PlanTask task{.base = with_pooled_output(question.scenario)};
   task.free_length = question.free_length && may_grow(task.base);
   if (task.free_length) set_arrivals(task.base, arrival_limits(task.base).first);
   const Parallelism parallel = with_given({}, question.scenario.deployment.parallel);

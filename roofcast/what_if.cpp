@@ -31,7 +31,8 @@ void members(Visitor& visit, MetricAnswer& metric) {
   visit("difference", metric.difference, "difference from the baseline");
   visit("difference_low", metric.low, "lower end of its 95 % interval; null: unknown");
   visit("difference_high", metric.high, "upper end of its 95 % interval; null: unknown");
-  visit("significant", metric.significant, "the interval does not contain 0; null: unknown");
+  visit("significant", metric.significant,
+        "the interval does not contain 0, and the change is 0.05 % or more; null: unknown");
 }
 
 template <class Visitor>
@@ -116,7 +117,10 @@ MetricAnswer metric_of(const MetricName& name, const WhatIfFigure& figure) {
   metric.difference = difference.mean;
   metric.low = finite(difference.low);
   metric.high = finite(difference.high);
-  if (difference.low) metric.significant = difference.significant();
+  if (difference.low) {
+    const double baseline = figure.value.value_or(difference.mean) - difference.mean;
+    metric.significant = difference.significant_beside(baseline);
+  }
   return metric;
 }
 

@@ -43,7 +43,7 @@ struct MetricAnswer : MetricName {
   std::optional<double> value{};        // mean over seeds; unset: a run lacks it
   std::optional<double> difference{};   // variant minus baseline
   std::optional<double> low{}, high{};  // of the difference; unset: cannot be separated from chance
-  std::optional<bool> significant{};    // the interval excludes 0
+  std::optional<bool> significant{};    // the interval excludes 0, and the change is 0.05 % or more
 };
 
 struct VariantAnswer {

@@ -110,6 +110,15 @@ std::vector<std::string> assumptions_of(const MeasuredSetting& setting) {
   return lines;
 }
 
+std::vector<std::string> parallel_assumed(const MeasuredSetting& setting,
+                                          const Scenario& scenario) {
+  const ParallelismOptions& parallel = scenario.deployment.parallel;
+  const bool stated =
+      scenario.cluster || setting.gpus || parallel.tensor || parallel.pipeline || parallel.data;
+  if (stated) return {};
+  return {"number of GPUs not stated: assumed TP 1 (`tensor_parallel_size`)"};
+}
+
 bool is_deployment_key(std::string_view key) {
   constexpr std::array<std::string_view, 14> kKeys = {"disagg",
                                                       "disaggregation_mode",

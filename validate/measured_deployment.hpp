@@ -20,6 +20,10 @@ void check_deployment(const MeasuredRun& run, const Scenario& scenario);
 /// arguments that are not modelled.
 std::vector<std::string> assumptions_of(const MeasuredSetting& setting);
 
+/// The same of the degrees of parallelism: a file that states neither them nor its GPUs is taken
+/// for one of a single GPU, unless `scenario` says otherwise.
+std::vector<std::string> parallel_assumed(const MeasuredSetting& setting, const Scenario& scenario);
+
 /// Whether check_deployment or scenario_of uses this key of MeasuredSetting::other.
 bool is_deployment_key(std::string_view key);
 

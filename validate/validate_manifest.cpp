@@ -266,8 +266,11 @@ void judge_deployment(const json* given, ValidationCase& result) {
   const auto gives = [&](const char* key) {
     return given != nullptr && (given->is_string() || given->contains(key));
   };
-  if (!gives("parallel") && !gives("cluster")) check_deployment(result.measured, result.scenario);
   if (!gives("engine")) result.assumed = assumptions_of(result.measured.setting);
+  if (gives("parallel") || gives("cluster")) return;
+  check_deployment(result.measured, result.scenario);
+  const auto parallel = parallel_assumed(result.measured.setting, result.scenario);
+  result.assumed.insert(result.assumed.end(), parallel.begin(), parallel.end());
 }
 
 void read_question(const JsonObject& object, const CasePlace& place, ValidationCase& result) {

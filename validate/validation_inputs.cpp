@@ -108,6 +108,8 @@ ValidationCase case_of(MeasuredRun run, const ScenarioOptions& given) {
     if (given.deployment.engine.empty()) {
       result.assumed = assumptions_of(result.measured.setting);
     }
+    const auto parallel = parallel_assumed(result.measured.setting, result.scenario);
+    result.assumed.insert(result.assumed.end(), parallel.begin(), parallel.end());
     take_recorded_requests(result);
   } catch (const UsageError&) {
     throw;  // an error in a flag, independent of the file

@@ -144,6 +144,9 @@ struct Gpu {
   std::optional<SisterCard> sister{};
   std::map<std::string, std::string> sources;  // profile key -> where the number comes from
   std::vector<std::string> assumed{};          // keys that the profile leaves out
+  /// A profile by hand of a chip that no built-in one describes, on which nothing was timed: shares
+  /// of the datasheet come from other chips.
+  bool untimed_chip = false;
 
   /// peak_of() its peaks.
   FlopsPerSecond peak_for(DType compute) const { return peak_of(dense_peak, compute); }

@@ -31,10 +31,17 @@ std::string fnv1a_hex(std::string_view text) { return fmt::format("{:016x}", fnv
 
 /// Whether a profile that was written by hand describes the chip on which its curves were timed is
 /// known only by its facts: they must be those of that card, or of another built-in one with its
-/// curves. Otherwise the times are carried over from another chip.
+/// curves. Otherwise the times are carried over from another chip. Without any, its chip is one of
+/// the built-in ones or nobody's.
 void tell_chip(Gpu& gpu) {
   const std::string timed_on = gpu.sister ? gpu.sister->name : gpu.tables ? gpu.tables->name() : "";
-  if (timed_on.empty()) return;
+  if (timed_on.empty()) {
+    const std::vector<std::string> names = gpu_names();
+    gpu.untimed_chip = !gpu.measured && std::ranges::none_of(names, [&](const std::string& name) {
+      return has_same_chip(gpu, load_gpu(name).gpu);
+    });
+    return;
+  }
   const Gpu timed = load_gpu(timed_on).gpu;
   if (has_same_chip(gpu, timed)) return;
   for (const std::string& name : gpu_names()) {

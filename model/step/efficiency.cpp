@@ -273,6 +273,11 @@ EfficiencyEstimate efficiency_of(const Work& work, const Gpu& gpu) {
     best.relative_uncertainty =
         std::hypot(best.relative_uncertainty, carried_deviation(*gpu.sister));
   }
+  // The defaults are those of chips that were timed: to another they are carried over as kernels
+  // are, which must not make a profile without any surer than one with those of a cousin.
+  if (gpu.untimed_chip && best.provenance == Provenance::datasheet) {
+    best.relative_uncertainty = std::hypot(best.relative_uncertainty, kOtherChipDeviation);
+  }
   return best;
 }
 

@@ -126,7 +126,7 @@ double throughput_of(const LoadStudy& study, Execution& execution) {
 }  // namespace
 
 Scenario with_load(const Scenario& scenario) {
-  Scenario studied = scenario;
+  Scenario studied = with_pooled_output(scenario);
   if (asks_no_load(scenario)) give_rate(std::get<SyntheticWorkload>(studied.workload));
   return studied;
 }

@@ -11,9 +11,11 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "base/text.hpp"
 #include "model/engines/knobs.hpp"
 #include "model/memory/memory_plan.hpp"
 #include "model/step/step_estimate.hpp"
+#include "planner/scenario/prices.hpp"
 #include "planner/scenario/simulation_run.hpp"
 #include "simulator/engine/batching_policy.hpp"
 #include "simulator/io/trace_reader.hpp"
@@ -258,6 +260,43 @@ Reason idle_block_size(const ScenarioOptions& given, const Scenario& scenario, D
   return "`trace_block_size`: would change nothing here, the engine keeps no prefixes";
 }
 
+/// Keys of the GPUs of all pools; nullopt if they are not known here: none is named, "any", or one
+/// that does not exist.
+std::optional<std::vector<std::string>> gpu_keys_of(std::span<const Scenario> scenarios) {
+  std::vector<std::string> keys;
+  for (const Scenario& scenario : scenarios) {
+    for (const PoolScenario& pool : pools_of(scenario)) {
+      const std::string gpus = deployment_options(scenario, pool).gpu;
+      if (gpus.empty()) return std::nullopt;
+      for (const std::string_view name : split(gpus, ',')) {
+        if (name == kAnyGpu) return std::nullopt;
+        try {
+          keys.push_back(price_key(std::string(name)));
+        } catch (const Error&) {
+          return std::nullopt;
+        }
+      }
+    }
+  }
+  std::ranges::sort(keys);
+  keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
+  return keys;
+}
+
+/// Throws UsageError for a stated price of a GPU that none of the scenarios uses. A file may hold
+/// more than is asked about.
+void refuse_idle_prices(const ScenarioOptions& given, std::span<const Scenario> scenarios) {
+  if (!given.pricing.table || !states_prices(*given.pricing.table)) return;
+  const auto used = gpu_keys_of(scenarios);
+  if (!used) return;
+  const PriceTable stated = stated_prices(*given.pricing.table);
+  for (const auto& [gpu, prices] : stated.gpus) {
+    if (std::ranges::find(*used, gpu) != used->end()) continue;
+    throw UsageError(fmt::format("`prices`: {} is not among the GPUs of this question ({})", gpu,
+                                 fmt::join(*used, ", ")));
+  }
+}
+
 }  // namespace
 
 void refuse_idle_flags(const WorkloadOptions& given, const WorkloadSpec& workload) {
@@ -269,6 +308,7 @@ void refuse_idle_flags(const WorkloadOptions& given, const WorkloadSpec& workloa
 
 void refuse_idle_flags(const ScenarioOptions& given, std::span<const Scenario> scenarios,
                        Degrees degrees) {
+  refuse_idle_prices(given, scenarios);
   for (const auto rule : {idle_knobs, idle_max_tokens, idle_router, idle_seed, idle_block_size}) {
     Reason reason;
     for (const Scenario& scenario : scenarios) {

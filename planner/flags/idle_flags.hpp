@@ -22,9 +22,9 @@ enum class Degrees { known, searched };
 
 /// Throws UsageError naming the first of the given flags that would change nothing in any of the
 /// `scenarios`: the question's own, with the flags applied, and those that it tries beside it.
-/// Looks at knobs of engines, the router, max_tokens, the seed and the block size of a trace. Of
-/// several GPUs ("h100,l40s", "any") the first is taken; what does not resolve is refused
-/// elsewhere. Throws Error if a trace whose block size is given cannot be read.
+/// Looks at prices stated for a GPU, knobs of engines, the router, max_tokens, the seed and the
+/// block size of a trace. Of several GPUs ("h100,l40s", "any") the first is taken; what does not
+/// resolve is refused elsewhere. Throws Error if a trace whose block size is given cannot be read.
 void refuse_idle_flags(const ScenarioOptions& given, std::span<const Scenario> scenarios,
                        Degrees degrees = Degrees::known);
 

@@ -134,7 +134,10 @@ void apply_synthetic(const WorkloadOptions& options, Scenario& scenario) {
   }
   if (options.burstiness) synthetic.burstiness = *options.burstiness;
   if (options.input) synthetic.input = *options.input;
-  if (options.output) synthetic.output = *options.output;
+  if (options.output) {
+    synthetic.output = *options.output;
+    synthetic.states_output = true;
+  }
   apply(options.shape, options.num_prompts.has_value(), synthetic);
   refuse_idle_burstiness(options, synthetic);
   scenario.workload = synthetic;
@@ -154,7 +157,7 @@ const Flags<WorkloadOptions>& synthetic_flags() {
       "N, uniform:a:b, normal:mean:sd, lognormal:median:sigma or empirical:FILE (default {})",
       kDefaultInputTokens);
   static const std::string output_help =
-      fmt::format("same forms as --input-len (default {})", kDefaultOutputTokens);
+      fmt::format("same forms as --input-len (default {}, pooled 1)", kDefaultOutputTokens);
   static const Flags<W> flags = {
       {.name = "num-prompts",
        .placeholder = "N",

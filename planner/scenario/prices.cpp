@@ -75,10 +75,6 @@ GpuPrices read_prices_of(const JsonReader& object) {
   return prices;
 }
 
-std::string key_of(const std::string& gpu) {
-  return is_profile_path(gpu) ? gpu : load_gpu(gpu).gpu.name;
-}
-
 /// Dollars per hour for each watt that is drawn.
 double price_per_watt(const PriceTable& table) {
   constexpr double kWattsOfKilowatt = 1000;
@@ -102,6 +98,10 @@ std::optional<DollarsPerHour> price_of_kind(const PriceTable& table, const GpuPr
 }
 
 }  // namespace
+
+std::string price_key(const std::string& gpu) {
+  return is_profile_path(gpu) ? gpu : load_gpu(gpu).gpu.name;
+}
 
 PriceTable read_price_table(const std::string& path) {
   const std::string where = "price table " + path;
@@ -139,7 +139,7 @@ PriceTable read_price_table(const std::string& path) {
     const JsonReader object{prices, where, dialect, "gpus." + name + "."};
     std::string key;
     try {
-      key = key_of(name);
+      key = price_key(name);
     } catch (const Error& error) {
       throw Error(fmt::format("{}: gpus: {}", where, error.what()));
     }
@@ -168,7 +168,7 @@ PriceTable stated_prices(const std::string& table) {
     if (dollars <= 0) throw UsageError(fmt::format("`prices`: '{}' must be above 0", part));
     const std::string gpu = part.substr(0, equals);
     if (!prices.gpus
-             .emplace(key_of(gpu),
+             .emplace(price_key(gpu),
                       GpuPrices{.on_demand = DollarsPerHour{dollars}, .source = "as given"})
              .second) {
       throw UsageError(fmt::format("`prices`: {} is given twice", gpu));

@@ -38,6 +38,10 @@ PriceTable read_price_table(const std::string& path);
 /// Whether `table` states on-demand prices itself, "h100=2.49,l40s=0.8", instead of naming a file.
 bool states_prices(const std::string& table);
 
+/// By which a price table knows a GPU: the name of its profile, or its path. Throws Error if there
+/// is none of the name.
+std::string price_key(const std::string& gpu);
+
 /// Those. Throws UsageError naming the part that is not GPU=NUMBER, or that is given twice.
 PriceTable stated_prices(const std::string& table);
 

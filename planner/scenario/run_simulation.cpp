@@ -40,6 +40,12 @@ void note_profile(std::vector<std::string>& notes, const PoolRun& pool) {
     notes.push_back(fmt::format("{}: the profile leaves out {}; assumed values are used",
                                 gpu.display_name, fmt::join(gpu.assumed, ", ")));
   }
+  if (gpu.untimed_chip) {
+    notes.push_back(fmt::format(
+        "{}: nothing was timed on this chip; shares of its datasheet that kernels reach "
+        "are those of others: a further ±{} (one standard deviation)",
+        gpu.display_name, as_percent(kOtherChipDeviation, 0)));
+  }
   if (gpu.sister && !gpu.sister->same_chip) {
     notes.push_back(
         fmt::format("{}: kernel times are carried over from {}, another chip by its facts: a "

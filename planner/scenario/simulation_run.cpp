@@ -10,8 +10,10 @@
 #include "base/text.hpp"
 #include "base/wording.hpp"
 #include "model/architecture/experts.hpp"
+#include "model/architecture/transformer.hpp"
 #include "model/engines/host_terms.hpp"
 #include "model/engines/knobs.hpp"
+#include "model/io/model_reader.hpp"
 #include "model/step/error_causes.hpp"
 #include "model/step/scaled_step_time.hpp"
 #include "planner/scenario/late_first_tokens.hpp"
@@ -218,10 +220,25 @@ Cluster cluster_of(const Scenario& scenario, std::span<const PoolRun> pools,
   return cluster;
 }
 
-SimulationRun prepare_simulation(const Scenario& scenario,
-                                 const std::optional<Workload>& recorded) {
+Scenario with_pooled_output(Scenario scenario) {
+  auto* load = std::get_if<SyntheticWorkload>(&scenario.workload);
+  if (load == nullptr || load->states_output ||
+      load->output != fixed_length(kDefaultOutputTokens)) {
+    return scenario;
+  }
+  const bool pools = std::ranges::any_of(pools_of(scenario), [&](const PoolScenario& pool) {
+    const DeploymentOptions options = deployment_options(scenario, pool);
+    if (options.overrides.pooling) return *options.overrides.pooling;
+    return !options.model.empty() && is_encoder(load_model(options.model));
+  });
+  if (pools) load->output = fixed_length(1);
+  return scenario;
+}
+
+SimulationRun prepare_simulation(const Scenario& asked, const std::optional<Workload>& recorded) {
   SimulationRun run;
-  run.scenario = scenario;
+  run.scenario = with_pooled_output(asked);
+  const Scenario& scenario = run.scenario;
   run.pools.clear();
   for (const PoolScenario& pool : pools_of(scenario)) {
     run.pools.push_back(prepare_pool(scenario, pool));

@@ -54,6 +54,10 @@ struct PoolUtilisation {
   double mbu = 0;  // bytes of weights and KV cache, over those of the memory bandwidth
 };
 
+/// The scenario with one output token a request, the vector, where a pool serves a model that pools
+/// and no output lengths are stated. Throws Error as load_model does.
+Scenario with_pooled_output(Scenario scenario);
+
 /// A simulation with all its inputs.
 struct SimulationRun {
   Scenario scenario{};

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <string>
 #include <utility>
@@ -138,6 +139,16 @@ Section head_section(const EstimateAnswer& answer) {
         fmt::format("The profile has no measured products in {}: `roofcast calibrate` with this "
                     "model and format times them.",
                     *answer.untimed_formats));
+  }
+  // The first that is: as given, or else the plainest of the other formats.
+  const auto widened = std::ranges::find_if(
+      answer.variants, [](const FormatAnswer& variant) { return variant.widened.has_value(); });
+  if (widened != answer.variants.end()) {
+    head.lines.push_back(
+        fmt::format("The profile has no peak of {}: such weights are widened before they are "
+                    "multiplied, which saves "
+                    "bytes but no arithmetic, and takes time of its own in long prefills.",
+                    *widened->widened));
   }
   if (is_chunked(answer)) {
     head.lines.push_back(

@@ -14,14 +14,24 @@ namespace {
 
 Bytes bytes(std::int64_t count) { return Bytes{static_cast<double>(count)}; }
 
+/// What the driver reports need not be what is sold: an H200 of 141 GB has 150.
+std::string memory_words(const GpuFacts& gpu) {
+  const std::string visible = as_gib(bytes(gpu.memory_visible_bytes)) + " visible";
+  if (gpu.memory_bytes == gpu.memory_visible_bytes) return " nominal, " + visible;
+  constexpr double kGigabyte = 1e9;
+  return fmt::format(
+      " nominal ({:.0f} GB as sold), {} (the driver's total, of which engines take "
+      "their share)",
+      static_cast<double>(gpu.memory_bytes) / kGigabyte, visible);
+}
+
 Table fact_table(const GpuFacts& gpu) {
   Table table{.title = "", .columns = {{"", false}, {"", false}}, .rows = {}};
   const auto row = [&](const std::string& name, const Cell& value) {
     table.rows.push_back({name, value});
   };
   const bool cpu = gpu.is_cpu.value_or(false);
-  row("memory", followed(printed::gib(bytes(gpu.memory_bytes)),
-                         " nominal, " + as_gib(bytes(gpu.memory_visible_bytes)) + " visible"));
+  row("memory", followed(printed::gib(bytes(gpu.memory_bytes)), memory_words(gpu)));
   row("memory bandwidth", printed::rate(gpu.memory_bandwidth));
   if (gpu.l2_cache) row(cpu ? "last-level cache" : "L2 cache", printed::bytes(*gpu.l2_cache));
   if (gpu.multiprocessors) {
@@ -45,6 +55,12 @@ Table fact_table(const GpuFacts& gpu) {
             : fmt::format(", another chip by its facts: a further ±{} (one standard deviation)",
                           as_percent(kOtherChipDeviation, 0));
     row("kernels timed on", *gpu.curves_of + chip);
+  }
+  if (gpu.untimed_chip.value_or(false)) {
+    row("kernels timed on",
+        fmt::format("no such chip: shares of the datasheet are those of others, a further ±{} (one "
+                    "standard deviation)",
+                    as_percent(kOtherChipDeviation, 0)));
   }
   if (gpu.assumed) row("assumed", fmt::format("{}", fmt::join(*gpu.assumed, ", ")));
   if (gpu.price) {
@@ -192,7 +208,9 @@ void add_measured(std::vector<Section>& sections, const MeasuredFacts& measured)
 Section tables_section(const KernelTableFacts& tables) {
   Section section{.heading = "Kernels of engines, timed on " + tables.device,
                   .lines = {"Error: timed points that are not kept, answered from those that are "
-                            "(median and 90th percentile)."},
+                            "(median and 90th percentile).",
+                            "Attention and recurrent kernels are of their cache's format; \"block "
+                            "in\": timed with the projections, which are in that format."},
                   .table = {}};
   section.table = {.title = "",
                    .columns = {{"Source", false},

@@ -155,6 +155,14 @@ std::string offered(const LoadResult& result) {
                                        : "offered all at once";
 }
 
+/// Why sessions are served at a lower rate than offered though the engine keeps up: the offered
+/// rate is that of their starts, with all their turns.
+std::string after_the_last_start(const SimulationAnswer& answer) {
+  const LoadResult& load = answer.load;
+  if (answer.saturation.saturated || load.request_rate_per_s >= load.offered_rate_per_s) return "";
+  return "; the run, and so the rate served, lasts until the last of them is through its turns";
+}
+
 Printed prefix_hits(const EngineUse& use) {
   const double share = static_cast<double>(use.prefix_hits) /
                        static_cast<double>(std::max<std::int64_t>(1, use.prefix_queries));
@@ -219,7 +227,8 @@ Table load_table(const SimulationAnswer& answer) {
   row("request rate", fmt::format("{} requests/s served, {}", fixed(result.request_rate_per_s, 2),
                                   offered(result)));
   if (answer.session_rate_per_s) {
-    row("sessions", fixed(*answer.session_rate_per_s, 2) + " /s offered");
+    row("sessions",
+        fixed(*answer.session_rate_per_s, 2) + " /s offered" + after_the_last_start(answer));
   }
   row("tokens", fmt::format("{} /s in, {} /s out", fixed(result.input_tokens_per_s, 0),
                             fixed(result.output_tokens_per_s, 0)));

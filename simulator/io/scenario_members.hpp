@@ -233,6 +233,7 @@ void members(auto& visit, SyntheticWorkload& load) {
   visit("images", load.images.count, Whole{}, load.images.count > 0);
   visit("image_tokens", load.images.tokens, Whole{1}, load.images.count > 0);
   visit.reading([&](const JsonObject& object) {
+    load.states_output = object.find("output_len") != nullptr;
     const std::int64_t prompts = load.shared_prefix ? prompts_of(*load.shared_prefix) : 0;
     if (prompts > 0 && object.find("num_prompts") == nullptr) load.num_prompts = prompts;
     if (object.find("range_ratio_style") != nullptr && object.find("range_ratio") == nullptr) {

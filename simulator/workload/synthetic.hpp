@@ -92,6 +92,7 @@ struct SyntheticWorkload {
   bool normalised = true;
   LengthDistribution input = fixed_length(kDefaultInputTokens);
   LengthDistribution output = fixed_length(kDefaultOutputTokens);
+  bool states_output = false;  // `output` was asked for, even if it is the default; not in files
   RatePattern pattern{};
   std::int64_t num_warmups = 0;  // this many first arrivals are left out of all statistics
   RangeRatio range_ratio{};

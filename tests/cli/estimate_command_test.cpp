@@ -2,9 +2,12 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <fstream>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <vector>
 
+#include "tests/support/json_answer.hpp"
 #include "tests/support/run_command.hpp"
 
 namespace roofcast::test {
@@ -92,6 +95,35 @@ TEST(EstimateCommand, WhatPoolsHasNoDecodeStep) {
   }
 }
 
+// Nothing is known of how a chip of four facts runs kernels; of an H200 with less bandwidth, that
+// it is nearly an H200.
+TEST(EstimateCommand, AProfileOfFourFactsIsNoSurerThanOneWithTheKernelsOfACousin) {
+  const TemporaryFolder folder;
+  std::ofstream("four.json") << R"({"memory_bytes": 141e9, "memory_bandwidth_bytes_per_s": 4.2e12,
+      "dense_peak_flops_per_s": {"bf16": 989e12, "fp8": 1979e12}})";
+  nlohmann::json cousin = nlohmann::json::parse(run_command("gpus h200 --as-profile").out);
+  cousin["memory_bandwidth_bytes_per_s"] = 4.2e12;
+  EXPECT_THAT(run_command("gpus ./four.json").out, HasSubstr("no such chip"));
+  EXPECT_EQ(json_answer("gpus ./four.json")["untimed_chip"], true);
+  EXPECT_THAT(run_command("simulate --model llama-3.1-8b --gpu ./four.json --num-prompts 5 "
+                          "--no-store")
+                  .out,
+              HasSubstr("nothing was timed on this chip"));
+  std::ofstream("cousin.json") << cousin.dump();
+  for (const char* model : {"llama-3.1-8b", "llama-3.1-8b --quantization fp8", "qwen3-30b-a3b"}) {
+    const auto summary_on = [&](const char* gpu) {
+      return json_answer(std::string("estimate --model ") + model + " --gpu " + gpu)["summary"];
+    };
+    const nlohmann::json four = summary_on("./four.json");
+    const nlohmann::json known = summary_on("./cousin.json");
+    for (const char* step : {"prefill", "decode"}) {
+      EXPECT_GE(four[step]["relative_uncertainty"].get<double>(),
+                known[step]["relative_uncertainty"].get<double>())
+          << model << " " << step;
+    }
+  }
+}
+
 TEST(EstimateCommand, ExpertsExchangeByTheBackendGiven) {
   const std::string flags =
       "estimate --model qwen3-30b-a3b --gpu h100 --dp 2 --ep --batch 8 --isl 128 --osl 2 --ops ";
@@ -156,6 +188,26 @@ TEST(EstimateCommand, ComparesOnlyTimesOfLikeSources) {
     EXPECT_EQ(source["products_by_default"], by_default) << name;
     EXPECT_GT(source["relative_uncertainty"], 0.0);
   }
+}
+
+// The A100 has no fp8: its weights are multiplied as bf16. The H100 has.
+TEST(EstimateCommand, SaysWhichWeightsAreWidened) {
+  const auto widened_on = [](const std::string& line) {
+    std::vector<std::string> names;
+    for (const auto& variant : json_answer("estimate --model llama-2-7b " + line)["variants"]) {
+      if (!variant.contains("widened")) continue;
+      EXPECT_EQ(variant["widened"], "fp8");
+      names.push_back(variant["name"]);
+    }
+    return names;
+  };
+  EXPECT_THAT(widened_on("--gpu a100-80gb"),
+              testing::ElementsAre("fp8 weights", "fp8 weights and KV cache"));
+  EXPECT_THAT(widened_on("--gpu a100-80gb --quantization fp8"), testing::Contains("as given"));
+  EXPECT_THAT(widened_on("--gpu h100"), testing::IsEmpty());
+  const auto sentence = HasSubstr("The profile has no peak of fp8: such weights are widened");
+  EXPECT_THAT(estimate("").out, sentence);
+  EXPECT_THAT(run_command("estimate --model llama-2-7b --gpu h100").out, Not(sentence));
 }
 
 TEST(StaircaseCommand, FlagsThatWouldChangeNothingAreRefused) {

@@ -34,6 +34,39 @@ TEST(SimulateCommand, RequestsAreNotWrittenOverTheStore) {
   EXPECT_EQ(run_command(load + "--no-store --requests-out roofcast.db").exit_code, 0);
 }
 
+// What pools answers with a vector, which counts as the one output token of a request.
+TEST(SimulateCommand, WhatPoolsHasOneOutputTokenUnlessAnotherNumberIsGiven) {
+  const std::string load = " --gpu l40s --request-rate 10 --input-len 100 --no-store ";
+  for (const char* model : {"bge-m3", "qwen3-embedding-8b --pooling"}) {
+    const std::string asked = model + load;
+    const Json json = json_answer("simulate --num-prompts 20 --model " + asked, 0);
+    EXPECT_EQ(json["inputs"]["scenario"]["workload"]["output_len"], 1) << json["inputs"];
+    EXPECT_EQ(json["completed"], 20);
+    expect_misuse("simulate --num-prompts 20 --output-len 128 --model " + asked,
+                  "a request has 128 output tokens");
+    const CommandResult capacity =
+        run_command("capacity --num-prompts 200 --slo p95:ttft:1s --model " + asked);
+    EXPECT_EQ(capacity.exit_code, 0) << capacity.err;
+    const CommandResult what_if =
+        run_command("whatif --num-prompts 50 --seeds 2 --vary max_num_seqs=64 --model " + asked);
+    EXPECT_EQ(what_if.exit_code, 0) << what_if.err;
+    const CommandResult plan =
+        run_command("plan --num-prompts 200 --slo p95:ttft:1s --model " + asked);
+    EXPECT_EQ(plan.exit_code, 0) << plan.err;
+  }
+  const Json generated = json_answer("simulate --num-prompts 20 --model llama-3.1-8b" + load, 0);
+  EXPECT_EQ(generated["inputs"]["scenario"]["workload"]["output_len"], 128);
+}
+
+// 40 sessions that start within 20 s and think for 7 x 5 s are served over more than 50 s.
+TEST(SimulateCommand, SaysWhySessionsAreServedAtALowerRateThanOffered) {
+  const std::string sessions =
+      kMachine + "--num-prompts 40 --turns 8 --input-len 200 --output-len 20 --no-store ";
+  const auto why = HasSubstr(" /s offered; the run, and so the rate served, lasts until the last");
+  EXPECT_THAT(run_command(sessions + "--request-rate 2 --think-time 5").out, why);
+  EXPECT_THAT(run_command(kBase).out, Not(why));
+}
+
 TEST(SimulateCommand, RequestsAreNotWrittenOverWhatIsRead) {
   const TemporaryFolder folder;
   const std::string trace = "arrival,input,output\n0,10,2\n1,10,2\n";

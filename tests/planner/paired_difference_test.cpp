@@ -46,6 +46,26 @@ TEST(PairedDifference, NoChangeIsNotSignificantHoweverSure) {
   EXPECT_FALSE(difference.significant());
 }
 
+TEST(PairedDifference, AChangeThatPrintsAsZeroIsNotSignificantBesideItsBaseline) {
+  // 10,004 of 10,000 is 0.04 %, 10,006 is 0.06 %; both are the same with every pair.
+  const std::array<double, 3> baseline{10'000, 10'000, 10'000};
+  const Difference little =
+      paired_difference(baseline, std::array<double, 3>{10'004, 10'004, 10'004});
+  EXPECT_TRUE(little.significant());
+  EXPECT_FALSE(little.significant_beside(10'000));
+  EXPECT_TRUE(little.significant_beside(0));
+  const Difference more =
+      paired_difference(baseline, std::array<double, 3>{10'006, 10'006, 10'006});
+  EXPECT_TRUE(more.significant_beside(10'000));
+  const Difference less = paired_difference(baseline, std::array<double, 3>{9'994, 9'994, 9'994});
+  EXPECT_TRUE(less.significant_beside(10'000));
+  EXPECT_TRUE(less.significant_beside(-10'000));
+  // -6 to 18 about 6: however large, not more than chance.
+  const Difference chance =
+      paired_difference(baseline, std::array<double, 3>{10'000, 10'006, 10'012});
+  EXPECT_FALSE(chance.significant_beside(10'000));
+}
+
 TEST(PairedDifference, OnePairTellsNoSpread) {
   const std::array<double, 1> baseline{1};
   const std::array<double, 1> other{2};

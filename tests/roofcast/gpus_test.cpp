@@ -1,6 +1,8 @@
 #include "roofcast/gpus.hpp"
 
 #include <algorithm>
+#include <set>
+#include <string>
 
 #include "tests/roofcast/read_back.hpp"
 
@@ -44,6 +46,24 @@ TEST(DescribeGpu, RoundTripsACpu) {
   const GpuAnswer answer = describe_gpu(std::string(kProfiles) + "imaginary-cpu.json");
   EXPECT_EQ(answer.gpu.is_cpu, true);
   expect_round_trip(answer);
+}
+
+// Rows of one source and family differ in what they are of: attention alone or a whole block, and
+// the weights of the block; which recurrent kernel.
+TEST(DescribeGpu, TellsTheKernelsOfASourceApart) {
+  std::size_t rows = 0;
+  for (const char* gpu : {"h100", "h200", "b200", "a100-80gb", "l40s"}) {
+    const GpuAnswer answer = describe_gpu(gpu);
+    ASSERT_TRUE(answer.tables) << gpu;
+    std::set<std::string> seen;
+    for (const TableGroupFacts& group : answer.tables->groups) {
+      const std::string row =
+          group.source + " " + std::string(name_of(group.family)) + " " + group.of;
+      EXPECT_TRUE(seen.insert(row).second) << gpu << ": " << row;
+    }
+    rows += seen.size();
+  }
+  EXPECT_GT(rows, 100U);
 }
 
 TEST(ListGpus, HasEveryProfile) {

@@ -50,11 +50,22 @@ TEST(CapacityCommand, AnswersUnderStableKeys) {
 
 // 9 $/h instead of the profile's 4.50; `plan` has a --price of its own.
 TEST(CapacityCommand, TakesPricesWithoutAFile) {
-  const json found = capacity_answer("--slo p95:ttft:500ms --price h100=9,l40s=2", 0);
+  const json found = capacity_answer("--slo p95:ttft:500ms --price h100=9", 0);
   EXPECT_EQ(found["cost_usd_per_h"], 9);
-  EXPECT_EQ(found["inputs"]["scenario"]["pricing"]["table"], "h100=9,l40s=2");
+  EXPECT_EQ(found["inputs"]["scenario"]["pricing"]["table"], "h100=9");
   expect_one_line(run_command(kDeployment + "--price h100"), 1, "h100");
   expect_one_line(run_command(kDeployment + "--price h100=free"), 2, "--prices: 'free'");
+  expect_one_line(run_command(kDeployment + "--price h100=9,l40s=2"), 2,
+                  "nvidia-l40s is not among the GPUs of this question (nvidia-h100-sxm)");
+}
+
+TEST(CapacityCommand, TakesPricesOfEveryGpuOfTheQuestion) {
+  const std::string load = " --request-rate 2 --num-prompts 60 --no-store --price h100=9,l40s=2 ";
+  for (const char* question : {"capacity --gpu h100,l40s --slo p95:ttft:2s",
+                               "whatif --gpu h100 --vary gpu=l40s --seeds 2"}) {
+    const CommandResult result = run_command(question + (" --model llama-3.1-8b" + load));
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+  }
 }
 
 // The pipe of a shell's <(command) can be read once.

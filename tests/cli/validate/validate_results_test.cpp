@@ -207,6 +207,18 @@ TEST_F(ValidateResult, WhatTheFileLeavesOutOfItsEngineIsNoted) {
               Not(HasSubstr("not said")));
 }
 
+TEST_F(ValidateResult, AFileThatStatesNoGpusIsSaidToBeTakenForOne) {
+  const auto notes = [&](const std::string& keys, const std::string& flags = "") {
+    return case_of(serve_result(keys), flags)["notes"].dump();
+  };
+  const auto assumed =
+      HasSubstr("number of GPUs not stated: assumed TP 1 (`tensor_parallel_size`)");
+  EXPECT_THAT(notes(""), assumed);
+  EXPECT_THAT(notes(R"(, "gpus": 1)"), Not(assumed));
+  EXPECT_THAT(notes(R"(, "tp": 2)"), Not(assumed));
+  EXPECT_THAT(notes("", "--tp 1"), Not(assumed));
+}
+
 TEST_F(ValidateResult, ContradictionsOfTheFileStandBesideItsErrors) {
   const std::string text = serve_result(R"(, "failed": 40)");
   EXPECT_THAT(case_of(text)["warnings"].dump(), HasSubstr("40 requests failed"));

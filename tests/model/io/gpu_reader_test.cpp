@@ -146,6 +146,14 @@ TEST(GpuReader, AnOwnProfileHasTheChipOfItsCurvesOnlyIfItsFactsAreThoseOfOne) {
   EXPECT_EQ(own_profile("h200", faster).sister->name, "nvidia-h200-sxm");
 }
 
+TEST(GpuReader, AnOwnProfileWithoutKernelsIsOfAChipThatNobodyTimedUnlessABuiltInOneHasItsFacts) {
+  const auto faster = [](Json& p) { p["memory_bandwidth_bytes_per_s"] = 6.1e12; };
+  EXPECT_FALSE(own_profile("mi300x", [](Json&) {}).untimed_chip);
+  EXPECT_TRUE(own_profile("mi300x", faster).untimed_chip);
+  EXPECT_FALSE(own_profile("h200", faster).untimed_chip);  // the H200's kernels, carried over
+  EXPECT_FALSE(load_gpu("mi300x").gpu.untimed_chip);
+}
+
 TEST(GpuReader, ReadsWhatACardDraws) {
   Json profile = valid_profile();
   profile["power"] = {{"idle_w", 70}, {"joules_per_byte", 3e-11}};
