@@ -185,10 +185,10 @@ bool is_better(const CapacityTableRow& a, const CapacityTableRow& b) {
 
 CapacityTableAnswer capacity_table(const CapacityTableQuestion& question,
                                    const Progress& progress) {
-  CapacityTableAnswer answer{
-      .head = answer_head(kCommand),
-      .inputs = {
-          .scenario = question.each.scenario, .gpus = question.gpus, .sizes = question.sizes}};
+  CapacityTableAnswer answer{.head = answer_head(kCommand),
+                             .inputs = {.scenario = with_pooled_output(question.each.scenario),
+                                        .gpus = question.gpus,
+                                        .sizes = question.sizes}};
   answer.inputs.scenario.deployment.gpu = question.gpus.front();
   if (const Scenario studied = with_load(answer.inputs.scenario);
       question.each.free_length && may_grow(studied)) {

@@ -338,7 +338,7 @@ bool add_intervals(const SimulationRun& run, const IntervalSearch& search,
 
 SimulationOutcome simulate_in_steps(const SimulationQuestion& question,
                                     const SimulationSteps& steps) {
-  Scenario scenario = question.scenario;
+  Scenario scenario = with_pooled_output(question.scenario);
   const bool grows = question.free_length && !question.recorded && may_grow(scenario);
   const ArrivalLimits limits = arrival_limits(scenario);
   if (grows) set_arrivals(scenario, std::min(limits.first, question.max_requests));

@@ -219,6 +219,9 @@ WhatIfTask what_if_task(const WhatIfQuestion& question) {
       .free_length = question.free_length && !varies_length(question.settings),
       .figures_of = run_figures,
       .labels_of = run_labels};
+  for (WhatIfVariant& variant : task.variants) {
+    variant.scenario = with_pooled_output(std::move(variant.scenario));
+  }
   if (is_trace(baseline) && question.seeds) {
     throw UsageError("`seeds`: the load is a trace, which does not depend on the seed");
   }

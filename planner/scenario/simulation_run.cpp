@@ -220,18 +220,28 @@ Cluster cluster_of(const Scenario& scenario, std::span<const PoolRun> pools,
   return cluster;
 }
 
-Scenario with_pooled_output(Scenario scenario) {
-  auto* load = std::get_if<SyntheticWorkload>(&scenario.workload);
-  if (load == nullptr || load->states_output ||
-      load->output != fixed_length(kDefaultOutputTokens)) {
-    return scenario;
-  }
-  const bool pools = std::ranges::any_of(pools_of(scenario), [&](const PoolScenario& pool) {
+namespace {
+
+/// Whether a pool serves a model that pools. What does not load is refused elsewhere.
+bool is_pooled(const Scenario& scenario) {
+  return std::ranges::any_of(pools_of(scenario), [&](const PoolScenario& pool) {
     const DeploymentOptions options = deployment_options(scenario, pool);
     if (options.overrides.pooling) return *options.overrides.pooling;
-    return !options.model.empty() && is_encoder(load_model(options.model));
+    try {
+      return !options.model.empty() && is_encoder(load_model(options.model));
+    } catch (const Error&) {
+      return false;
+    }
   });
-  if (pools) load->output = fixed_length(1);
+}
+
+}  // namespace
+
+Scenario with_pooled_output(Scenario scenario) {
+  auto* load = std::get_if<SyntheticWorkload>(&scenario.workload);
+  const bool may_be_set =
+      load != nullptr && !load->states_output && load->output == fixed_length(kDefaultOutputTokens);
+  if (may_be_set && is_pooled(scenario)) load->output = fixed_length(1);
   return scenario;
 }
 

@@ -55,7 +55,7 @@ struct PoolUtilisation {
 };
 
 /// The scenario with one output token a request, the vector, where a pool serves a model that pools
-/// and no output lengths are stated. Throws Error as load_model does.
+/// and no output lengths are stated.
 Scenario with_pooled_output(Scenario scenario);
 
 /// A simulation with all its inputs.

@@ -223,7 +223,7 @@ std::int64_t arrivals_for(const WhatIfVariant& variant) {
     set_arrivals(scenario, limits.first);
     SimulationRun run = prepare_simulation(scenario);
     if (!run.refusal.empty()) return limits.first;
-    const GrowingLoad load(scenario, run.workload, true);
+    const GrowingLoad load(run.scenario, run.workload, true);
     simulate_until_decided(
         run,
         {.load = &load, .most = limits.search, .requirement = {.sample = true, .must_stand = true}},
