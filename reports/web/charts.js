@@ -144,8 +144,8 @@ function gridTop(option, width) {
   return option.grid.top + moreRows(option.legend, width) * (ROW_HEIGHT + option.legend.itemGap);
 }
 
-// Names beside points stay inside the picture: one that would run out of it goes to the left and below
-// its point. Those that would cover another still move, or are left out.
+// Names beside points stay inside the picture: one that would run out of it goes to the left and
+// below its point. What the series' own layout says of names that cover others is kept.
 function laidWithin(widthNow, layout) {
   return function (params) {
     var kept = {};

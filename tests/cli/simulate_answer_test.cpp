@@ -58,6 +58,22 @@ TEST(SimulateAnswer, OneOfAThingIsSingular) {
       HasSubstr("1 sequence of 10 prompt and 1 output token\n"));
 }
 
+// 2 requests of 100 tokens each arrive at 1 /s, and 10 s pass until the last is answered: 20
+// tokens/s. At 3.6 $/h a million tokens is 50 $ by those, 10 $ by the 100 /s that are offered.
+TEST(SimulateAnswer, SaysWhenPricesAreNotThoseOfTheRateServed) {
+  SimulationRun run = run_of_two();
+  run.pools = {{.name = "a", .replicas = 1}};
+  run.pools.front().deployment.gpu.price = DollarsPerHour{3.6};
+  run.result.request_rate_per_s = 0.2;
+  run.result.output_tokens_per_s = 20;
+  run.result.offered_rate_per_s = 1;
+  EXPECT_THAT(as_text(run), HasSubstr("$10.00 per million output tokens, $10.00 per million tokens "
+                                      "in and out (at the load's rate)"));
+  run.result.offered_rate_per_s = 0.2;
+  EXPECT_THAT(as_text(run), HasSubstr("$50.00 per million output tokens"));
+  EXPECT_THAT(as_text(run), Not(HasSubstr("at the load's rate")));
+}
+
 TEST(SimulateAnswer, SaysWhenPercentilesAreFromAHistogram) {
   SimulationRun run = run_of_two();
   EXPECT_THAT(as_text(run), Not(HasSubstr("histogram")));
