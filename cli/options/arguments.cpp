@@ -38,6 +38,14 @@ std::string normalise_name(std::string name, const po::options_description& opti
   return ours.empty() ? name : "--" + std::string(ours);
 }
 
+/// `value` of --price, which stands for a --prices without a file. Throws UsageError: it would be
+/// taken for the file's name.
+void refuse_price_without_a_gpu(const std::string& value) {
+  if (value.empty() || value.starts_with('-') || value.find('=') != std::string::npos) return;
+  throw UsageError(
+      fmt::format("--price: '{}' given, expected GPU=NUMBER, such as h100=2.49,l40s=0.8", value));
+}
+
 std::vector<std::string> option_names(const po::options_description& options) {
   std::vector<std::string> names;
   for (const auto& option : options.options()) names.push_back("--" + option->long_name());
@@ -205,6 +213,10 @@ std::vector<std::string> normalise(const std::vector<std::string>& arguments,
     const auto equals = argument.find('=');
     const std::string name = normalise_name(argument.substr(0, equals), options);
     const std::string value = equals == std::string::npos ? "" : argument.substr(equals);
+    if (argument.substr(0, equals) == "--price" && name == "--prices") {
+      const bool apart = value.empty() && i + 1 < arguments.size();
+      refuse_price_without_a_gpu(apart ? arguments[i + 1] : value.substr(value.empty() ? 0 : 1));
+    }
     const bool valued =
         i + 1 < arguments.size() && (switch_named(arguments[i + 1]).has_value() ||
                                      (!takes_words && is_meant_as_value(arguments[i + 1])));

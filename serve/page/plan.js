@@ -118,7 +118,7 @@ export function startPlan(values, changed, lists) {
   });
   byId("controls").addEventListener("submit", (event) => event.preventDefault());
 
-  // 13 to 20 simulations more: asked for once everything else is shown.
+  // 13 to 20 simulations more, with the probability of the SLO: asked for once everything else is shown.
   async function addIntervals(flags, signal) {
     try {
       const sure = await post("/api/simulate", { ...flags, intervals: true }, signal);

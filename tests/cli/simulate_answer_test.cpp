@@ -5,6 +5,7 @@
 
 #include <sstream>
 
+#include "reports/answers/cost_cells.hpp"
 #include "reports/answers/simulation_sections.hpp"
 #include "tests/support/run_command.hpp"
 
@@ -58,20 +59,14 @@ TEST(SimulateAnswer, OneOfAThingIsSingular) {
       HasSubstr("1 sequence of 10 prompt and 1 output token\n"));
 }
 
-// 2 requests of 100 tokens each arrive at 1 /s, and 10 s pass until the last is answered: 20
-// tokens/s. At 3.6 $/h a million tokens is 50 $ by those, 10 $ by the 100 /s that are offered.
+// At 3.6 $/h and 20 tokens/s a million tokens takes 50,000 s, which is 50 $. At a price of 10 $
+// they are those of a load of 100 tokens/s.
 TEST(SimulateAnswer, SaysWhenPricesAreNotThoseOfTheRateServed) {
-  SimulationRun run = run_of_two();
-  run.pools = {{.name = "a", .replicas = 1}};
-  run.pools.front().deployment.gpu.price = DollarsPerHour{3.6};
-  run.result.request_rate_per_s = 0.2;
-  run.result.output_tokens_per_s = 20;
-  run.result.offered_rate_per_s = 1;
-  EXPECT_THAT(as_text(run), HasSubstr("$10.00 per million output tokens, $10.00 per million tokens "
-                                      "in and out (at the load's rate)"));
-  run.result.offered_rate_per_s = 0.2;
-  EXPECT_THAT(as_text(run), HasSubstr("$50.00 per million output tokens"));
-  EXPECT_THAT(as_text(run), Not(HasSubstr("at the load's rate")));
+  ServingCost cost{.dollars_per_hour = 3.6, .dollars_per_million_output_tokens = 50};
+  EXPECT_FALSE(is_at_loads_rate(cost, 20));
+  cost.dollars_per_million_output_tokens = 10;
+  EXPECT_TRUE(is_at_loads_rate(cost, 20));
+  EXPECT_FALSE(is_at_loads_rate({}, 20));
 }
 
 TEST(SimulateAnswer, SaysWhenPercentilesAreFromAHistogram) {
