@@ -178,8 +178,8 @@ function completed(option, widthNow) {
   return option;
 }
 
-// Without a browser text is measured by ECharts' table of a narrow font. A reader's sans-serif may be
-// DejaVu Sans, up to 17 % wider, in which a legend's names would cover the next symbol.
+// Without a browser text is measured by ECharts' table of a narrow font. A reader's sans-serif may
+// be DejaVu Sans, up to 17 % wider, in which a legend's names would cover the next symbol.
 var WIDEST = 1.17;
 if (typeof document === "undefined") {
   var measured = platformApi.measureText;

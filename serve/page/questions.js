@@ -158,7 +158,9 @@ export function valuesOf(line, lists) {
       if (!takeLimits(texts, values)) return null;
     } else if (flag === "max-requests") {
       [first] = texts;
-    } else if (flag === "turns" || flag === "think-time" || (flag === "no-store" && !texts.length)) {
+    } else if (["turns", "think-time"].includes(flag)) {
+      continue;
+    } else if (flag === "no-store" && !texts.length) {
       continue;
     } else if (texts.length !== 1) {
       return null;

@@ -186,7 +186,8 @@ export function startRuns(lists) {
       button.disabled = true;
       byId("compared").hidden = true;
       showFigures([]);
-      const columns = ["Run", "Name", "Time (UTC)", "Kind", "Model", "GPU", "Engine", "Result", "More"].map(
+      const titles = ["Run", "Name", "Time (UTC)", "Kind", "Model", "GPU", "Engine", "Result", "More"];
+      const columns = titles.map(
         (title) => ({ title }),
       );
       try {
