@@ -187,9 +187,7 @@ export function startRuns(lists) {
       byId("compared").hidden = true;
       showFigures([]);
       const titles = ["Run", "Name", "Time (UTC)", "Kind", "Model", "GPU", "Engine", "Result", "More"];
-      const columns = titles.map(
-        (title) => ({ title }),
-      );
+      const columns = titles.map((title) => ({ title }));
       try {
         const { runs, runs_total: total } = await get("/api/runs");
         names.clear();
