@@ -57,7 +57,8 @@ TEST(CapacityCommand, TakesPricesWithoutAFile) {
     expect_one_line(run_command(kDeployment + given), 2,
                     "--price: 'h100' given, expected GPU=NUMBER");
   }
-  expect_one_line(run_command(kDeployment + "--price h100=free"), 2, "--prices: 'free'");
+  expect_one_line(run_command(kDeployment + "--price h100=free"), 2, "--price: 'free'");
+  expect_one_line(run_command(kDeployment + "--prices h100=free"), 2, "--prices: 'free'");
 }
 
 // The pipe of a shell's <(command) can be read once.
