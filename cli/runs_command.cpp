@@ -115,7 +115,7 @@ Document sql_document(const QueryAnswer& answer, const std::string& path, const 
   return document;
 }
 
-/// "amd-mi300x + 16 more" of a comparison of many GPUs; the JSON has all of them.
+/// "amd-mi300x + 16 more" of a comparison of many GPUs, for a terminal's width.
 std::string short_gpus(const std::string& gpus) {
   constexpr std::string_view kBetween = " + ";
   constexpr std::int64_t kShown = 3;
@@ -127,7 +127,8 @@ std::string short_gpus(const std::string& gpus) {
   return fmt::format("{} + {} more", gpus.substr(0, gpus.find(kBetween)), names - 1);
 }
 
-Document list_document(const Store& store, const std::string& path) {
+/// `whole`: with the names of all GPUs of a run.
+Document list_document(const Store& store, const std::string& path, bool whole) {
   const std::vector<RunRow> rows = store.runs();
   Document document{.machine = runs_json(rows, path), .sections = {}};
   Table table{.title = "",
@@ -144,7 +145,7 @@ Document list_document(const Store& store, const std::string& path) {
   for (const RunRow& row : rows) {
     std::vector<Cell>& cells = table.rows.emplace_back(
         std::vector<Cell>{std::to_string(row.id), row.created_at, row.kind, row.model,
-                          short_gpus(row.gpu), row.engine, row.summary});
+                          whole ? row.gpu : short_gpus(row.gpu), row.engine, row.summary});
     if (named) cells.insert(cells.begin() + 1, row.name);
   }
   document.sections.push_back({.heading = "", .lines = {}, .table = std::move(table)});
@@ -257,7 +258,8 @@ int run_runs(CommandContext& context) {
 
   const Store store(path, Store::Mode::read);
   if (id == 0) {
-    print(list_document(store, path), common->output, context);
+    const bool whole = common->output != OutputFormat::table;
+    print(list_document(store, path, whole), common->output, context);
     return kExitDone;
   }
   print(run_document(stored_run(store, path, id), path), common->output, context);

@@ -51,7 +51,7 @@ Usage simulate_usage(SimulateOptions& target) {
   usage.options.add_options()("requests-out", po::value(&target.requests_out)->value_name("FILE"),
                               "one row per request, .csv or .jsonl");
   usage.unlisted.add_options()("no-intervals", po::bool_switch(&target.no_intervals),
-                               "skip the 11 to 20 further simulations behind the intervals");
+                               "skip intervals and probability (13 to 20 simulations)");
   SimulationQuestion& question = target.asked.question;
   question.intervals = Intervals::of_small_loads;
   add_flags(usage.options, simulation_flags(), question);

@@ -27,10 +27,10 @@ namespace roofcast {
 template <class Visitor>
 void members(Visitor& visit, CapacityTablePoint& point) {
   visit("load", point.load, "in the unit of `capacity`");
-  visit("output_tokens_per_s", point.output_tokens_per_s, "of all requests");
+  visit("output_tokens_per_s", point.output_tokens_per_s, "of all requests, at the load's rate");
   visit("user_tokens_per_s", point.user_tokens_per_s, "of one request: 1 / mean TPOT");
   visit.if_set("cost_usd_per_million_tokens", point.dollars_per_million_tokens,
-               "prompt and output tokens together, at the rate served");
+               "prompt and output tokens together, at the load's rate");
 }
 
 template <class Visitor>
@@ -43,7 +43,7 @@ void members(Visitor& visit, CapacityTableRow& row) {
   visit("load", row.load, "quantity that the search scales");
   visit("capacity", row.capacity, "the highest load that meets the SLO; null: none");
   visit("bounded", row.bounded, "some load fails; else the capacity is a lower bound");
-  visit("output_tokens_per_s", row.output_tokens_per_s, "at the capacity");
+  visit("output_tokens_per_s", row.output_tokens_per_s, "at the capacity's rate");
   visit("binding", row.binding, "the target with the smallest margin there");
   members(visit, row.cost);
   visit("step_sources", row.step_sources,
@@ -74,11 +74,18 @@ namespace {
 
 constexpr const char* kCommand = "capacity_table";
 
-ServingCost cost_at(const LoadPoint& point, std::span<const PoolRun> pools) {
+/// The point's load with what a price rests on.
+SimulationResult rates_of(const LoadPoint& point) {
   SimulationResult rates;
-  rates.output_tokens_per_s = point.output_tokens_per_s;
-  rates.input_tokens_per_s = point.input_tokens_per_s;
-  return cost_of(pools, rates);
+  static_cast<LoadResult&>(rates) = point;
+  rates.saturation.saturated = point.verdict.saturated;
+  return rates;
+}
+
+/// Output tokens that an hour of the load serves, per second: without the run's wait for its last
+/// answers, as the prices are.
+double tokens_per_s(const SimulationResult& rates) {
+  return rates.output_tokens_per_s * served_over_run(rates, rates.saturation);
 }
 
 void take_points(CapacityTableRow& row, const Capacity& capacity, std::span<const PoolRun> pools) {
@@ -89,11 +96,12 @@ void take_points(CapacityTableRow& row, const Capacity& capacity, std::span<cons
     if (!row.points.empty() && point.load < row.points.back().load * (1 + kSame)) {
       row.points.pop_back();
     }
+    const SimulationResult rates = rates_of(point);
     row.points.push_back(
         {.load = point.load,
-         .output_tokens_per_s = point.output_tokens_per_s,
+         .output_tokens_per_s = tokens_per_s(rates),
          .user_tokens_per_s = 1 / point.tpot.mean,
-         .dollars_per_million_tokens = cost_at(point, pools).dollars_per_million_tokens});
+         .dollars_per_million_tokens = cost_of(pools, rates).dollars_per_million_tokens});
   }
 }
 
@@ -107,7 +115,7 @@ void take_capacity(CapacityTableRow& row, const LoadStudy& study, Execution& exe
     row.reason = "no load meets the SLO";
     return;
   }
-  row.output_tokens_per_s = point.output_tokens_per_s;
+  row.output_tokens_per_s = tokens_per_s(rates_of(point));
   const LoadCost at_capacity =
       cost_at(with_requests(study, point.requests), *capacity.load, execution);
   row.cost = at_capacity.cost;

@@ -21,7 +21,7 @@ struct CapacityTableQuestion {
 /// A load within the SLO: what its tokens cost, and how fast a user reads them.
 struct CapacityTablePoint {
   double load = 0;                                     // as CapacityTableRow::capacity
-  double output_tokens_per_s = 0;                      // of all requests
+  double output_tokens_per_s = 0;                      // of all requests, at the load's rate
   double user_tokens_per_s = 0;                        // of one: 1 / mean TPOT
   std::optional<double> dollars_per_million_tokens{};  // prompt and output; unset: no price
 };
@@ -35,7 +35,7 @@ struct CapacityTableRow {
   LoadKind load = LoadKind::rate;
   std::optional<double> capacity{};          // the greatest load that holds; unset: none holds
   bool bounded = true;                       // a greater load fails; otherwise it is at least this
-  double output_tokens_per_s = 0;            // at the capacity
+  double output_tokens_per_s = 0;            // at the capacity, at its rate
   std::string binding{};                     // there: the target nearest to failing
   ServingCost cost{};                        // at the capacity
   StepSources step_sources{};                // there; of several pools the first's

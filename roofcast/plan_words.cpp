@@ -45,7 +45,7 @@ std::string prospects_of(const PlanProspects& one) {
   return fmt::format("{}; breaks {} {:.2f} times this load ({} requests/s{}){}", text,
                      one.capacity_bounded ? "beyond" : "not before", *one.capacity_factor,
                      fixed(rate, rate < kWhole ? 2 : 0),
-                     breaks_on_few(one) ? "; too few requests to be sure of this load" : "",
+                     breaks_on_few(one) ? "; too few requests to be sure of that rate" : "",
                      one.capacity_monotone ? "" : ", though some higher loads meet the SLO again");
 }
 

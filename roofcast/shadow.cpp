@@ -36,7 +36,7 @@ void members(Visitor& visit, ShadowFigure& figure) {
   visit("statistic", figure.statistic, "mean, p95, value, ...");
   visit("measured", figure.measured, "by the server, within the window");
   visit.if_set("lower", figure.lower, "of the histogram's bucket that a percentile is in");
-  visit.if_set("upper", figure.upper, "likewise; null: the bucket has no end");
+  visit.if_set("upper", figure.upper, "likewise; absent: no end");
   visit("simulated", figure.simulated, "of the requests that arrived within the window");
   visit("relative_error", error,
         "(simulated - measured) / measured; with a bucket against its nearer end, 0 inside");
@@ -56,10 +56,10 @@ void members(Visitor& visit, ShadowError& figure) {
   visit("statistic", figure.statistic, "mean, p95, value, ...");
   visit("measured", figure.measured, "mean over the windows, weighted by requests");
   visit.if_set("lower", figure.lower, "likewise, of the buckets that a percentile is in");
-  visit.if_set("upper", figure.upper, "likewise; null: some bucket has no end");
+  visit.if_set("upper", figure.upper, "likewise; absent: some has no end");
   visit("simulated", figure.simulated, "likewise");
   visit("mean_absolute_error", figure.mean_absolute_error,
-        "of the windows, as a share of what was measured; weighted by requests");
+        "of the windows' relative_error, without its sign; weighted by requests");
 }
 
 template <class Visitor>

@@ -26,7 +26,8 @@
 
 namespace roofcast {
 
-/// Whether intervals of the latencies are wanted: 11 to some 20 further simulations.
+/// Whether intervals of the latencies are wanted: 13 to 20 further simulations, with the
+/// probability that the SLO is met.
 enum class Intervals {
   none,
   of_small_loads,  // of at most kSmallLoad requests (about a second of processor time), or of as

@@ -17,6 +17,7 @@
 #include "base/suggest.hpp"
 #include "base/text.hpp"
 #include "planner/flags/scenario_flags.hpp"
+#include "planner/scenario/prices.hpp"
 #include "roofcast/search_flags.hpp"
 
 namespace roofcast {
@@ -36,6 +37,25 @@ std::string normalise_name(std::string name, const po::options_description& opti
       ours = flag.name;
   }
   return ours.empty() ? name : "--" + std::string(ours);
+}
+
+/// Checks the `value` of --price, which stands for a --prices without a file. Throws UsageError
+/// naming the flag as it was typed; without a "=" the value would be taken for the file's name.
+void check_price(const std::string& value) {
+  if (value.empty() || value.starts_with('-')) return;  // its value is missing
+  if (value.find('=') == std::string::npos) {
+    throw UsageError(
+        fmt::format("--price: '{}' given, expected GPU=NUMBER, such as h100=2.49,l40s=0.8", value));
+  }
+  if (!states_prices(value)) return;  // a file with a "=" in its name
+  try {
+    stated_prices(value);
+  } catch (const UsageError& error) {
+    constexpr std::string_view kOther = "`prices`";
+    const std::string_view said = error.what();
+    if (!said.starts_with(kOther)) throw;
+    throw UsageError("--price" + std::string(said.substr(kOther.size())));
+  }
 }
 
 std::vector<std::string> option_names(const po::options_description& options) {
@@ -205,6 +225,10 @@ std::vector<std::string> normalise(const std::vector<std::string>& arguments,
     const auto equals = argument.find('=');
     const std::string name = normalise_name(argument.substr(0, equals), options);
     const std::string value = equals == std::string::npos ? "" : argument.substr(equals);
+    if (argument.substr(0, equals) == "--price" && name == "--prices") {
+      const bool apart = value.empty() && i + 1 < arguments.size();
+      check_price(apart ? arguments[i + 1] : value.substr(value.empty() ? 0 : 1));
+    }
     const bool valued =
         i + 1 < arguments.size() && (switch_named(arguments[i + 1]).has_value() ||
                                      (!takes_words && is_meant_as_value(arguments[i + 1])));

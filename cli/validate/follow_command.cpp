@@ -111,7 +111,7 @@ Document follow_document(const ShadowAnswer& answer, bool whole) {
               .columns = {{"Figure", false},
                           {"", false},
                           {"Measured"},
-                          {"Bucket"},
+                          {"Bucket (mean)"},
                           {"Simulated"},
                           {"Mean abs. error"}},
               .rows = {}};

@@ -257,6 +257,7 @@ LoadCost cost_at(const LoadStudy& study, double load, Execution& execution) {
     simulate_sampled(run, step_times_of(run), {});
     return 0;
   });
+  run.result.saturation.undecided = false;  // the load holds by the verdict of the search
   const PoolRun& pool = run.pools.front();
   return {.cost = cost_of(run.pools, run.result),
           .step_sources = pool.step_sources,

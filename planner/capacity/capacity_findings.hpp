@@ -65,7 +65,8 @@ struct LoadCost {
   double step_uncertainty = 0;  // likewise: one standard deviation of step times
 };
 
-/// One more simulation.
+/// One more simulation. `load` holds, whatever the number of requests leaves open: tokens have the
+/// price that they have at its rate.
 LoadCost cost_at(const LoadStudy& study, double load, Execution& execution);
 
 /// Whether the answer is yes: some load holds, and so does the asked one, and it still does with

@@ -60,8 +60,8 @@ const Flags<PricingOptions>& pricing_flags() {
        .place = "pricing.kind"},
       {.name = "prices",
        .placeholder = "FILE|GPU=X,...",
-       .help = "price table (roofcast gpus --as-prices prints one), or $ per GPU and hour, also "
-               "--price (default: the profiles' prices)",
+       .help = "price table (roofcast gpus --as-prices prints one), or $ per GPU and hour "
+               "(default: the profiles' prices)",
        .read = into(&P::table, parse_text),
        .place = "pricing.table",
        .aliases = {"--price"}}};

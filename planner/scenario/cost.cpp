@@ -61,19 +61,11 @@ std::optional<double> times(const std::optional<double>& value, double factor) {
   return *value * factor;
 }
 
-/// Tokens that an hour of the load serves over those that an hour of the run did. An engine that
-/// keeps up serves what is offered; the run also waits for its last answers, the longer the shorter
-/// it is, and no hour of the load to come has that wait.
-double served_over_run(const SimulationResult& result) {
-  const SaturationVerdict& load = result.saturation;
-  const double offered = result.offered_rate_per_s;
-  const auto all =
-      static_cast<double>(result.completed + result.rejected + result.lost + result.unfinished);
-  const bool steady = load.judged && !load.saturated && !load.undecided && std::isfinite(offered) &&
-                      result.request_rate_per_s > 0 && all > 0;
-  if (!steady) return 1;
-  const double served = offered * static_cast<double>(result.completed) / all;
-  return std::max(1.0, served / result.request_rate_per_s);
+/// Whether a run too short for a verdict is of an engine that may not serve all that is offered:
+/// its requests wait for a third of their time or more.
+bool may_fall_behind(const LoadResult& load, const SaturationVerdict& verdict) {
+  constexpr double kMuch = 1.0 / 3;
+  return verdict.undecided && load.queue.mean + load.client_queue.mean > kMuch * load.e2e.mean;
 }
 
 /// Fills in what a token costs, from what an hour does. `served`: as served_over_run.
@@ -90,7 +82,7 @@ void share_among_tokens(ServingCost& cost, double output_per_s, double all_per_s
 }  // namespace
 
 Printed printed_amount(double value, int decimals) {
-  constexpr double kLittle = 0.1;
+  constexpr double kLittle = 0.0995;  // from there on two significant digits are "0.10"
   constexpr int kMostDecimals = 9;
   const double size = std::abs(value);
   if (size == 0 || size >= kLittle || decimals == 0) return printed::fixed(value, decimals);
@@ -99,6 +91,17 @@ Printed printed_amount(double value, int decimals) {
 }
 
 std::string amount(double value, int decimals) { return printed_amount(value, decimals).text; }
+
+double served_over_run(const LoadResult& load, const SaturationVerdict& verdict) {
+  const double offered = load.offered_rate_per_s;
+  const auto all =
+      static_cast<double>(load.completed + load.rejected + load.lost + load.unfinished);
+  const bool served_all = verdict.judged && !verdict.saturated && !may_fall_behind(load, verdict) &&
+                          std::isfinite(offered) && load.request_rate_per_s > 0 && all > 0;
+  if (!served_all) return 1;
+  const double served = offered * static_cast<double>(load.completed) / all;
+  return std::max(1.0, served / load.request_rate_per_s);
+}
 
 ServingCost cost_of(std::span<const PoolRun> pools, const SimulationResult& result) {
   ServingCost cost;
@@ -119,7 +122,8 @@ ServingCost cost_of(std::span<const PoolRun> pools, const SimulationResult& resu
     return mean_power(pool, gpus, result.whole_makespan);
   });
   const double output = result.output_tokens_per_s;
-  share_among_tokens(cost, output, result.input_tokens_per_s + output, served_over_run(result));
+  share_among_tokens(cost, output, result.input_tokens_per_s + output,
+                     served_over_run(result, result.saturation));
   return cost;
 }
 

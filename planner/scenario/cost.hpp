@@ -39,7 +39,8 @@ inline constexpr std::array<CostFigure, 7> kCostFigures{
     {{"cost_usd_per_h", &ServingCost::dollars_per_hour, "$/h", 2, true,
       "of all GPUs; null if one has no price"},
      {"cost_usd_per_million_output_tokens", &ServingCost::dollars_per_million_output_tokens,
-      "$/M output", 2, true, "at the load's rate where the engine keeps up, else at that served"},
+      "$/M output", 2, true,
+      "at the load's rate unless it saturates the engine, else at that served"},
      {"cost_usd_per_million_tokens", &ServingCost::dollars_per_million_tokens, "$/M tokens", 2,
       false, "prompt and output tokens together, likewise"},
      {"power_w", &ServingCost::board_power_w, "W limit", 0, false, "of all boards at their limit"},
@@ -55,12 +56,19 @@ inline constexpr std::array<CostFigure, 7> kCostFigures{
 Printed printed_amount(double value, int decimals);
 std::string amount(double value, int decimals);
 
+/// Requests, and so tokens, that an hour of the load serves over those that an hour of the run did;
+/// at least 1. An engine that is not saturated serves what is offered; the run also waits for its
+/// last answers, the longer the shorter it is, and no hour of the load to come has that wait. 1
+/// where it is saturated, where the run was stopped or has no rate, and where it is undecided and
+/// its requests wait for a third of their time or more.
+double served_over_run(const LoadResult& load, const SaturationVerdict& verdict);
+
 /// The cost of a run that simulate_sampled has filled in; without its steps (`result` empty) only
 /// what is known before: price and the boards' limit. Every GPU costs its price (Scenario::pricing)
 /// for as long as its replica is paid for: with autoscaling, per hour is the mean over the
-/// makespan. A token's price is that at the load's own rate where the engine keeps up with it: the
-/// wait for a run's last answers is not part of it. Its energy is the run's. Excludes idle hours
-/// outside the run, the host, network and storage.
+/// makespan. A token's price is that at the load's own rate unless the engine is saturated
+/// (served_over_run). Its energy is the run's. Excludes idle hours outside the run, the host, network
+/// and storage.
 ServingCost cost_of(std::span<const PoolRun> pools, const SimulationResult& result);
 
 /// The cost of a deployment that serves nothing: its price and its boards' limit.

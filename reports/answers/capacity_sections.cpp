@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "base/numbers.hpp"
@@ -179,6 +180,18 @@ bool is_doubtful(const CapacityAnswer& answer, const LoadPoint& point) {
   });
 }
 
+/// The doubtful load whose reason is given: the one that was asked, else the lowest; null if there
+/// is none.
+const CapacityPoint* doubt_to_explain(const CapacityAnswer& answer) {
+  const CapacityPoint* lowest = nullptr;
+  for (const CapacityPoint& point : answer.curve) {
+    if (!is_doubtful(answer, point)) continue;
+    if (answer.asked && point.load == answer.asked->load) return &point;
+    if (lowest == nullptr) lowest = &point;
+  }
+  return lowest;
+}
+
 std::string state_of(const CapacityAnswer& answer, const LoadPoint& point) {
   const bool doubtful = is_doubtful(answer, point);
   const std::string good = has_slo(answer) ? "met" : "keeps up";
@@ -284,11 +297,11 @@ std::vector<Section> capacity_sections(const CapacityAnswer& answer) {
   std::vector<Section> sections = {std::move(first), limits_at_capacity(answer)};
   if (answer.limits.advice) sections.push_back(advice_section(answer.limits));
   std::vector<std::string> notes = answer.notes;
-  for (const CapacityPoint& point : answer.curve) {
-    if (!is_doubtful(answer, point)) continue;
-    notes.push_back(
-        fmt::format("at {} {}", as_load(point.kind, point.load), reason_of(point.verdict)));
-    break;
+  if (const CapacityPoint* point = doubt_to_explain(answer)) {
+    // Before the number of simulations, which ends the notes.
+    notes.insert(
+        notes.empty() ? notes.end() : std::prev(notes.end()),
+        fmt::format("at {} {}", as_load(point->kind, point->load), reason_of(point->verdict)));
   }
   sections.push_back({.heading = "Notes", .lines = std::move(notes), .table = {}});
   return sections;

@@ -232,7 +232,11 @@ Table load_table(const SimulationAnswer& answer) {
   }
   row("tokens", fmt::format("{} /s in, {} /s out", fixed(result.input_tokens_per_s, 0),
                             fixed(result.output_tokens_per_s, 0)));
-  if (const std::string cost = price_words(answer.cost); !cost.empty()) row("cost", cost);
+  if (const std::string cost = price_words(answer.cost); !cost.empty()) {
+    row("cost",
+        cost + (is_at_loads_rate(answer.cost, result.output_tokens_per_s) ? " (at the load's rate)"
+                                                                          : ""));
+  }
   if (const std::string prices = words_of(answer.inputs.scenario.pricing); !prices.empty())
     row("prices", prices);
   if (const std::string power = power_words(answer.cost); !power.empty()) row("power", power);

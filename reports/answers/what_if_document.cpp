@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string>
+#include <string_view>
 #include <utility>
 
 #include "base/numbers.hpp"
@@ -20,7 +22,12 @@ namespace {
 /// "met", "met in 3 of 5", "saturated"; without an SLO, whether the engine keeps up.
 std::string verdict_of(const VariantAnswer& row, bool judged) {
   const char* good = judged ? "met" : "keeps up";
-  if (row.held == row.runs) return good;
+  if (row.held == row.runs) {
+    if (row.undecided == 0) return good;
+    return row.undecided == row.runs
+               ? fmt::format("{}, undecided", good)
+               : fmt::format("{}, undecided in {} of {}", good, row.undecided, row.runs);
+  }
   if (row.undecided > 0 && row.held == 0 && row.undecided == row.runs) return "undecided";
   if (row.undecided > 0 && row.held + row.undecided == row.runs) {
     return fmt::format("{} in {} of {}, else undecided", good, row.held, row.runs);
@@ -205,6 +212,15 @@ bool same_figures(const VariantAnswer& a, const VariantAnswer& b) {
                     });
 }
 
+/// Of the first undecided run: "undecided; the first: 94.8 to 100.0 % of ..."; of a single run
+/// without "the first".
+std::string first_finding(const VariantAnswer& row) {
+  const std::string& finding = *row.finding;
+  constexpr std::string_view kWord = "undecided: ";
+  if (row.undecided == 1 || !finding.starts_with(kWord)) return finding;
+  return fmt::format("undecided; the first: {}", finding.substr(kWord.size()));
+}
+
 std::vector<std::string> notes_of(const WhatIfAnswer& answer) {
   std::vector<std::string> notes;
   const VariantAnswer& baseline = answer.variants.front();
@@ -213,13 +229,13 @@ std::vector<std::string> notes_of(const WhatIfAnswer& answer) {
     if (!shown || baseline.all_figures.empty() || !same_figures(row, baseline)) continue;
     notes.push_back(name_of(row) + ": all figures equal the baseline's");
   }
-  // The reason is mostly that of all of them: too few requests.
+  // Of the first variant, in full: the reason is mostly that of all of them, too few requests.
   std::int64_t more = 0;
   for (const VariantAnswer& row : answer.variants) {
     if (row.undecided == 0 || !row.finding) continue;
     if (more++ > 0) continue;
-    notes.push_back(fmt::format("{}, {} of {} {} {}", name_of(row), row.undecided, row.runs,
-                                row.runs == 1 ? "run" : "runs", *row.finding));
+    notes.push_back(fmt::format("{}, {} of {} {}", name_of(row), row.undecided,
+                                counted(row.runs, "run"), first_finding(row)));
   }
   if (more > 1) notes.push_back(counted(more - 1, "more variant") + " undecided");
   if (more > 0) {

@@ -248,6 +248,13 @@ std::string sum_of(const std::vector<ComparedCase>& cases) {
       100 * all.bias, as_percent(all.coverage, 0));
 }
 
+/// A case that has no name of its own goes by its file, as the command line has it: without the
+/// folders. Names of a manifest may have a "/" that is none of a path.
+std::string short_name_of(const ComparedCase& one, const std::string& command_line) {
+  if (command_line.find(one.name) == std::string::npos) return one.name;
+  return std::filesystem::path(one.name).filename().string();
+}
+
 }  // namespace
 
 Report ledger_report(const std::string& store_path) {
@@ -282,8 +289,7 @@ Report validation_report(const std::string& store_path, const Run& run) {
   const std::vector<ComparedCase> cases = stored_cases(store_path, run.row.id).cases;
   Report report = stored_report(run);
   if (cases.empty()) return report;
-  report.answer =
-      std::filesystem::path(cases.front().name).filename().string() + ": " + sum_of(cases);
+  report.answer = short_name_of(cases.front(), run.row.command_line) + ": " + sum_of(cases);
   report.tiles = tiles_of(cases);
   ReportSection section{.heading = "Predicted against measured",
                         .tables = {case_table(cases.front())}};

@@ -143,20 +143,38 @@ std::optional<double> slo_share(const VariantAnswer& variant) {
   return std::nullopt;
 }
 
-/// " 3 of 4 variants meet the SLO."; empty without an SLO.
-std::string slo_text(const WhatIfAnswer& answer) {
-  std::int64_t promised = 0, met = 0;
-  for (const VariantAnswer& variant : answer.variants) {
-    const auto share = slo_share(variant);
-    promised += share ? 1 : 0;
-    met += share && *share >= 1 ? 1 : 0;
-  }
-  if (promised == 0) return "";
-  return fmt::format(" {} of {} meet the SLO.", met, counted(promised, "variant"));
+/// Whether the SLO was met with every seed, by runs long enough to tell; false without one.
+bool meets(const VariantAnswer& variant) {
+  return variant.undecided == 0 && slo_share(variant).value_or(0) >= 1;
 }
 
-/// Whether the SLO was met with every seed; false without one.
-bool meets(const VariantAnswer& variant) { return slo_share(variant).value_or(0) >= 1; }
+/// Variants with figures under an SLO.
+struct SloCount {
+  std::int64_t judged = 0;
+  std::int64_t met = 0;
+  std::int64_t undecided = 0;
+};
+
+SloCount slo_count(const WhatIfAnswer& answer) {
+  SloCount count;
+  for (const VariantAnswer& variant : answer.variants) {
+    if (!slo_share(variant)) continue;
+    ++count.judged;
+    count.met += meets(variant) ? 1 : 0;
+    count.undecided += variant.undecided > 0 ? 1 : 0;
+  }
+  return count;
+}
+
+/// " 3 of 4 variants meet the SLO, 1 is undecided."; empty without an SLO.
+std::string slo_text(const WhatIfAnswer& answer) {
+  const SloCount count = slo_count(answer);
+  if (count.judged == 0) return "";
+  const char* be = count.undecided == 1 ? "is" : "are";
+  return fmt::format(
+      " {} of {} meet the SLO{}.", count.met, counted(count.judged, "variant"),
+      count.undecided == 0 ? std::string() : fmt::format(", {} {} undecided", count.undecided, be));
+}
 
 /// The cheapest variant that meets the SLO; null without one, or without prices.
 const VariantAnswer* cheapest_that_meets(const WhatIfAnswer& answer) {
@@ -174,11 +192,13 @@ std::vector<ReportTile> tiles_of(const WhatIfAnswer& answer) {
   const VariantAnswer& base = answer.variants.front();
   if (base.metrics.empty()) return {};
   std::vector<ReportTile> tiles;
-  if (slo_share(base)) {
-    const auto met = std::ranges::count_if(answer.variants, meets);
+  if (const SloCount count = slo_count(answer); count.judged > 0) {
     tiles.push_back({.name = "SLO met by",
-                     .value = fmt::format("{} of {}", met, answer.variants.size()),
-                     .note = "variants, the baseline included"});
+                     .value = fmt::format("{} of {}", count.met, count.judged),
+                     .note = count.undecided == 0
+                                 ? "variants, the baseline included"
+                                 : fmt::format("variants, the baseline included; {} undecided",
+                                               count.undecided)});
   }
   if (const VariantAnswer* cheapest = cheapest_that_meets(answer)) {
     tiles.push_back({.name = "Cheapest that meets it",

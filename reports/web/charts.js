@@ -144,8 +144,8 @@ function gridTop(option, width) {
   return option.grid.top + moreRows(option.legend, width) * (ROW_HEIGHT + option.legend.itemGap);
 }
 
-// Names beside points stay inside the picture: one that would run out of it goes to the left and below
-// its point. Those that would cover another still move, or are left out.
+// Names beside points stay inside the picture: one that would run out of it goes to the left and
+// below its point. What the series' own layout says of names that cover others is kept.
 function laidWithin(widthNow, layout) {
   return function (params) {
     var kept = {};
@@ -178,8 +178,8 @@ function completed(option, widthNow) {
   return option;
 }
 
-// Without a browser text is measured by ECharts' table of a narrow font. A reader's sans-serif may be
-// DejaVu Sans, up to 17 % wider, in which a legend's names would cover the next symbol.
+// Without a browser text is measured by ECharts' table of a narrow font. A reader's sans-serif may
+// be DejaVu Sans, up to 17 % wider, in which a legend's names would cover the next symbol.
 var WIDEST = 1.17;
 if (typeof document === "undefined") {
   var measured = platformApi.measureText;

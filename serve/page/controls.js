@@ -36,6 +36,15 @@ function scaleOf({ low, high, log, choices, step = 1 }) {
   };
 }
 
+/// Marks a field whose value is refused, which the verdict explains, or no longer.
+function markRefused(field, refused) {
+  const marks = { "aria-invalid": "true", "aria-describedby": "verdict" };
+  for (const [name, value] of Object.entries(marks)) {
+    if (refused) field.setAttribute(name, value);
+    else field.removeAttribute(name);
+  }
+}
+
 /// `question`: {key, label, unit, low, high, log, step, choices, least, optional, usual}: an optional
 /// one may be empty; its slider is then at `usual`, or at the end. Each change calls
 /// `changed(key, text)`. Returns {root, set(text)}.
@@ -93,10 +102,7 @@ export function slider(question, changed) {
       place(text);
     },
     /// Marks its value as refused, or no longer.
-    refuse(refused) {
-      if (refused) number.setAttribute("aria-invalid", "true");
-      else number.removeAttribute("aria-invalid");
-    },
+    refuse: (refused) => markRefused(number, refused),
   };
 }
 
@@ -112,10 +118,7 @@ export function choice({ key, label }, options, changed) {
   return {
     root: element("div", { class: "control wide" }, element("label", { for: id }, label), select),
     label,
-    refuse(refused) {
-      if (refused) select.setAttribute("aria-invalid", "true");
-      else select.removeAttribute("aria-invalid");
-    },
+    refuse: (refused) => markRefused(select, refused),
     offer(others) {
       select.replaceChildren(
         ...others.map(([value, words]) => element("option", { value }, words)),

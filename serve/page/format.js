@@ -22,12 +22,13 @@ export const percent = (share, decimals = 1) => fixed(share * 100, decimals) + "
 export const gib = (bytes) => fixed(bytes / GIB, 2) + " GiB";
 
 /// Two decimals, below 0.1 two significant digits (planner/scenario/cost.cpp, printed_amount).
-export function dollars(value) {
+export function amount(value) {
   const size = Math.abs(value);
-  const little = size > 0 && size < 0.1;
-  const decimals = little ? Math.min(9, 1 - Math.floor(Math.log10(size))) : 2;
-  return "$" + fixed(value, decimals);
+  const little = size > 0 && size < 0.0995;
+  return fixed(value, little ? Math.min(9, 1 - Math.floor(Math.log10(size))) : 2);
 }
+
+export const dollars = (value) => "$" + amount(value);
 
 function showsBelow(value, decimals, limit) {
   const scale = 10 ** decimals;

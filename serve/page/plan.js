@@ -18,10 +18,11 @@ const SMALL_LOAD = 20_000;
 
 const SLOW = 150; // ms from which on the page shows that an answer is pending
 
-/// Buttons of the page that do what a command does, by the command's name in an advice.
+/// Buttons of the page that do what a command does, by the command's name in an advice: their words
+/// there, what pressing them does, and the button of the form.
 const DONE_HERE = new Map([
-  ["roofcast capacity", ["the capacity", "carry"]],
-  ["roofcast plan", ["a plan", "find"]],
+  ["roofcast capacity", ["the capacity", "find it", "carry"]],
+  ["roofcast plan", ["a plan", "find the cheapest deployment", "find"]],
 ]);
 
 /// An advice, in which the page's own buttons stand for the commands that it names.
@@ -30,8 +31,10 @@ function adviceItem(text) {
   const inner = parts.flatMap((part) => {
     const here = DONE_HERE.get(part);
     if (!here) return [...prose("span", part).childNodes];
-    const press = () => byId(here[1]).click();
-    return [element("button", { type: "button", class: "plain", onclick: press }, here[0])];
+    const [words, what, place] = here;
+    const press = () => byId(place).click();
+    const marks = { type: "button", class: "plain", "aria-label": `${words}: ${what}` };
+    return [element("button", { ...marks, onclick: press }, words)];
   });
   return element("li", {}, ...inner);
 }
@@ -115,7 +118,7 @@ export function startPlan(values, changed, lists) {
   });
   byId("controls").addEventListener("submit", (event) => event.preventDefault());
 
-  // Some thirty simulations more: asked for once everything else is shown.
+  // 13 to 20 simulations more, with the probability of the SLO: asked for once everything else is shown.
   async function addIntervals(flags, signal) {
     try {
       const sure = await post("/api/simulate", { ...flags, intervals: true }, signal);

@@ -101,13 +101,20 @@ function costCard(run, values) {
   // Keys of what is not known are left out.
   const { cost_usd_per_h: hour, cost_usd_per_million_output_tokens: each } = run;
   if (hour === undefined) return card("Cost", "no price", "of this GPU is known");
+  // A run also waits for its last answers: of the load there are more tokens an hour.
+  const atLoadsRate = each * run.output_tokens_per_s * (3600 / 1e6) < hour * 0.999;
   return card(
     "Cost",
     data(hour, dollars(hour) + " /h"),
     `for ${gpus_of(values)}, typical on-demand rent`,
     each === undefined
       ? null
-      : element("p", { class: "small" }, data(each, dollars(each)), " per million output tokens"),
+      : element(
+          "p",
+          { class: "small" },
+          data(each, dollars(each)),
+          " per million output tokens" + (atLoadsRate ? ", at the load's rate" : ""),
+        ),
     powerLine(run),
   );
 }

@@ -107,7 +107,10 @@ function takeSessions(flags, values) {
 
 const FIELD_OF = new Map([
   ...[...MACHINE, ...LOAD].map(([key, flag]) => [flag.replaceAll("-", "_"), key]),
-  ...["prefix_len", "turns", "prefill_replicas", "decode_replicas", "rate_scale"].map((key) => [key, key]),
+  ...["prefix_len", "turns", "prefill_replicas", "decode_replicas", "rate_scale"].map((key) => [
+    key,
+    key,
+  ]),
   ["think_time", "think"],
   ["num_speculative_tokens", "drafts"],
   ["acceptance_rate", "acceptance"],
@@ -123,8 +126,17 @@ export function refusedField(said) {
   const [, name, why] = said.match(/^([a-z_]+): (.*)$/s) || [];
   const key = FIELD_OF.get(name);
   if (!key) return null;
-  const length = LENGTHS.includes(key) && why.match(/^length ('[^']*'): expected/);
-  if (length) return { key, why: `${length[1]} must be a whole number from 1 to 10,000,000` };
+  const think = key === "think" && why.match(/^think time '(?:[a-z]+:)?([^']*)': expected/);
+  if (think) return { key, why: `'${think[1]}' must be seconds from 0 to 2,592,000` };
+  const length = LENGTHS.includes(key) && why.match(/^length '([^']*)': expected/);
+  if (length) {
+    // With a spread the form's number is the median of a distribution.
+    const [, median, sigma] = length[1].match(/^lognormal:([^:]*):(.*)$/) || [null, length[1], ""];
+    const [low, high] = [1, 1e7];
+    const whole = /^[0-9]+$/.test(median) && Number(median) >= low && Number(median) <= high;
+    if (whole && sigma !== "") return { key: "spread", why: `'${sigma}' must be from 0 to 10` };
+    return { key, why: `'${median}' must be a whole number from 1 to 10,000,000` };
+  }
   return { key, why };
 }
 
@@ -146,7 +158,9 @@ export function valuesOf(line, lists) {
       if (!takeLimits(texts, values)) return null;
     } else if (flag === "max-requests") {
       [first] = texts;
-    } else if (flag === "turns" || flag === "think-time" || (flag === "no-store" && !texts.length)) {
+    } else if (["turns", "think-time"].includes(flag)) {
+      continue;
+    } else if (flag === "no-store" && !texts.length) {
       continue;
     } else if (texts.length !== 1) {
       return null;

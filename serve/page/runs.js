@@ -32,7 +32,8 @@ function change(moreIsBetter, share) {
 
 /// The form's address with the run's question; null if it asks for more than the form holds.
 function addressOf(run, lists) {
-  const values = ["simulate", "capacity"].includes(run.kind) ? valuesOf(run.command_line, lists) : null;
+  const opens = ["simulate", "capacity"].includes(run.kind);
+  const values = opens ? valuesOf(run.command_line, lists) : null;
   return values && address("plan", { ...DEFAULTS, ...values });
 }
 
@@ -185,9 +186,8 @@ export function startRuns(lists) {
       button.disabled = true;
       byId("compared").hidden = true;
       showFigures([]);
-      const columns = ["Run", "Name", "Time (UTC)", "Kind", "Model", "GPU", "Engine", "Result", "More"].map(
-        (title) => ({ title }),
-      );
+      const titles = ["Run", "Name", "Time (UTC)", "Kind", "Model", "GPU", "Engine", "Result", "More"];
+      const columns = titles.map((title) => ({ title }));
       try {
         const { runs, runs_total: total } = await get("/api/runs");
         names.clear();

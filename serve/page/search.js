@@ -2,7 +2,7 @@
 // change would do. One at a time, with the time it has taken and a way to stop it.
 import { post, progressOf, Refusal } from "./api.js";
 import { data, element, prose, table } from "./element.js";
-import { count, fixed, percent, probability, time } from "./format.js";
+import { amount, count, fixed, percent, probability, time } from "./format.js";
 import { hasPools } from "./more.js";
 import { commandLine, simulationFlags } from "./questions.js";
 import { DEFAULTS } from "./state.js";
@@ -125,8 +125,8 @@ function planRow(ranked, use) {
         )
       : "",
     data(ranked.gpus, count(ranked.gpus)),
-    price == null ? "" : data(price, fixed(price, 2)),
-    each == null ? "" : data(each, fixed(each, 2)),
+    price == null ? "" : data(price, amount(price)),
+    each == null ? "" : data(each, amount(each)),
     ranked.probability == null
       ? ""
       : data(ranked.probability, probability(ranked.probability)),
@@ -250,7 +250,10 @@ function settingWords(variant) {
 function verdictWords({ runs, runs_holding: held, runs_saturated: saturated, ...rest }, judged) {
   const good = judged ? "met" : "keeps up";
   const undecided = rest.runs_undecided;
-  if (held === runs) return good;
+  if (held === runs) {
+    if (!undecided) return good;
+    return `${good}, undecided` + (undecided === runs ? "" : ` in ${undecided} of ${runs}`);
+  }
   if (undecided === runs) return "undecided";
   if (undecided > 0 && held + undecided === runs) {
     return `${good} in ${held} of ${runs}, else undecided`;
@@ -307,18 +310,18 @@ function compared(found, judged) {
       settingWords(variant),
       ...cells,
       verdictWords(variant, judged),
-      price == null ? "" : data(price, fixed(price, 2)),
-      each == null ? "" : data(each, fixed(each, 2)),
+      price == null ? "" : data(price, amount(price)),
+      each == null ? "" : data(each, amount(each)),
     ];
   });
-  return [
-    table("Variants beside the deployment as it is", columns, rows),
-    element(
-      "p",
-      { class: "small" },
-      `Means over ${count(baseline.runs)} loads of other seeds, the same for every variant: the figures above are those of one.`,
-    ),
-  ];
+  const parts = [table("Variants beside the deployment as it is", columns, rows)];
+  if (baseline.runs > 1 && found.interval === "seeds") {
+    const means =
+      `Means over ${count(baseline.runs)} seeds, the first of which is the load above, ` +
+      "the same for every variant.";
+    parts.push(element("p", { class: "small" }, means));
+  }
+  return parts;
 }
 
 // ---- capacity of several
@@ -352,8 +355,8 @@ function carried(found) {
             " " + (UNITS[row.load] || ""),
           ),
       none ? "" : data(row.output_tokens_per_s, count(row.output_tokens_per_s)),
-      each == null ? "" : data(each, fixed(each, 3)),
-      price == null ? "" : data(price, fixed(price, 2)),
+      each == null ? "" : data(each, amount(each)),
+      price == null ? "" : data(price, amount(price)),
       none ? "" : sourceWords(row),
       prose("span", row.reason || ""),
     ];

@@ -440,7 +440,10 @@ test("after a refusal nothing of the answer before it stays", async () => {
 test("what is refused is said in the form's words, and its field is marked", async () => {
   const page = await opened(home + "#plan?num_prompts=50");
   await answered(page, 1);
+  await page.locator("details.more summary").click();
+  await set(page, "turns", "2"); // think time is asked between turns
   const wrong = [
+    ["think", "-1", "10", /Think time between turns: '-1' must be seconds from 0 to 2,592,000/],
     ["request_rate", "-1", "5", /Requests: '-1' must be above 0/],
     ["input_len", "3.7", "100", /Prompt: '3.7' must be a whole number/],
     ["ttft", "0", "500", /First token within: '0' must be a time above 0/],
@@ -457,7 +460,21 @@ test("what is refused is said in the form's words, and its field is marked", asy
     await set(page, key, good);
     assert.equal(await page.locator("[aria-invalid=true]").count(), 0, key);
   }
-  await page.locator("details.more summary").click();
+  // With a spread, lengths are said as lognormal:0:0.9.
+  const times = Number(await page.evaluate(() => document.body.dataset.answered));
+  await page.locator("#field-spread").selectOption({ index: 1 });
+  await answered(page, times + 1);
+  await set(page, "input_len", "0");
+  assert.match(
+    await page.locator("#verdict").textContent(),
+    /Prompt: '0' must be a whole number from 1 to 10,000,000/,
+  );
+  assert.equal(
+    await page.locator("#field-input_len").getAttribute("aria-describedby"),
+    "verdict",
+  );
+  await set(page, "input_len", "100");
+  assert.equal(await page.locator("#field-input_len").getAttribute("aria-describedby"), null);
   await set(page, "turns", "-5"); // it was taken for no turns at all
   assert.match(await page.locator("#verdict").textContent(), /Turns per session: '-5'/);
   page.complaints = page.complaints.filter((text) => !/status of (400|422)/.test(text)); // the browser's own words

@@ -96,7 +96,11 @@ TEST_F(Compare, TheListOfRunsShortensManyGpus) {
   const std::string out = run_command("runs --store " + path_).out;
   EXPECT_THAT(out, HasSubstr(" a + b + c "));
   EXPECT_THAT(out, HasSubstr(" a + 3 more "));
-  EXPECT_THAT(run_command("runs -o json --store " + path_).out, HasSubstr("a + b + c + d"));
+  for (const char* format : {"json", "csv", "md"}) {
+    EXPECT_THAT(run_command("runs --store " + path_ + " -o " + format).out,
+                HasSubstr("a + b + c + d"))
+        << format;
+  }
 }
 
 TEST_F(Compare, IsReachedThroughRunsAsWell) {

@@ -374,8 +374,25 @@ TEST_F(Report, OfACapacityOfSchema5ShowsWhatIsStored) {
               AllOf(HasSubstr("7.25"), HasSubstr("its curve was not stored")));
 }
 
-TEST_F(Report, OfAWhatIfComparesItsVariantsInWords) {
+TEST_F(Report, OfAWhatIfCountsUndecidedVariantsAsNeitherMetNorMissed) {
+  // 20 requests say nothing of the 95th percentile of the load that they are drawn from.
   ASSERT_EQ(run_command("whatif --model llama-3.1-8b --gpu h100 --request-rate 4 --num-prompts 20 "
+                        "--input-len 200 --output-len 20 --vary gpu=a100 tp=3 --one-at-a-time "
+                        "--seeds 2 --slo p95:ttft:1s --store r.db")
+                .exit_code,
+            0);
+  // 32 heads in three parts: a variant without figures.
+  EXPECT_THAT(run_command("report 2 --store r.db").out,
+              HasSubstr("0 of 2 variants meet the SLO, 2 are undecided."));
+  ASSERT_EQ(run_command("report 2 --store r.db --html p.html").exit_code, 0);
+  EXPECT_THAT(text_of("p.html"),
+              AllOf(HasSubstr("<b>0 of 2</b>"),
+                    HasSubstr("<small>variants, the baseline included; 2 undecided</small>"),
+                    Not(HasSubstr("Cheapest that meets it"))));
+}
+
+TEST_F(Report, OfAWhatIfComparesItsVariantsInWords) {
+  ASSERT_EQ(run_command("whatif --model llama-3.1-8b --gpu h100 --request-rate 4 --num-prompts 400 "
                         "--input-len 200 --output-len 20 --vary gpu=a100,h200 --seeds 2 "
                         "--slo p95:ttft:1s --store r.db")
                 .exit_code,

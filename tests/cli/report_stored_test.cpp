@@ -192,6 +192,16 @@ TEST_F(StoredReport, OfAValidationHasTheLargestErrorFirst) {
   EXPECT_EQ(table["rows"][1][0], "TPOT mean");
 }
 
+// A "/" is part of the case's name, not the end of a folder.
+TEST_F(StoredReport, OfAValidationKeepsTheNameOfItsCase) {
+  std::ofstream("m.json") << R"({"schema_version": 1, "cases": [{"name": "a 1k/1k",
+    "ask": "memory", "scenario": {"schema_version": 1, "model": "llama-3.1-8b", "gpu": "h100",
+    "workload": {"type": "synthetic", "num_prompts": 1, "request_rate": "inf", "input_len": 1,
+    "output_len": 1}}, "measured": {"kv_blocks": 20000}}]})";
+  ASSERT_EQ(run_command("validate m.json --store r.db").exit_code, 0);
+  EXPECT_THAT(report_of("2")["answer"].get<std::string>(), testing::StartsWith("a 1k/1k: "));
+}
+
 // One case: a figure of its errors, of which that of 100 s is nearly -100 %, its interval around
 // it.
 TEST_F(StoredReport, OfAValidationDrawsTheErrorsOfItsCase) {

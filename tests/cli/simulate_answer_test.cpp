@@ -5,6 +5,7 @@
 
 #include <sstream>
 
+#include "reports/answers/cost_cells.hpp"
 #include "reports/answers/simulation_sections.hpp"
 #include "tests/support/run_command.hpp"
 
@@ -56,6 +57,16 @@ TEST(SimulateAnswer, OneOfAThingIsSingular) {
   EXPECT_THAT(
       run_command("estimate --model llama-3.1-8b --gpu h100 --batch 1 --isl 10 --osl 1").out,
       HasSubstr("1 sequence of 10 prompt and 1 output token\n"));
+}
+
+// At 3.6 $/h and 20 tokens/s a million tokens takes 50,000 s, which is 50 $. At a price of 10 $
+// they are those of a load of 100 tokens/s.
+TEST(SimulateAnswer, SaysWhenPricesAreNotThoseOfTheRateServed) {
+  ServingCost cost{.dollars_per_hour = 3.6, .dollars_per_million_output_tokens = 50};
+  EXPECT_FALSE(is_at_loads_rate(cost, 20));
+  cost.dollars_per_million_output_tokens = 10;
+  EXPECT_TRUE(is_at_loads_rate(cost, 20));
+  EXPECT_FALSE(is_at_loads_rate({}, 20));
 }
 
 TEST(SimulateAnswer, SaysWhenPercentilesAreFromAHistogram) {

@@ -39,9 +39,9 @@ TEST(SimulateCommand, WhatPoolsHasOneOutputTokenUnlessAnotherNumberIsGiven) {
   const std::string load = " --gpu l40s --request-rate 10 --input-len 100 --no-store ";
   for (const char* model : {"bge-m3", "qwen3-embedding-8b --pooling"}) {
     const std::string asked = model + load;
-    const Json json = json_answer("simulate --num-prompts 20 --model " + asked, 0);
-    EXPECT_EQ(json["inputs"]["scenario"]["workload"]["output_len"], 1) << json["inputs"];
-    EXPECT_EQ(json["requests_completed"], 20);
+    const Json answer = json_answer("simulate --num-prompts 20 --model " + asked, 0);
+    EXPECT_EQ(answer["inputs"]["scenario"]["workload"]["output_len"], 1) << answer["inputs"];
+    EXPECT_EQ(answer["requests_completed"], 20);
     expect_misuse("simulate --num-prompts 20 --output-len 128 --model " + asked,
                   "a request has 128 output tokens");
     // As many requests as a verdict needs, drawn as the load grows.

@@ -40,14 +40,16 @@ TEST(CapacityTable, HasTheCapacityOfEachAloneAndItsTokensCost) {
     EXPECT_NEAR(row.cost.dollars_per_million_tokens.value(), per_million / 76, 1e-3 * per_million);
     EXPECT_GE(*row.cost.dollars_per_million_tokens, before);
     before = *row.cost.dollars_per_million_tokens;
-    EXPECT_NEAR(row.cost.joules_per_output_token.value(),
-                row.cost.mean_power_w.value() / row.output_tokens_per_s,
-                1e-2 * row.cost.joules_per_output_token.value());
+    // Energy is the run's, in which the last answers take time, too.
+    EXPECT_GE(row.cost.joules_per_output_token.value() * 1.001,
+              row.cost.mean_power_w.value() / row.output_tokens_per_s);
     // Up to the capacity more load makes tokens cheaper and each user's slower.
     ASSERT_GE(row.points.size(), 3U);
     EXPECT_EQ(row.points.back().load, row.capacity);
     EXPECT_NEAR(row.points.back().dollars_per_million_tokens.value(),
-                *row.cost.dollars_per_million_tokens, 1e-2 * before);
+                *row.cost.dollars_per_million_tokens, 1e-9);
+    // The arrivals are drawn to have the rate, but for the first of the 100.
+    EXPECT_NEAR(row.output_tokens_per_s, *row.capacity * 20, 2e-2 * *row.capacity * 20);
     EXPECT_GT(row.points.front().user_tokens_per_s, row.points.back().user_tokens_per_s);
     EXPECT_GT(*row.points.front().dollars_per_million_tokens, before);
   }

@@ -59,7 +59,8 @@ std::optional<double> edge_before(double longest_s, const std::vector<LatencyLim
   return end;
 }
 
-/// The least number of two digits that is not below: charts round the ends of their axes.
+/// The least of these ends, times a power of ten, that is not below: an axis ends at a round
+/// number.
 double rounded_up(double value) {
   constexpr double kRounding = 1e-9;
   constexpr std::array kEnds = {1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0};

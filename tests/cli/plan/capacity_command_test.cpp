@@ -53,8 +53,12 @@ TEST(CapacityCommand, TakesPricesWithoutAFile) {
   const json found = capacity_answer("--slo p95:ttft:500ms --price h100=9", 0);
   EXPECT_EQ(found["cost_usd_per_h"], 9);
   EXPECT_EQ(found["inputs"]["scenario"]["pricing"]["table"], "h100=9");
-  expect_one_line(run_command(kDeployment + "--price h100"), 1, "h100");
-  expect_one_line(run_command(kDeployment + "--price h100=free"), 2, "--prices: 'free'");
+  for (const char* given : {"--price h100", "--price=h100"}) {
+    expect_one_line(run_command(kDeployment + given), 2,
+                    "--price: 'h100' given, expected GPU=NUMBER");
+  }
+  expect_one_line(run_command(kDeployment + "--price h100=free"), 2, "--price: 'free'");
+  expect_one_line(run_command(kDeployment + "--prices h100=free"), 2, "--prices: 'free'");
   expect_one_line(run_command(kDeployment + "--price h100=9,l40s=2"), 2,
                   "nvidia-l40s is not among the GPUs of this question (nvidia-h100-sxm)");
 }

@@ -118,7 +118,7 @@ TEST(PlanCommand, SaysWhenABreakingPointRestsOnFewRequests) {
       "plan --model llama-3.1-8b --gpu h100 --request-rate 10 --search tp=1 "
       "--max-replicas 1 --output-len 32 --no-store " +
       kLimits;
-  const std::string warning = "too few requests to be sure of this load";
+  const std::string warning = "too few requests to be sure of that rate";
   const CommandResult few = run_command(line + "--num-prompts 20");
   EXPECT_NE(few.out.find(warning), std::string::npos) << few.out;
   const CommandResult many = run_command(line + "--num-prompts 16000");

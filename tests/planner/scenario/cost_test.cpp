@@ -57,7 +57,14 @@ TEST(Cost, TokensOfALoadThatIsKeptUpWithCostWhatTheyDoAtItsRate) {
   result.rejected = 100;
   EXPECT_DOUBLE_EQ(cost_of(pools, result).dollars_per_million_output_tokens.value(), 1.25);
   result.rejected = 0;
-  result.saturation.saturated = true;
+  // Too short a run for a verdict has the same load, unless much of a request's time is waiting.
+  result.saturation.undecided = true;
+  result.e2e.mean = 3;
+  result.queue.mean = 0.9;
+  EXPECT_DOUBLE_EQ(cost_of(pools, result).dollars_per_million_output_tokens.value(), 1);
+  result.queue.mean = 1.1;
+  EXPECT_DOUBLE_EQ(cost_of(pools, result).dollars_per_million_output_tokens.value(), 1.25);
+  result.saturation = {.saturated = true};
   EXPECT_DOUBLE_EQ(cost_of(pools, result).dollars_per_million_output_tokens.value(), 1.25);
 }
 
@@ -96,6 +103,8 @@ TEST(Cost, OwnedGpusPayForWhatTheyDraw) {
 }
 
 TEST(Cost, LittleAmountsKeepTwoSignificantDigits) {
+  EXPECT_EQ(amount(0.0996, 2), "0.10");
+  EXPECT_EQ(amount(0.0994, 2), "0.099");
   EXPECT_EQ(amount(12.3456, 2), "12.35");
   EXPECT_EQ(amount(0.1, 2), "0.10");
   EXPECT_EQ(amount(0.0271, 2), "0.027");
