@@ -76,7 +76,7 @@ TEST(MeasureAnswer, RepeatsBothLoopsAndComparesTheirTokens) {
 TEST(MeasureRow, NamesTheEngineThatRanInItsScenario) {
   const auto engine_of = [](const MeasureQuestion& question) {
     const MeasureOutcome outcome = measure_with_requests(question, {}).value();
-    const Run run = measure_row(outcome.measurement, "roofcast measure", false);
+    const auto run = measure_row(outcome.measurement, "roofcast measure", false);
     return nlohmann::json::parse(run.row.scenario_json)["engine"].get<std::string>();
   };
   MeasureQuestion question = tiny(1);
