@@ -44,7 +44,7 @@ int run_gpus(CommandContext& context) {
     if (common->output == OutputFormat::json || common->output == OutputFormat::jsonl) {
       throw UsageError("--output: the price table is JSON itself; expected table, csv or md");
     }
-    print(prices_document(read_price_table(prices)), common->output, context);
+    print(prices_document(price_table(prices)), common->output, context);
     return kExitDone;
   }
   if (as_profile && gpu.empty()) {

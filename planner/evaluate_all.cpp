@@ -65,11 +65,13 @@ bool for_each_index(std::int64_t count, int threads, const std::function<void(st
       20};  // often enough for Ctrl-C and a progress bar
   if (progress && !progress(0, count)) return false;
   if (count <= 0) return true;
-  const int used = static_cast<int>(std::clamp<std::int64_t>(threads, 1, count));
-  // TBB's own threads, even if more than there are cores; this one waits.
+  const int slots = std::max(1, threads);
+  const int used = static_cast<int>(std::min<std::int64_t>(slots, count));
+  // TBB's own threads, even if more than there are cores; this one waits. Those beyond `used` take
+  // parts of answers (side_by_side).
   const oneapi::tbb::global_control allow(oneapi::tbb::global_control::max_allowed_parallelism,
-                                          static_cast<std::size_t>(used) + 1);
-  oneapi::tbb::task_arena arena(used, 0);
+                                          static_cast<std::size_t>(slots) + 1);
+  oneapi::tbb::task_arena arena(slots, 0);
   SharedWork work{.count = count, .fn = fn, .workers = used};
   for (int i = 0; i < used; ++i) arena.enqueue([&work] { work_on(work); });
   std::unique_lock lock(work.mutex);

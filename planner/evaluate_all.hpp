@@ -17,7 +17,8 @@ int available_threads();
 
 /// Calls fn(i) once for every i in [0, count), on `threads` threads (at least 1) and in any order.
 /// `fn` is called from several threads at once: anything it shares must be read-only. Must not be
-/// called from within `fn`. `progress`, if not empty, is called from time to time with (done,
+/// called from within `fn`, whose parts may run on the threads that have no index (side_by_side).
+/// `progress`, if not empty, is called from time to time with (done,
 /// count) on the calling thread; once it returns false no further call starts, and this returns
 /// false, whatever running calls then throw. If `fn` throws, running calls finish first, then the
 /// exception of the lowest index is rethrown.

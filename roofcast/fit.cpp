@@ -91,7 +91,7 @@ EngineFitTask task_of(const FitQuestion& question) {
   for (const std::string& file : question.files) {
     for (ValidationCase& one : read_manifest(file).cases) {
       const bool asked =
-          question.engine.empty() || one.scenario.deployment.engine == question.engine;
+          question.engine.empty() || engine_name(one.scenario.deployment) == question.engine;
       if (asked) task.cases.push_back(std::move(one));
     }
   }

@@ -380,17 +380,21 @@ std::string packed_text(const Gpu& gpu) {
 void thin_long_curves(Gpu& gpu, std::vector<std::string>& warnings) {
   std::size_t curves = 0;
   std::size_t left_out = 0;
+  double coarsest = 0;
   for (MeasuredCurve& curve : gpu.measured->curves) {
     if (curve.points.size() <= kMaxCurvePoints) continue;
     const std::size_t before = curve.points.size();
-    curve = with_at_most(curve, kMaxCurvePoints, gpu.multiprocessors);
+    ShortenedCurve kept = with_at_most(curve, kMaxCurvePoints, gpu.multiprocessors);
+    coarsest = std::max(coarsest, kept.tolerance);
+    curve = std::move(kept.curve);
     ++curves;
     left_out += before - curve.points.size();
   }
   if (curves == 0) return;
   warnings.push_back(fmt::format(
-      "{} of {} with more than {} sizes: {} sizes that the others answer are left out", curves,
-      counted(std::ssize(gpu.measured->curves), "curve"), kMaxCurvePoints, left_out));
+      "{} of {} with more than {} sizes: {} sizes that the others answer within {} are left out",
+      curves, counted(std::ssize(gpu.measured->curves), "curve"), kMaxCurvePoints, left_out,
+      as_percent(coarsest, 0)));
 }
 
 std::string profile_text(const Gpu& gpu, const std::string& out) {

@@ -245,6 +245,9 @@ MeasureAnswer answer_of(const Measurement& m) {
 SimulationRun as_simulation(const Measurement& m) {
   SimulationRun run;
   run.scenario = m.task.scenario;
+  // Empty, it would be read as the default; what runs then is another engine.
+  std::string& engine = run.scenario.deployment.engine;
+  if (engine.empty()) engine = m.deployment.engine.name;
   PoolRun& pool = run.pools.front();
   pool.deployment = m.deployment;
   pool.profile_hash = m.profile_hash;

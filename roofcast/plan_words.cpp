@@ -270,7 +270,7 @@ std::vector<std::string> refusal(const PlanAnswer& answer) {
   }
   for (const PlanCandidate& one : answer.closest) {
     lines.push_back(fmt::format("{}: {}: {}.", answer.stopped ? "So far" : "Closest", one.title,
-                                miss_of(one.result)));
+                                miss_of(one.result, answer.inputs.min_probability)));
   }
   if (answer.point_estimate) lines.push_back(as_predicted(*answer.point_estimate));
   if (answer.shorter_context) lines.push_back(shorter_context_text(answer));
@@ -364,10 +364,12 @@ std::vector<std::string> plan_sentences(const PlanAnswer& answer) {
   return lines;
 }
 
-std::string miss_of(const CandidateFigures& result) {
+std::string miss_of(const CandidateFigures& result, const std::optional<double>& least) {
   const SloVerdict& verdict = result.verdict;
   if (verdict.holds && result.probability) {
-    return "meets the SLO with probability " + as_probability(*result.probability);
+    const bool is_bound = least && *result.probability < *least;
+    return fmt::format("meets the SLO with probability {}{}", is_bound ? "at most " : "",
+                       as_probability(*result.probability));
   }
   if (verdict.holds) return "meets the SLO";
   if (verdict.binding != Binding::target) return binding_words(verdict);

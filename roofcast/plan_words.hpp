@@ -23,8 +23,10 @@ Table pool_table(const MixedPlan& mix);
 /// meet.
 std::vector<std::string> missed_by_pools(const MixedPlan& mix);
 
-/// The limit that a simulated candidate misses by most: "p95 TTFT 612.0 ms of 500.0 ms".
-std::string miss_of(const CandidateFigures& result);
+/// The limit that a simulated candidate misses by most: "p95 TTFT 612.0 ms of 500.0 ms". Of one
+/// that meets the SLO the probability, "at most" where that is below `least`, the one asked for:
+/// what ruled the candidate out is an upper bound (confidence_for).
+std::string miss_of(const CandidateFigures& result, const std::optional<double>& least = {});
 
 /// One sentence per uncertain input: how far off it would have to be to flip the verdict.
 std::vector<std::string> causes_of(const RankedPlan& one);

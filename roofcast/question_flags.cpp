@@ -155,14 +155,18 @@ void refuse_idle_flags(const LessonQuestion& question) {
 
 const Flags<StaircaseQuestion>& staircase_flags() {
   using Q = StaircaseQuestion;
+  static const std::string prompt_help =
+      fmt::format("tokens of the prompt (default {})", kStaircasePrompt);
+  static const std::string generate_help =
+      fmt::format("tokens generated (default {})", kStaircaseGenerate);
   static const Flags<Q> flags = {
       {.name = "prompt",
        .placeholder = "TOKENS",
-       .help = "tokens of the prompt (default 500)",
+       .help = prompt_help,
        .read = into(&Q::prompt, parse_token_count)},
       {.name = "generate",
        .placeholder = "TOKENS",
-       .help = "tokens generated (default 200)",
+       .help = generate_help,
        .read = into(&Q::generate, parse_token_count)},
       {.name = "acceptance",
        .placeholder = "P",

@@ -28,11 +28,15 @@ namespace roofcast {
 /// Tokens are timed and listed in the JSON one by one.
 inline constexpr std::int64_t kMaxTimedTokens = 1'000'000;
 
+inline constexpr std::int64_t kStaircasePrompt = 500;    // tokens, unless asked otherwise
+inline constexpr std::int64_t kStaircaseGenerate = 200;  // likewise
+
 struct StaircaseQuestion {
   /// Where to time the tokens: model and GPU are required. Unset: tokens are only counted.
   std::optional<DeploymentOptions> deployment{};
-  std::int64_t prompt = 500;    // tokens of the prompt, 0 or more
-  std::int64_t generate = 200;  // tokens generated, 0 or more; at most kMaxTimedTokens if timed
+  std::int64_t prompt = kStaircasePrompt;  // tokens of the prompt, 0 or more
+  /// Tokens generated, 0 or more; at most kMaxTimedTokens if timed.
+  std::int64_t generate = kStaircaseGenerate;
   std::optional<double> acceptance{};  // per draft token, 0 to 1; unset: no speculative decoding
   std::optional<int> drafts{};         // draft tokens per step; unset: 4 with `acceptance`
   /// Time of the draft model, per draft of the whole batch; unset: drafting is free. With

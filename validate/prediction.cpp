@@ -125,7 +125,7 @@ Prediction predict_load(SimulationRun& run, const std::optional<std::int64_t>& s
                         const Progress& progress) {
   const PoolStepTimes step_times = step_times_of(run);
   run_simulation(run, step_times, progress);
-  const SimulationResult as_predicted = run.result;  // of all stages
+  const SimulationRun whole = run;  // its result is of all stages
   keep_stage(run, stage);
   Prediction prediction;
   prediction.run = simulation_row(run, "", false);
@@ -138,8 +138,7 @@ Prediction predict_load(SimulationRun& run, const std::optional<std::int64_t>& s
   const auto figures_with = [&](const UncertainInput& input, double deviation) {
     Deviations deviations;
     deviations.*input.member = deviation;
-    run.result = as_predicted;
-    run.result = deviating_result(run, step_times, deviations, progress);
+    run.result = deviating_result(whole, step_times, deviations, progress);
     keep_stage(run, stage);
     return figures_of(run);
   };

@@ -104,7 +104,7 @@ std::string prepare_case(const ValidationCase& question, PreparedCase& prepared)
   if (!question.problem.empty()) return question.problem;
   if (question.ask == ValidationAsk::memory) return "memory does not depend on host time";
   prepared.name = question.name;
-  prepared.asked_engine = question.scenario.deployment.engine;
+  prepared.asked_engine = engine_name(question.scenario.deployment);
   if (question.ask == ValidationAsk::step) {
     prepared.step = deployment_of(question);
     prepared.batch = batch_of(question.step, prepared.step->deployment.model);

@@ -1,10 +1,13 @@
 #include "calibrate/packing/thinning.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <utility>
 
+#include "base/error.hpp"
 #include "base/statistics.hpp"
 
 namespace roofcast {
@@ -185,13 +188,17 @@ ThinnedCurve thinned(const MeasuredCurve& curve, double tolerance, int multiproc
   return result;
 }
 
-MeasuredCurve with_at_most(const MeasuredCurve& curve, std::size_t count, int multiprocessors) {
+ShortenedCurve with_at_most(const MeasuredCurve& curve, std::size_t count, int multiprocessors) {
   constexpr double kFirstTolerance = 0.01;
   constexpr double kLastTolerance = 1e3;
-  MeasuredCurve kept = curve;
-  for (double tolerance = kFirstTolerance; kept.points.size() > count && tolerance < kLastTolerance;
-       tolerance *= 2) {
-    kept = thinned(curve, tolerance, multiprocessors).curve;
+  ShortenedCurve kept{.curve = curve};
+  for (double tolerance = kFirstTolerance;
+       kept.curve.points.size() > count && tolerance < kLastTolerance; tolerance *= 2) {
+    kept = {.curve = thinned(curve, tolerance, multiprocessors).curve, .tolerance = tolerance};
+  }
+  if (kept.curve.points.size() > count) {
+    throw Error(fmt::format("{}: {} sizes cannot be thinned to {}", curve.kernel,
+                            curve.points.size(), count));
   }
   return kept;
 }

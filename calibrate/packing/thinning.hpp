@@ -21,9 +21,14 @@ struct ThinnedCurve {
 /// left out.
 ThinnedCurve thinned(const MeasuredCurve& curve, double tolerance, int multiprocessors);
 
-/// `curve` with at most `count` points: thinned with the first tolerance of 1 %, 2 %, 4 %, ... that
-/// leaves out enough, or as it is if it has no more. Precondition: count >= 2, the ends that
-/// thinned() keeps; a curve over two axes may keep more, the ends of each x.
-MeasuredCurve with_at_most(const MeasuredCurve& curve, std::size_t count, int multiprocessors);
+struct ShortenedCurve {
+  MeasuredCurve curve{};
+  double tolerance = 0;  // what is left out is answered within this; 0: nothing is left out
+};
+
+/// `curve` with at most `count` points. It stays as it is if it has no more. Otherwise it is
+/// thinned with the first tolerance of 1 %, 2 %, 4 %, ... that leaves out enough. Throws Error if
+/// none does, since thinned() keeps the ends of each axis.
+ShortenedCurve with_at_most(const MeasuredCurve& curve, std::size_t count, int multiprocessors);
 
 }  // namespace roofcast

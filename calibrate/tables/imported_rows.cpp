@@ -168,7 +168,7 @@ double at_tokens(const std::map<double, double>& seconds, double tokens) {
   return before->second + share * (after->second - before->second);
 }
 
-/// No more than any larger size takes: more tokens never take less time, so that what is longer was
+/// No more than any larger size takes: more tokens never take less time, so a longer time was
 /// disturbed (aiconfigurator 095f58a, TensorRT-LLM 1.2.0rc5 on B200: finding scales of 1,024 and
 /// 2,048 rows of 8,192 takes 25 and 42 us, of 4,096 rows 25 us; a seventh of Blackwell's rows are
 /// more than a tenth longer than a larger size, of Hopper's 1 in 100).

@@ -2,6 +2,7 @@
 // efficiencies know: a table, a row for each such change with its source. Pure.
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <string_view>
 

@@ -9,17 +9,17 @@
 namespace roofcast {
 namespace {
 
-bool is_simulated(const SimulationRun& run, const Deviations& deviations) {
-  const bool first_tokens_alone = deviations == Deviations{.first_token = deviations.first_token};
-  return !first_tokens_alone || run.result.stopped || run.result.unfinished > 0;
-}
-
 SimulationResult late_result(const SimulationRun& run, const Deviations& deviations) {
   return with_late_first_tokens(run.result, run.scenario.slo, run.workload.stages,
                                 first_token_factor(run, deviations.first_token));
 }
 
 }  // namespace
+
+bool is_simulated(const SimulationRun& run, const Deviations& deviations) {
+  const bool first_tokens_alone = deviations == Deviations{.first_token = deviations.first_token};
+  return !first_tokens_alone || run.result.stopped || run.result.unfinished > 0;
+}
 
 double first_token_uncertainty_of(const SimulationRun& run) {
   double largest = 0;

@@ -13,6 +13,10 @@ double first_token_uncertainty_of(const SimulationRun& run);
 /// logarithm is taken as normal.
 double first_token_factor(const SimulationRun& run, double deviations);
 
+/// Whether deviating_result() simulates: it does not if only first tokens deviate from a run.result
+/// that is to its end.
+bool is_simulated(const SimulationRun& run, const Deviations& deviations);
+
 /// As simulate_deviating(). If only first tokens deviate nothing is simulated: they are late in
 /// run.result, which must be that of the run as it is, to its end.
 SimulationResult deviating_result(const SimulationRun& run, const PoolStepTimes& step_times,

@@ -151,7 +151,12 @@ PriceTable read_price_table(const std::string& path) {
 }
 
 bool states_prices(const std::string& table) {
-  return table.find('=') != std::string::npos && !std::filesystem::exists(table);
+  return table.find('=') != std::string::npos && !table.ends_with(".json") &&
+         !std::filesystem::exists(table);
+}
+
+PriceTable price_table(const std::string& table) {
+  return states_prices(table) ? stated_prices(table) : read_price_table(table);
 }
 
 PriceTable stated_prices(const std::string& table) {
@@ -220,8 +225,7 @@ void take_price(Gpu& gpu, const std::string& named, const Pricing& pricing) {
         "('roofcast gpus --as-prices' prints a table to start from)",
         name_of(pricing.kind)));
   }
-  const PriceTable table =
-      states_prices(pricing.table) ? stated_prices(pricing.table) : read_price_table(pricing.table);
+  const PriceTable table = price_table(pricing.table);
   const auto found = table.gpus.find(is_profile_path(named) ? named : gpu.name);
   const GpuPrices prices = found == table.gpus.end() ? GpuPrices{} : found->second;
   gpu.price = price_of_kind(table, prices, gpu, pricing.kind);

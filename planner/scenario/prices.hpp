@@ -35,7 +35,8 @@ struct PriceTable {
 /// Throws Error naming file, key and what was expected.
 PriceTable read_price_table(const std::string& path);
 
-/// Whether `table` states on-demand prices itself, "h100=2.49,l40s=0.8", instead of naming a file.
+/// Whether `table` states on-demand prices itself, "h100=2.49,l40s=0.8", instead of naming a file:
+/// one that exists or that ends in ".json".
 bool states_prices(const std::string& table);
 
 /// By which a price table knows a GPU: the name of its profile, or its path. Throws Error if there
@@ -44,6 +45,9 @@ std::string price_key(const std::string& gpu);
 
 /// Those. Throws UsageError naming the part that is not GPU=NUMBER, or that is given twice.
 PriceTable stated_prices(const std::string& table);
+
+/// The prices that `table` states, or those of the file that it names.
+PriceTable price_table(const std::string& table);
 
 /// The table of all built-in profiles as the text of such a file, with every key; null: not known.
 std::string built_in_price_table();

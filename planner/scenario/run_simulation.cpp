@@ -127,7 +127,7 @@ void note_max_tokens(std::vector<std::string>& notes, const SimulationRun& run) 
 
 /// Notes on engines named by a version that their presets were not compared with.
 std::vector<std::string> notes_on_versions(const Scenario& scenario) {
-  std::vector<std::string> names = {scenario.deployment.engine};
+  std::vector<std::string> names = {engine_name(scenario.deployment)};
   if (scenario.cluster) {
     for (const PoolScenario& pool : scenario.cluster->pools) {
       if (!pool.own.engine.empty()) names.push_back(pool.own.engine);

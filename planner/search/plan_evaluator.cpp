@@ -195,8 +195,8 @@ FinalistFigures finalist_figures_of(SimulationRun run, const PlanCatalogue& cata
   Confidence confidence;
   // Neither changes the run.
   side_by_side(threads, {[&] {
-                           confidence = confidence_of(margin_of(run, step_times, requirement),
-                                                      verdict.worst_margin, threads);
+                           confidence = confidence_within(margin_of(run, step_times, requirement),
+                                                          verdict.worst_margin, threads);
                          },
                          [&] { add_capacity(figures, run, catalogue, requirement); }});
   throw_if_stopped(run);

@@ -5,10 +5,12 @@
 #include <boost/math/distributions/normal.hpp>
 #include <cmath>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <numbers>
 #include <span>
+#include <utility>
 
 #include "base/itp_bracket.hpp"
 #include "planner/answers_on.hpp"
@@ -105,6 +107,17 @@ std::vector<Search> others(const Perturbed& run, int threads) {
   return searches;
 }
 
+/// The searches of all causes: of step times by `of_step_time`, and the others beside it.
+std::vector<Search> all_searches(const Perturbed& run, int threads,
+                                 const std::function<Search()>& of_step_time) {
+  std::vector<Search> all(1);
+  std::vector<Search> beside;
+  side_by_side(threads,
+               {[&] { all[kStepTime] = of_step_time(); }, [&] { beside = others(run, threads); }});
+  all.insert(all.end(), beside.begin(), beside.end());
+  return all;
+}
+
 /// The searches of all causes if first tokens alone, this far off, flip the verdict: of first
 /// tokens, without a simulation, and nothing of the others.
 std::optional<std::vector<Search>> late_first_tokens(const Perturbed& run, double distance) {
@@ -127,7 +140,9 @@ class LentStepTimes {
   }
 
   SimulationResult result(const Deviations& deviations) {
-    const PoolStepTimes* times = take();
+    if (!is_simulated(run_, deviations)) return deviating_result(run_, deviations);
+    const PoolStepTimes* times = idle();
+    if (times == nullptr) times = made();
     SimulationResult result = deviating_result(run_, *times, deviations);
     const std::scoped_lock lock(mutex_);
     idle_.push_back(times);
@@ -135,12 +150,19 @@ class LentStepTimes {
   }
 
  private:
-  const PoolStepTimes* take() {
+  /// A set that nobody uses, if there is one.
+  const PoolStepTimes* idle() {
     const std::scoped_lock lock(mutex_);
-    if (idle_.empty()) return &made_.emplace_back(step_times_of(run_));
+    if (idle_.empty()) return nullptr;
     const PoolStepTimes* times = idle_.back();
     idle_.pop_back();
     return times;
+  }
+
+  const PoolStepTimes* made() {
+    PoolStepTimes times = step_times_of(run_);
+    const std::scoped_lock lock(mutex_);
+    return &made_.emplace_back(std::move(times));
   }
 
   const SimulationRun& run_;
@@ -177,28 +199,12 @@ Confidence combined(const std::vector<Search>& searches, bool holds) {
 
 double greatest_probability() { return normal_cdf(kFarthest); }
 
-std::optional<Confidence> confidence_of(const DeviatingMargin& margin, double predicted,
-                                        int threads, const Progress& progress) {
+Confidence confidence_within(const DeviatingMargin& margin, double predicted, int threads) {
   const Perturbed run{margin, predicted};
-  const auto search = [&](std::int64_t i) {
-    if (i > 0) return others(run, threads);
-    return std::vector<Search>{run.flipping(kUncertainInputs[kStepTime], run.as_predicted())};
+  const auto of_step_time = [&] {
+    return run.flipping(kUncertainInputs[kStepTime], run.as_predicted());
   };
-  const auto searches = answers_on(threads, 2, search, progress);
-  if (!searches) return std::nullopt;
-  std::vector<Search> all = searches->front();
-  all.insert(all.end(), searches->back().begin(), searches->back().end());
-  return combined(all, run.holds());
-}
-
-Confidence confidence_of(const DeviatingMargin& margin, double predicted, int threads) {
-  const Perturbed run{margin, predicted};
-  std::vector<Search> all(1), beside;
-  side_by_side(threads,
-               {[&] { all[0] = run.flipping(kUncertainInputs[kStepTime], run.as_predicted()); },
-                [&] { beside = others(run, threads); }});
-  all.insert(all.end(), beside.begin(), beside.end());
-  return combined(all, run.holds());
+  return combined(all_searches(run, threads, of_step_time), run.holds());
 }
 
 DeviatingMargin margin_of(const SimulationRun& run, const PoolStepTimes& step_times,
@@ -210,12 +216,17 @@ std::optional<Confidence> confidence_of(const SimulationRun& run, SloRequirement
                                         int threads, const Progress& progress) {
   requirement.must_stand = false;
   const double predicted = judge(run.result, requirement).worst_margin;
-  return confidence_of(margin_lending(run, nullptr, requirement), predicted, threads, progress);
+  const DeviatingMargin margin = margin_lending(run, nullptr, requirement);
+  // One answer of a pool, of which idle threads take parts.
+  const auto whole = [&](std::int64_t) { return confidence_within(margin, predicted, threads); };
+  const auto answers = answers_on(threads, 1, whole, progress);
+  if (!answers) return std::nullopt;
+  return answers->front();
 }
 
 Confidence confidence_for(const DeviatingMargin& margin, double predicted, double least,
                           int threads) {
-  if (least <= 0.5 || predicted < 0) return confidence_of(margin, predicted, threads);
+  if (least <= 0.5 || predicted < 0) return confidence_within(margin, predicted, threads);
   const Perturbed run{margin, predicted};
   const double near = boost::math::quantile(boost::math::normal(), least);
   // No plane through a point this near leaves the origin farther away.
@@ -226,17 +237,15 @@ Confidence confidence_for(const DeviatingMargin& margin, double predicted, doubl
   if (margin(all) >= 0) return {.holds = true, .probability = least, .simulations = 1};
   const UncertainInput& step_time = kUncertainInputs[kStepTime];
   const RootProbe slower = run.probe(step_time, near, tried);
-  std::vector<Search> searches(kUncertainInputs.size());
   if (run.flips(slower)) {
-    // Nor through this one.
+    // A plane through this point is no farther away either.
+    std::vector<Search> searches(kUncertainInputs.size());
     searches.front() = run.flipping(step_time, run.as_predicted(), slower, tried);
     return combined(searches, true);
   }
-  std::vector<Search> beside;
-  side_by_side(threads, {[&] { searches.front() = run.flipping(step_time, slower); },
-                         [&] { beside = others(run, threads); }});
+  std::vector<Search> searches =
+      all_searches(run, threads, [&] { return run.flipping(step_time, slower); });
   searches.front().asked += tried.asked;
-  std::ranges::copy(beside, searches.begin() + 1);
   return combined(searches, true);
 }
 

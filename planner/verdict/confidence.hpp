@@ -43,15 +43,12 @@ using DeviatingMargin = std::function<double(const Deviations&)>;
 /// Assumes that slower steps, more host work and fewer blocks never help: host work and blocks that
 /// flip nothing together flip nothing alone. Neglects chance (other arrivals of the same rate),
 /// causes that flip nothing within +-4, and the boundary's curvature.
-/// `threads` as side_by_side() takes it.
-Confidence confidence_of(const DeviatingMargin& margin, double predicted, int threads = 1);
+/// For a worker of a pool: `threads` is that of the pool, as side_by_side() takes it.
+Confidence confidence_within(const DeviatingMargin& margin, double predicted, int threads = 1);
 
-/// The greatest probability that confidence_of can return: nothing flips the verdict within +-4.
+/// The greatest probability that confidence_within can return: nothing flips the verdict within
+/// +-4.
 double greatest_probability();
-
-/// The same on several threads; nullopt if `progress`, called from time to time, cancelled.
-std::optional<Confidence> confidence_of(const DeviatingMargin& margin, double predicted,
-                                        int threads, const Progress& progress);
 
 /// Of a run that simulate_sampled has filled in, judged by `requirement`: perturbed runs are as
 /// long as the run itself and judged as they are, so its `must_stand` does not count. Both must
@@ -60,7 +57,8 @@ std::optional<Confidence> confidence_of(const DeviatingMargin& margin, double pr
 DeviatingMargin margin_of(const SimulationRun& run, const PoolStepTimes& step_times,
                           const SloRequirement& requirement);
 
-/// The probability that such a run holds, on several threads; nullopt if `progress` cancelled.
+/// The probability that such a run holds, on a pool of `threads` threads of its own; nullopt if
+/// `progress`, called from time to time, cancelled.
 std::optional<Confidence> confidence_of(const SimulationRun& run, SloRequirement requirement,
                                         int threads, const Progress& progress);
 
@@ -69,7 +67,7 @@ std::optional<Confidence> confidence_of(const SimulationRun& run, SloRequirement
 /// off by the quantile of `least` at once, since no point of the sphere with that radius is farther
 /// along the boundary's normal. It is not if first tokens alone, which take no simulation, reverse
 /// it within that quantile, or step time alone does: the probability by that cause is returned, an
-/// upper bound. Otherwise as confidence_of.
+/// upper bound. Otherwise as confidence_within, also of `threads`.
 Confidence confidence_for(const DeviatingMargin& margin, double predicted, double least,
                           int threads = 1);
 

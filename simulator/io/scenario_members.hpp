@@ -52,8 +52,11 @@ inline std::optional<std::string> read_engine(const JsonObject& object, const ch
 inline Json engine_json(const std::string& engine) { return engine_name({.engine = engine}); }
 using EngineName = Value<read_engine, engine_json>;
 
-/// Of a scenario, and of a pool what it has of its own.
-void deployment_members(auto& visit, DeploymentOptions& options, bool is_scenario = false) {
+/// Whose deployment: a scenario's is written whole, a pool's only what it has of its own.
+enum class DeploymentOf { scenario, pool };
+
+void deployment_members(auto& visit, DeploymentOptions& options, DeploymentOf owner) {
+  const bool is_scenario = owner == DeploymentOf::scenario;
   visit("gpu", options.gpu, Text{}, is_scenario || !options.gpu.empty());
   visit("engine", options.engine, EngineName{}, is_scenario || !options.engine.empty());
   visit("quantization", options.weight_format, Text{});
@@ -360,7 +363,7 @@ struct PoolMembers {
     visit("name", pool.name, Text{});
     visit("role", pool.role, Choice{kPoolRoles});
     visit("replicas", pool.replicas, Whole{1, kMaxReplicas});
-    deployment_members(visit, pool.own);
+    deployment_members(visit, pool.own, DeploymentOf::pool);
     visit("rank_router", pool.rank_router, router_policy());
     visit("lockstep", pool.lockstep, Flag{});
     visit("autoscaling", pool.autoscaling, Object<Autoscaling>{});
@@ -561,7 +564,7 @@ void members(auto& visit, Scenario& scenario) {
   visit("name", scenario.name, Text{}, !scenario.name.empty());
   DeploymentOptions& deployment = scenario.deployment;
   visit("model", deployment.model, Text{});
-  deployment_members(visit, deployment, true);
+  deployment_members(visit, deployment, DeploymentOf::scenario);
   visit.reading([&](const JsonObject& object) {
     if (deployment.model.empty()) object.fail_missing("model", "a model's name or path");
     if (deployment.gpu.empty()) object.fail_missing("gpu", "a GPU's name");

@@ -105,18 +105,33 @@ TEST(Thinning, NeverErrsMoreThanItsTolerance) {
   }
 }
 
-TEST(Thinning, ALongCurveKeepsAtMostSoManyPoints) {
+TEST(Thinning, ALongCurveKeepsAtMostAsManyPointsAsAsked) {
   // Every other size takes 3 % longer, which the first tolerances tell apart and 4 % does not.
   MeasuredCurve curve = constant_base(product(), "k");
   for (int x = 1; x <= 64; ++x) add(curve, x, 0, x % 2 == 0 ? 1.03 : 1.0);
-  EXPECT_EQ(with_at_most(curve, 64, kUnits), curve);
-  const MeasuredCurve few = with_at_most(curve, 10, kUnits);
+  EXPECT_EQ(with_at_most(curve, 64, kUnits).curve, curve);
+  EXPECT_EQ(with_at_most(curve, 64, kUnits).tolerance, 0);
+  const auto [few, tolerance] = with_at_most(curve, 10, kUnits);
+  EXPECT_DOUBLE_EQ(tolerance, 0.04);
   EXPECT_LE(few.points.size(), 10u);
   EXPECT_EQ(few.points.front().x, 1);
   EXPECT_EQ(few.points.back().x, 64);
   for (const MeasuredPoint& point : curve.points) {
     EXPECT_NEAR(answer(few, point.x, 0, kUnits).time / point.time, 1, 0.04);
   }
+}
+
+TEST(Thinning, ACurveThatCannotBeShortEnoughIsRefused) {
+  // The first and last of both axes stay: four points.
+  OperatorShape shape{
+      .family = OperatorFamily::decode_attention, .query_heads = 8, .kv_heads = 2, .head_dim = 128};
+  shape.value_dim = 128;
+  MeasuredCurve curve = constant_base(shape, "k");
+  for (double x = 1; x <= 8; x *= 2) {
+    for (double y = 100; y <= 800; y *= 2) add(curve, x, y, 1);
+  }
+  EXPECT_EQ(with_at_most(curve, 4, kUnits).curve.points.size(), 4u);
+  EXPECT_THROW(with_at_most(curve, 3, kUnits), Error);
 }
 
 TEST(Thinning, UncertaintyGrowsToTheErrorOfWhatIsLeftOut) {

@@ -278,6 +278,8 @@ TEST(Program, APriceTableIsShownByKindOfPrice) {
   expect_one_clear_line(run_command("gpus --prices p.json -o json"), 2, "--output");
   expect_one_clear_line(run_command("gpus h100 --prices p.json"), 2, "--prices");
   expect_one_clear_line(run_command("gpus --prices none.json"), 1, "none.json");
+  EXPECT_THAT(run_command("gpus --prices h100=2.49").out,
+              testing::ContainsRegex("nvidia-h100-sxm +2.49"));
 }
 
 TEST(Program, RequestsOfALimitedClientSayWhenTheyWereSent) {

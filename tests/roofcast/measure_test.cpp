@@ -73,6 +73,18 @@ TEST(MeasureAnswer, RepeatsBothLoopsAndComparesTheirTokens) {
   read_back(answer, measure_answer_from_json, measure_answer_schema());
 }
 
+TEST(MeasureRow, NamesTheEngineThatRanInItsScenario) {
+  const auto engine_of = [](const MeasureQuestion& question) {
+    const MeasureOutcome outcome = measure_with_requests(question, {}).value();
+    const auto run = measure_row(outcome.measurement, "roofcast measure", false);
+    return nlohmann::json::parse(run.row.scenario_json)["engine"].get<std::string>();
+  };
+  MeasureQuestion question = tiny(1);
+  EXPECT_EQ(engine_of(question), "roofcast");
+  question.scenario.deployment.engine = "static";
+  EXPECT_EQ(engine_of(question), "static");
+}
+
 TEST(MeasureAnswer, IsNothingWhenItWasCancelled) {
   EXPECT_FALSE(measure(tiny(2), [](std::int64_t, std::int64_t) { return false; }));
 }

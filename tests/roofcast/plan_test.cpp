@@ -517,6 +517,17 @@ TEST(PlanAnswer, LeavesItsFiguresInTheStore) {
   EXPECT_EQ(plan_metrics(answer).front().name, "simulations");
 }
 
+TEST(PlanAnswer, SaysThatAProbabilityTooLowIsAnUpperBound) {
+  PlanAnswer answer;
+  answer.inputs.min_probability = 0.9;
+  CandidateFigures figures{.verdict = {.holds = true}};
+  figures.probability = 0.79;
+  answer.closest.push_back({.title = "2 replicas", .result = figures});
+  EXPECT_THAT(joined(plan_sentences(answer), "\n"),
+              HasSubstr("2 replicas: meets the SLO with probability at most 79.0 %."));
+  EXPECT_EQ(miss_of(figures, 0.79), "meets the SLO with probability 79.0 %");
+}
+
 TEST(PlanAnswer, SaysHowSureItsChoiceIs) {
   PlanAnswer answer;
   answer.ranked.emplace_back();

@@ -11,7 +11,7 @@
 namespace roofcast {
 namespace {
 
-/// 30 requests at 10 a second, then 30 at 40, on an engine whose first tokens are known worst.
+/// 30 requests at 10 a second, then 30 at 40, on an engine whose first tokens are least well known.
 ValidationCase two_stages() {
   ValidationCase question;
   question.scenario.deployment = {.model = "llama-3.1-8b", .gpu = "h100", .engine = "sglang"};

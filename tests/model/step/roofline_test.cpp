@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <utility>
+
 #include "base/error.hpp"
 #include "model/step/efficiency.hpp"
 #include "tests/model/step/step_time_cases.hpp"
@@ -135,6 +137,22 @@ TEST(Roofline, ALibrarysOwnCurveComesBeforeAnyones) {
   EXPECT_DOUBLE_EQ(estimate(work, gpu).time.value, 4e-6 + 1e-3 / 0.25);
   work.library = "another";
   EXPECT_DOUBLE_EQ(estimate(work, gpu).time.value, 4e-6 + 1e-3 / 0.5);
+}
+
+TEST(Roofline, AFormatsCurveInTheArithmeticThatIsUsedComesFirst) {
+  Gpu gpu = round_gpu();
+  gpu.efficiencies.gemm["mxfp4"] = flat(0.5);
+  gpu.efficiencies.gemm["mxfp4 as fp4"] = flat(0.25);
+  Work work = gemm(1e9, 1e9);
+  work.format = "mxfp4";
+  work.weight_bits = 4.25;  // with a scale of 8 bits for 32 weights
+  for (const auto& [compute, share] :
+       {std::pair{DType::fp4, 0.25}, std::pair{DType::fp8, 0.5}, std::pair{DType::bf16, 0.5}}) {
+    work.compute = compute;
+    const EfficiencyEstimate found = efficiency_of(work, gpu);
+    EXPECT_EQ(found.provenance, Provenance::fitted) << name_of(compute);
+    EXPECT_DOUBLE_EQ(found.curve.at(1), share) << name_of(compute);
+  }
 }
 
 TEST(Roofline, RidgeOfAnA100Is156) {

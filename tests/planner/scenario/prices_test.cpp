@@ -106,6 +106,13 @@ TEST_F(Prices, MayBeStatedWithoutAFile) {
     }
     return "";
   };
+  EXPECT_EQ(price_table("h100=2.49"), stated_prices("h100=2.49"));
+  try {
+    price_table("a=b/none.json");
+    ADD_FAILURE() << "a missing file was read";
+  } catch (const Error& error) {
+    EXPECT_STREQ(error.what(), "price table a=b/none.json: no such file");
+  }
   EXPECT_THAT(refused("h100=2,l40s"), HasSubstr("'l40s' given, expected GPU=NUMBER"));
   EXPECT_THAT(refused("h100=cheap"), HasSubstr("`prices`: 'cheap'"));
   EXPECT_THAT(refused("h100=0"), HasSubstr("above 0"));

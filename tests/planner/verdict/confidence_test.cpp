@@ -33,7 +33,7 @@ struct Plane {
 };
 
 /// As predicted it has its whole room.
-Confidence confidence_of_plane(const Plane& plane) { return confidence_of(plane, plane.room); }
+Confidence confidence_of_plane(const Plane& plane) { return confidence_within(plane, plane.room); }
 Confidence confidence_for_plane(const Plane& plane, double least) {
   return confidence_for(plane, plane.room, least);
 }
@@ -121,7 +121,7 @@ TEST(Confidence, TakesFewSimulations) {
                ? 1.0
                : -1.0;
   };
-  const Confidence of_a_jump = confidence_of(steps, 1);
+  const Confidence of_a_jump = confidence_within(steps, 1);
   EXPECT_LE(of_a_jump.simulations, 1 + 3 * (1 + 7 + 1));
   EXPECT_NEAR(of_a_jump.causes[0].flips_at.value(), jump, 0.1);
   // Where the margin shows the way fewer than half of that.
