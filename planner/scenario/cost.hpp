@@ -67,8 +67,8 @@ double served_over_run(const LoadResult& load, const SaturationVerdict& verdict)
 /// what is known before: price and the boards' limit. Every GPU costs its price (Scenario::pricing)
 /// for as long as its replica is paid for: with autoscaling, per hour is the mean over the
 /// makespan. A token's price is that at the load's own rate unless the engine is saturated
-/// (served_over_run). Its energy is the run's. Excludes idle hours outside the run, the host, network
-/// and storage.
+/// (served_over_run). Its energy is the run's. Excludes idle hours outside the run, the host,
+/// network and storage.
 ServingCost cost_of(std::span<const PoolRun> pools, const SimulationResult& result);
 
 /// The cost of a deployment that serves nothing: its price and its boards' limit.

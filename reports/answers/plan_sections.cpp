@@ -101,7 +101,7 @@ std::string surplus_of(const PlanAnswer& answer, const RejectedPlan& one) {
 std::string rejected_text(const PlanAnswer& answer, const RejectedPlan& one) {
   const std::string& title = one.title.empty() ? one.shape.name : one.title;  // empty: read back
   if (one.result) {
-    return fmt::format("{}: {}{}.", title, miss_of(*one.result),
+    return fmt::format("{}: {}{}.", title, miss_of(*one.result, answer.inputs.min_probability),
                        one.holds ? surplus_of(answer, one) : "");
   }
   return fmt::format("{}: {}.", title, one.why.empty() ? reason_of(answer, one.outcome) : one.why);
