@@ -12,6 +12,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/json.hpp"
@@ -56,11 +57,13 @@ template <class Target>
 const Flag<Target>& flag_named(const Flags<Target>& flags, const std::string& key) {
   std::string name = key;
   std::ranges::replace(name, '_', '-');
-  const auto is_it = [&](const Flag<Target>& flag) {
-    return flag.name == name || std::ranges::find(flag.aliases, "--" + name) != flag.aliases.end();
-  };
-  const auto found = std::ranges::find_if(flags, is_it);
-  if (found != flags.end()) return *found;
+  // A name before an alias: plan has a --price of its own, elsewhere that is --prices.
+  const auto named = std::ranges::find(flags, name, &Flag<Target>::name);
+  if (named != flags.end()) return *named;
+  const auto also_named = std::ranges::find_if(flags, [&](const Flag<Target>& flag) {
+    return std::ranges::find(flag.aliases, "--" + name) != flag.aliases.end();
+  });
+  if (also_named != flags.end()) return *also_named;
   std::vector<std::string> names;
   for (const Flag<Target>& flag : flags) names.emplace_back(flag.name);
   throw_unknown(key, names);
@@ -123,15 +126,22 @@ struct Argument {
   bool required = false;
 };
 
+/// Aliases that are other flags' names are left out.
 template <class Target>
 std::vector<Argument> arguments_of(const Flags<Target>& flags) {
   std::vector<Argument> arguments;
+  const auto is_name = [&](std::string_view alias) {
+    return alias.starts_with("--") &&
+           std::ranges::find(flags, alias.substr(2), &Flag<Target>::name) != flags.end();
+  };
   for (const Flag<Target>& flag : flags) {
+    Aliases aliases = flag.aliases;
+    std::erase_if(aliases, is_name);
     arguments.push_back({.name = flag.name,
                          .placeholder = flag.placeholder,
                          .help = flag.help,
                          .form = flag.form,
-                         .aliases = flag.aliases,
+                         .aliases = std::move(aliases),
                          .required = flag.required});
   }
   return arguments;

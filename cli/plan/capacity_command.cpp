@@ -59,8 +59,7 @@ Usage capacity_usage(CapacityCommandOptions& target) {
       .add(pricing_options(pricing))
       .add(scheduler_options(deployment))
       .add(feature_options(deployment.overrides));
-  usage.more =
-      "More: --from-cmd LINE, prices (--price h100=2.49), engine knobs, load shapes, trace formats";
+  usage.more = "More: --from-cmd LINE, --price h100=2.49, engine knobs, load shapes";
   return usage;
 }
 

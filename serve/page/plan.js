@@ -100,7 +100,11 @@ export function startPlan(values, changed, lists) {
   function refusedWords(said) {
     const found = said === null ? null : refusedField(said);
     for (const [key, control] of Object.entries(every)) control.refuse(found?.key === key);
-    return found && every[found.key] ? `${every[found.key].label}: ${found.why}` : said;
+    if (!found || !every[found.key]) return said;
+    // What was typed, not what became of it: sessions are asked as a rate divided by their turns.
+    const typed = values[found.key];
+    const why = typed ? found.why.replace(/^'[^']*'/, () => `'${typed}'`) : found.why;
+    return `${every[found.key].label}: ${why}`;
   }
   const load = groups.Load;
   const traces = startTraces(lists, load, groups[MORE_TITLE], (name) => {

@@ -194,7 +194,8 @@ TEST(EstimateCommand, ComparesOnlyTimesOfLikeSources) {
 TEST(EstimateCommand, SaysWhichWeightsAreWidened) {
   const auto widened_on = [](const std::string& line) {
     std::vector<std::string> names;
-    for (const auto& variant : json_answer("estimate --model llama-2-7b " + line)["variants"]) {
+    const auto answer = json_answer("estimate --model llama-2-7b " + line);
+    for (const auto& variant : answer["variants"]) {
       if (!variant.contains("widened")) continue;
       EXPECT_EQ(variant["widened"], "fp8");
       names.push_back(variant["name"]);

@@ -80,6 +80,7 @@ TEST(MeasureRow, NamesTheEngineThatRanInItsScenario) {
     return nlohmann::json::parse(run.row.scenario_json)["engine"].get<std::string>();
   };
   MeasureQuestion question = tiny(1);
+  question.scenario.deployment.engine.clear();  // as flags leave it
   EXPECT_EQ(engine_of(question), "roofcast");
   question.scenario.deployment.engine = "static";
   EXPECT_EQ(engine_of(question), "static");
