@@ -33,7 +33,8 @@ Scenario full_scenario() {
   scenario.deployment.gpu = "h200";
   scenario.deployment.engine = "vllm-0.29";
   scenario.deployment.weight_format = "fp8";
-  scenario.deployment.parallel = {.tensor = 2, .pipeline = 3, .data = 4, .expert_parallel = true};
+  scenario.deployment.parallel = {
+      .tensor = 2, .pipeline = 3, .data = 4, .context = 5, .expert_parallel = true};
   scenario.deployment.overrides = {.gpu_memory_utilization = 0.9,
                                    .max_model_len = 8192,
                                    .max_num_seqs = 256,
