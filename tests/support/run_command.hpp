@@ -46,7 +46,7 @@ inline std::vector<std::string> split_words(const std::string& line) {
 /// more of them.
 inline std::string without_progress(const std::string& err) {
   static const std::regex progress(
-      R"((^|\n)(then )?[0-9,]+ of (at least )?[0-9,]+ [a-z ]+( \([^\n]*(left|so far))?(?=\n))");
+      R"((^|\n)(then )?[0-9,]+ of (at least )?[0-9,]+ [a-z]+[^\n]*(?=\n))");
   std::string rest = std::regex_replace(err, progress, "");
   if (rest.starts_with('\n') && !err.starts_with('\n')) rest.erase(0, 1);
   return rest;
