@@ -61,11 +61,14 @@ void check_images(const Scenario& scenario, const Deployment& deployment) {
                                                 : "which has no vision encoder"));
 }
 
+bool is_pooled(const SimulationRun& run) {
+  return std::ranges::any_of(
+      run.pools, [](const PoolRun& pool) { return pool.deployment.engine.pooling; });
+}
+
 /// A model that pools generates nothing: a request's single output is its vector.
 void check_pooling(const SimulationRun& run) {
-  const bool pools = std::ranges::any_of(
-      run.pools, [](const PoolRun& pool) { return pool.deployment.engine.pooling; });
-  if (!pools) return;
+  if (!is_pooled(run)) return;
   for (const Request& request : run.workload.requests) {
     if (request.output_tokens == 1) continue;
     throw UsageError(
@@ -222,6 +225,15 @@ Cluster cluster_of(const Scenario& scenario, std::span<const PoolRun> pools,
 
 namespace {
 
+/// The lengths that one output token, the vector, replaces where a model pools; null if others are
+/// stated.
+LengthDistribution* unstated_output(Scenario& scenario) {
+  auto* load = std::get_if<SyntheticWorkload>(&scenario.workload);
+  const bool unstated = load != nullptr && !load->states_output &&
+                        load->output == fixed_length(kDefaultOutputTokens);
+  return unstated ? &load->output : nullptr;
+}
+
 /// Whether a pool serves a model that pools. What does not load is refused elsewhere.
 bool is_pooled(const Scenario& scenario) {
   return std::ranges::any_of(pools_of(scenario), [&](const PoolScenario& pool) {
@@ -238,21 +250,21 @@ bool is_pooled(const Scenario& scenario) {
 }  // namespace
 
 Scenario with_pooled_output(Scenario scenario) {
-  auto* load = std::get_if<SyntheticWorkload>(&scenario.workload);
-  const bool may_be_set =
-      load != nullptr && !load->states_output && load->output == fixed_length(kDefaultOutputTokens);
-  if (may_be_set && is_pooled(scenario)) load->output = fixed_length(1);
+  LengthDistribution* output = unstated_output(scenario);
+  if (output != nullptr && is_pooled(scenario)) *output = fixed_length(1);
   return scenario;
 }
 
 SimulationRun prepare_simulation(const Scenario& asked, const std::optional<Workload>& recorded) {
   SimulationRun run;
-  run.scenario = with_pooled_output(asked);
+  run.scenario = asked;
   const Scenario& scenario = run.scenario;
   run.pools.clear();
   for (const PoolScenario& pool : pools_of(scenario)) {
     run.pools.push_back(prepare_pool(scenario, pool));
   }
+  LengthDistribution* output = unstated_output(run.scenario);
+  if (output != nullptr && is_pooled(run)) *output = fixed_length(1);
   for (const PoolRun& pool : run.pools) {
     if (pool.plan.fits) continue;
     run.refusal = fmt::format("{} does not fit on {}: {}", pool.deployment.model.name,
