@@ -12,6 +12,7 @@
 
 #include "kernels/check.hpp"
 #include "kernels/cpu/late_onednn.hpp"
+#include "kernels/cpu/widened.hpp"
 
 namespace roofcast::kernels::cpu {
 namespace {
@@ -32,6 +33,7 @@ struct Shape {
 struct Kernel {
   dnnl::matmul primitive;
   dnnl::memory::desc input, weight, output, scratch;
+  bool scaled = false;
 };
 
 dnnl::memory::data_type type_of(Element element) {
@@ -70,6 +72,27 @@ dnnl::matmul::primitive_desc describe(const Shape& shape, const dnnl::engine& en
   return {dnnl::matmul::desc(input, weight, output), attributes, engine};
 }
 
+/// Whether a product of 16 bits is computed in 32, the weight widened a few columns at a time: the
+/// library knows no fp16, and multiplies bf16 by instructions that it emulates where the processor
+/// has none (3.3 times as long as fp32 on a Cascade Lake, 512 rows of 4096 x 4096).
+bool is_widened(Element element) {
+  if (element == Element::fp16) return true;
+  const auto bits = [](dnnl::cpu_isa isa) { return static_cast<unsigned>(isa); };
+  const unsigned bf16 =
+      bits(dnnl::cpu_isa::avx512_core_bf16) & ~bits(dnnl::cpu_isa::avx512_core_vnni);
+  return element == Element::bf16 && (bits(dnnl::get_effective_cpu_isa()) & bf16) == 0;
+}
+
+/// Columns of a weight of `k` inputs that are widened at a time: enough that the library's packing
+/// of the input, once for each group, is little of the work; at most 4 MiB of floats but for very
+/// long columns, since each thread has its own.
+std::int64_t widened_columns(std::int64_t k) {
+  constexpr std::int64_t kFloats = 1 << 20;
+  constexpr std::int64_t kMin = 64;
+  constexpr std::int64_t kMax = 512;
+  return std::clamp(kFloats / k, kMin, kMax);
+}
+
 /// How the pool's threads divide a product: ranges of its columns, or of its rows.
 struct Parts {
   bool of_rows = false;
@@ -102,6 +125,23 @@ Shape shape_of(const Gemm& gemm, const Parts& parts, std::int64_t part) {
           .output_stride = gemm.n};
 }
 
+std::vector<Range> widened_groups(const Range& columns, std::int64_t k) {
+  std::vector<Range> groups;
+  const std::int64_t width = widened_columns(k);
+  for (std::int64_t begin = columns.begin; begin < columns.end; begin += width) {
+    groups.push_back({.begin = begin, .end = std::min(begin + width, columns.end)});
+  }
+  return groups;
+}
+
+/// A group of columns of a widened product, whose result is one after the other.
+Shape widened_shape(const Gemm& gemm, const Range& rows, const Range& columns) {
+  return {.m = rows.end - rows.begin,
+          .n = columns.end - columns.begin,
+          .k = gemm.k,
+          .output_stride = columns.end - columns.begin};
+}
+
 /// Without VNNI the library adds two products of 8 bits in 16, where they saturate (oneDNN
 /// developer guide, "Nuances of int8 Computations").
 bool sums_int8_exactly() {
@@ -126,11 +166,13 @@ struct LibraryGemm::State {
   struct Slot {
     dnnl::stream stream;
     dnnl::memory scratch;
+    std::vector<float> weight{}, output{};  // of widened products
   };
 
   dnnl::engine engine{dnnl::engine::kind::cpu, 0};
   std::map<Shape, Kernel> kernels{};
   std::vector<Slot> slots{};
+  std::vector<float> input{};  // of widened products
 
   const Kernel& kernel(const Shape& shape) {
     const auto known = kernels.find(shape);
@@ -140,7 +182,8 @@ struct LibraryGemm::State {
                   .input = description.src_desc(),
                   .weight = description.weights_desc(),
                   .output = description.dst_desc(),
-                  .scratch = description.scratchpad_desc()};
+                  .scratch = description.scratchpad_desc(),
+                  .scaled = shape.element == Element::int8};
     return kernels.emplace(shape, std::move(kernel)).first->second;
   }
 
@@ -157,33 +200,87 @@ struct LibraryGemm::State {
     if (memory.get_desc().get_size() < scratch) memory = bytes(scratch);
   }
 
+  /// What a part's operands and result are, from its first row and column on.
+  struct Operands {
+    const void* input;
+    const void* weight;
+    void* output;
+  };
+  void execute(const Kernel& kernel, const Slot& slot, const Operands& operands, float scale);
+  void prepare_widened(const Gemm& gemm, const Parts& parts, std::int64_t part);
   void compute(const Gemm& gemm, const Parts& parts, std::int64_t part);
+  void compute_widened(const Gemm& gemm, const Parts& parts, std::int64_t part);
 };
 
-void LibraryGemm::State::compute(const Gemm& gemm, const Parts& parts, std::int64_t part) {
-  use_one_thread();
-  const Kernel& kernel = kernels.at(shape_of(gemm, parts, part));
-  const Slot& slot = slots[static_cast<std::size_t>(part)];
-  const std::int64_t row = parts.rows(gemm, part).begin;
-  const std::int64_t column = parts.columns(gemm, part).begin;
-  const auto memory = [&](const dnnl::memory::desc& description, void* data) {
-    return dnnl::memory(description, engine, data);
+void LibraryGemm::State::execute(const Kernel& kernel, const Slot& slot, const Operands& operands,
+                                 float scale) {
+  const auto memory = [&](const dnnl::memory::desc& description, const void* data) {
+    return dnnl::memory(description, engine, const_cast<void*>(data));
   };
   std::unordered_map<int, dnnl::memory> arguments{
-      {DNNL_ARG_SRC, memory(kernel.input, element_at(gemm.input, gemm.element, row * gemm.k))},
-      {DNNL_ARG_WEIGHTS,
-       memory(kernel.weight, element_at(gemm.weight, gemm.element, column * gemm.k))},
-      {DNNL_ARG_DST,
-       memory(kernel.output, element_at(gemm.output, gemm.result, row * gemm.n + column))},
+      {DNNL_ARG_SRC, memory(kernel.input, operands.input)},
+      {DNNL_ARG_WEIGHTS, memory(kernel.weight, operands.weight)},
+      {DNNL_ARG_DST, memory(kernel.output, operands.output)},
       {DNNL_ARG_SCRATCHPAD, memory(kernel.scratch, slot.scratch.get_data_handle())}};
-  float scale = 1;
-  if (gemm.element == Element::int8) {
-    scale = *gemm.input_scale * *gemm.weight_scale;
+  if (kernel.scaled) {
     arguments.emplace(
         DNNL_ARG_ATTR_OUTPUT_SCALES,
         memory({{1}, dnnl::memory::data_type::f32, dnnl::memory::format_tag::x}, &scale));
   }
   kernel.primitive.execute(slot.stream, arguments);
+}
+
+void LibraryGemm::State::compute(const Gemm& gemm, const Parts& parts, std::int64_t part) {
+  use_one_thread();
+  const std::int64_t row = parts.rows(gemm, part).begin;
+  const std::int64_t column = parts.columns(gemm, part).begin;
+  const float scale = gemm.element == Element::int8 ? *gemm.input_scale * *gemm.weight_scale : 1;
+  execute(kernels.at(shape_of(gemm, parts, part)), slots[static_cast<std::size_t>(part)],
+          {.input = element_at(gemm.input, gemm.element, row * gemm.k),
+           .weight = element_at(gemm.weight, gemm.element, column * gemm.k),
+           .output = element_at(gemm.output, gemm.result, row * gemm.n + column)},
+          scale);
+}
+
+void LibraryGemm::State::prepare_widened(const Gemm& gemm, const Parts& parts, std::int64_t part) {
+  const Range rows = parts.rows(gemm, part);
+  const auto slot = static_cast<std::size_t>(part);
+  const std::vector<Range> groups = widened_groups(parts.columns(gemm, part), gemm.k);
+  for (const Range& columns : groups) {
+    reserve(slot, kernel(widened_shape(gemm, rows, columns)).scratch.get_size());
+  }
+  const std::int64_t widest = groups.front().end - groups.front().begin;
+  const auto at_least = [](std::vector<float>& floats, std::int64_t count) {
+    if (std::ssize(floats) < count) floats.resize(static_cast<std::size_t>(count));
+  };
+  at_least(slots[slot].weight, widest * gemm.k);
+  at_least(slots[slot].output, widest * (rows.end - rows.begin));
+  at_least(input, gemm.m * gemm.k);
+}
+
+void LibraryGemm::State::compute_widened(const Gemm& gemm, const Parts& parts, std::int64_t part) {
+  use_one_thread();
+  Slot& slot = slots[static_cast<std::size_t>(part)];
+  const Range rows = parts.rows(gemm, part);
+  for (const Range& columns : widened_groups(parts.columns(gemm, part), gemm.k)) {
+    const std::int64_t count = columns.end - columns.begin;
+    widen(slot.weight.data(), element_at(gemm.weight, gemm.element, columns.begin * gemm.k),
+          gemm.element, count * gemm.k);
+    execute(kernels.at(widened_shape(gemm, rows, columns)), slot,
+            {.input = input.data() + rows.begin * gemm.k,
+             .weight = slot.weight.data(),
+             .output = slot.output.data()},
+            1);
+    for (std::int64_t row = rows.begin; row < rows.end; ++row) {
+      const float* from = slot.output.data() + (row - rows.begin) * count;
+      void* to = element_at(gemm.output, gemm.result, row * gemm.n + columns.begin);
+      if (gemm.result == Element::fp32) {
+        std::copy_n(from, count, static_cast<float*>(to));
+      } else {
+        narrow(to, from, gemm.result, count);
+      }
+    }
+  }
 }
 
 LibraryGemm::LibraryGemm(ThreadPool& pool) : pool_(pool) {
@@ -210,6 +307,7 @@ bool LibraryGemm::supports(const Gemm& gemm) const {
   if (gemm.element == Element::int8 && !sums_int8_exactly()) return false;
   Gemm some = gemm;
   some.m = std::max<std::int64_t>(1, gemm.m);
+  if (is_widened(gemm.element)) some.element = some.result = Element::fp32;
   try {
     describe(shape_of(some, parts_of(some, pool_.threads()), 0), state_->engine);
     return true;
@@ -227,7 +325,12 @@ void LibraryGemm::prepare(const Gemm& gemm) {
   if (state_->kernels.size() + pieces > State::kMaxKernels) state_->kernels.clear();
   try {
     for (std::size_t part = 0; part < pieces; ++part) {
-      const Kernel& kernel = state_->kernel(shape_of(gemm, parts, static_cast<std::int64_t>(part)));
+      const auto index = static_cast<std::int64_t>(part);
+      if (is_widened(gemm.element)) {
+        state_->prepare_widened(gemm, parts, index);
+        continue;
+      }
+      const Kernel& kernel = state_->kernel(shape_of(gemm, parts, index));
       state_->reserve(part, kernel.scratch.get_size());
     }
   } catch (const dnnl::error& error) {
@@ -239,10 +342,24 @@ void LibraryGemm::launch(const Gemm& gemm) {
   prepare(gemm);
   if (gemm.m == 0) return;
   const Parts parts = parts_of(gemm, pool_.threads());
+  const bool widened = is_widened(gemm.element);
+  if (widened) {
+    pool_.for_ranges(gemm.m, 1, [&](std::int64_t begin, std::int64_t end) {
+      widen(state_->input.data() + begin * gemm.k,
+            element_at(gemm.input, gemm.element, begin * gemm.k), gemm.element,
+            (end - begin) * gemm.k);
+    });
+  }
   std::atomic<bool> failed{false};  // the pool's functions must not throw
   pool_.for_ranges(parts.split.pieces, 1, [&](std::int64_t begin, std::int64_t end) {
     try {
-      for (std::int64_t part = begin; part < end; ++part) state_->compute(gemm, parts, part);
+      for (std::int64_t part = begin; part < end; ++part) {
+        if (widened) {
+          state_->compute_widened(gemm, parts, part);
+        } else {
+          state_->compute(gemm, parts, part);
+        }
+      }
     } catch (const dnnl::error&) {
       failed = true;
     }

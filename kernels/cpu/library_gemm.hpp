@@ -1,5 +1,8 @@
 // Matrix products by oneDNN (Debian's libdnnl), the second source of kernels/gemm.hpp on the CPU:
-// fp32, bf16 and int8, if the processor has instructions for them (int8: VNNI).
+// fp32, bf16, fp16 and int8 (with VNNI). fp16, and bf16 where the processor has no instructions for
+// it, are widened to fp32 a few columns of the weight at a time: 512 rows of 4096 x 4096 on two
+// cores of a Cascade Lake took 110 ms so, in fp32 115, by the library's emulation 390 and by our
+// own kernels 190 to 240.
 //
 // - oneDNN runs single-threaded, and the pool's threads divide the columns (or rows) of a product.
 //   Its own OpenMP threads are not used: they spin while waiting, which ruins all timings as soon

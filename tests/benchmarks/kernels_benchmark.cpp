@@ -106,6 +106,7 @@ void OwnBf16(benchmark::State& state) { product(state, Element::bf16, KernelSour
 void OwnFp16(benchmark::State& state) { product(state, Element::fp16, KernelSource::own); }
 void LibraryFp32(benchmark::State& state) { product(state, Element::fp32, KernelSource::library); }
 void LibraryBf16(benchmark::State& state) { product(state, Element::bf16, KernelSource::library); }
+void LibraryFp16(benchmark::State& state) { product(state, Element::fp16, KernelSource::library); }
 
 void few_and_many_rows(benchmark::internal::Benchmark* benchmark) {
   for (const std::int64_t m : {1, 4, 16, 64, 512}) benchmark->Args({m, 4096, 4096});
@@ -115,6 +116,7 @@ BENCHMARK(OwnFp32)->Apply(few_and_many_rows);
 BENCHMARK(LibraryFp32)->Apply(few_and_many_rows);
 BENCHMARK(OwnBf16)->Apply(few_and_many_rows);
 BENCHMARK(LibraryBf16)->Apply(few_and_many_rows);
+BENCHMARK(LibraryFp16)->Apply(few_and_many_rows);
 BENCHMARK(OwnFp16)->Apply(few_and_many_rows);
 
 /// The same with a quantised weight.
