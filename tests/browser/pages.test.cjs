@@ -742,9 +742,14 @@ test("the bar of the memory names its parts with their shares, of the command's 
   const weights = terms
     .filter(({ name }) => name.startsWith("weights."))
     .reduce((sum, { bytes }) => sum + bytes, 0);
-  const named = page.locator(".memory li", { hasText: "Weights" });
-  assert.equal(Number(await named.locator("data").getAttribute("value")), weights);
-  assert.match(await page.locator(".memory .kv").first().textContent(), /^KV cache \d+ %$/);
+  const graphs = terms
+    .filter(({ name }) => ["non_torch", "cuda_graphs"].includes(name))
+    .reduce((sum, { bytes }) => sum + bytes, 0);
+  const shown = (title) =>
+    page.locator(".memory li", { hasText: title }).locator("data").getAttribute("value");
+  assert.equal(Number(await shown("Weights")), weights);
+  assert.equal(Number(await shown("Overhead")), graphs);
+  assert.match(await page.locator(".memory .kv_cache").first().textContent(), /^KV cache \d+ %$/);
   await closed(page);
 });
 
