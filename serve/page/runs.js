@@ -2,7 +2,6 @@
 import { get, post } from "./api.js";
 import { data, element, table, twoStep } from "./element.js";
 import { figureList } from "./figures.js";
-import { fixed, percent, time } from "./format.js";
 import { valuesOf } from "./questions.js";
 import { changeWords, shareWords } from "./search.js";
 import { address, DEFAULTS } from "./state.js";
@@ -43,15 +42,6 @@ function changeCell({ name, a, b, relative_change: share, more_is_better: moreIs
   return share === null ? "" : data(share, change(moreIsBetter, share));
 }
 
-function metricText({ name, form }, value) {
-  if (value === null || value === undefined) return "none";
-  if (name.endsWith("_s") && !name.endsWith("per_s")) return time(value);
-  if (form === "share") return percent(value);
-  if (name === "slo_met") return value === 1 ? "yes" : "no";
-  if (form === "count") return fixed(value, 0);
-  return fixed(value, Math.abs(value) < 100 ? 2 : 0);
-}
-
 function comparisonOf(found, nameOf) {
   const name = (run) => nameOf(run.id);
   const line = (run) => `${name(run)}: ${run.model} on ${run.gpu}, ${run.summary}`;
@@ -66,8 +56,8 @@ function comparisonOf(found, nameOf) {
     .sort((one, other) => rankOf(one) - rankOf(other))
     .map((metric) => [
       metric.title,
-      data(metric.a, metricText(metric, metric.a)),
-      data(metric.b, metricText(metric, metric.b)),
+      data(metric.a, metric.texts[0]),
+      data(metric.b, metric.texts[1]),
       changeCell(metric),
     ]);
   return [
