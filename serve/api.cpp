@@ -275,7 +275,10 @@ ApiAnswer Api::worked(WorkSlots& slots, const GivenUp& given_up, const Work& wor
   const auto patience = searches ? longest_in(slots) + kBeyondAnother : limits_.patience;
   const auto place = slots.take(patience, is_abandoned);
   if (!place) {
-    return api_error(http_status::kServiceUnavailable, "the server is busy: try again in a moment");
+    ApiAnswer busy =
+        api_error(http_status::kServiceUnavailable, "the server is busy: try again in a moment");
+    busy.is_busy = !is_abandoned();
+    return busy;
   }
   const FreedMemory freed;
   const std::chrono::milliseconds longest = longest_in(slots);

@@ -25,6 +25,7 @@ struct ApiAnswer {
   int status = http_status::kOk;
   Json body{};
   std::vector<Section> sections{};  // what the command prints; not sent
+  bool is_busy = false;             // worth asking again in a second; of a status of 503
 };
 
 /// The text that the command prints, with keys as requests spell them.

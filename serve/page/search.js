@@ -196,9 +196,10 @@ function mixed(mix) {
 
 function planned(found, use) {
   // The deployment in bold; price, probability and breaking point below it.
-  const [deployment, ...rest] = found.answer.split("; ");
+  const [deployment, ...rest] = found.answer_parts;
   const parts = [element("p", { class: "said" }, deployment)];
-  for (const line of [rest.join("; "), ...(found.remarks || [])].filter(Boolean)) {
+  const more = rest.length ? [rest.join("; ") + "."] : [];
+  for (const line of [...more, ...(found.remarks || [])]) {
     parts.push(prose("p", line.charAt(0).toUpperCase() + line.slice(1)));
   }
   if (found.mixed) parts.push(...mixed(found.mixed));
