@@ -8,7 +8,6 @@ import { address, DEFAULTS } from "./state.js";
 
 const byId = (id) => document.getElementById(id);
 const SHOWN = /^(mean|p[0-9.]+|value)$/; // statistics
-const KINDS = { capacity_table: "capacity of several" };
 
 /// Whether the SLO is met first, then what is judged.
 function rankOf({ name, more_is_better: moreIsBetter }) {
@@ -133,7 +132,7 @@ export function startRuns(lists) {
       element("label", { class: "pick" }, box, ` ${run.id}`),
       limits.saves ? nameField(run) : run.name,
       element("span", { class: "time" }, run.created_at.replace("T", " ").replace("Z", "")),
-      KINDS[run.kind] || run.kind,
+      run.kind_title,
       run.model,
       run.gpu,
       run.engine,

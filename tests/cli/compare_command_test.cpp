@@ -104,6 +104,19 @@ TEST_F(Compare, BeginsWithLatenciesThatSomeRunHas) {
   EXPECT_THAT(run_command("compare 3 4 -o json --store " + path_).out, HasSubstr("client_queue_s"));
 }
 
+TEST_F(Compare, AKindOfRunHasATitle) {
+  {
+    Store store(path_, Store::Mode::write);
+    auto run = run_with(0.2, "x");
+    run.row.kind = "capacity_table";
+    store.add(run);
+  }
+  const auto runs = nlohmann::json::parse(run_command("runs -o json --store " + path_).out)["runs"];
+  EXPECT_EQ(runs[0]["kind"], "capacity_table");  // the newest
+  EXPECT_EQ(runs[0]["kind_title"], "capacity of several GPUs");
+  EXPECT_EQ(runs[1]["kind_title"], "simulation");
+}
+
 // All four are named in JSON.
 TEST_F(Compare, TheListOfRunsShortensManyGpus) {
   {
