@@ -601,6 +601,7 @@ ApiAnswer Api::get(const std::string& what, const GivenUp& given_up) {
   if (what == "glossary") return {.body = to_json(glossary_answer(glossary()))};
   if (what == "limits") {
     return {.body = {{"requests", limits_.max_requests},
+                     {"small_load", kSmallLoad},
                      {"tokens", limits_.max_tokens},
                      {"saves", limits_.saves},
                      {"run_s", std::chrono::duration<double>(limits_.longest_run).count()},

@@ -127,6 +127,7 @@ void add_gets(Json& paths) {
       get("glossary", "Every term in a sentence", reference("GlossaryAnswer"));
   paths["/api/limits"]["get"] = get("limits", "What this server allows",
                                     object_of({{"requests", {{"type", "integer"}}},
+                                               {"small_load", {{"type", "integer"}}},
                                                {"tokens", {{"type", "integer"}}},
                                                {"saves", {{"type", "boolean"}}},
                                                {"run_s", {{"type", "number"}}},
