@@ -851,6 +851,7 @@ test("a change is tried, and a search can be stopped", async () => {
   const answer = page.locator("#search-answer table");
   await answer.waitFor();
   assert.match(await answer.textContent(), /as it is.*replicas = \+1, speculative = eagle:2:0.6/s);
+  assert.match(await answer.locator("thead").textContent(), /TTFT p95.*SLO/s);
   await expectAccessible(page);
   await page.route("**/api/plan", () => {}); // never answered
   const far = { what: "simulations", done: 3, total: 1200 };
