@@ -82,7 +82,9 @@ TEST_F(Compare, TextsAreThoseOfTheTable) {
     if (metric["name"] == "slo_met") {
       EXPECT_EQ(metric["texts"], (nlohmann::json{"-", "yes", "no"}));
     }
-    if (metric["name"] == "ttft_s") EXPECT_EQ(metric["texts"][0], "200.0 ms");
+    if (metric["name"] == "ttft_s") {
+      EXPECT_EQ(metric["texts"][0], "200.0 ms");
+    }
   }
 }
 
