@@ -74,7 +74,10 @@ void members(Visitor& visit, ComparedMetric& metric) {
   visit.if_set("relative_change", change, "of two runs: (b - a) / |a|");
   std::optional<bool> more = more_is_better(of);
   visit("more_is_better", more, "null: neither more nor less is");
+  std::vector<std::string> texts;
+  for (const auto& value : metric.values) texts.push_back(value_cell(metric, value).text);
   visit("values", metric.values, "of each run; null: it has none");
+  visit("texts", texts, "of each run, the value as tables have it");
   visit("relative_changes", metric.changes,
         "to the first run's, as a share; null: one is missing, or the first is 0");
 }
@@ -224,6 +227,14 @@ CompareAnswer compare(const CompareQuestion& question) {
   for (const auto& [key, figures] : metrics) answer.metrics.push_back(compared(key, figures));
   answer.differences = compared_by_requests(question.runs, metrics);
   return answer;
+}
+
+Printed value_cell(const ComparedMetric& metric, const std::optional<double>& value) {
+  if (!value) return "-";
+  const Printed cell = metric_cell({metric.name, metric.statistic}, *value);
+  // Of several seeds it is a share.
+  if (metric.name != "slo_met" || (*value != 0 && *value != 1)) return cell;
+  return {*value == 1 ? "yes" : "no", cell.number};
 }
 
 Json to_json(const CompareAnswer& answer) { return record_to_json(answer); }

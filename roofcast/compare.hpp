@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/json.hpp"
+#include "base/numbers.hpp"
 #include "base/paired_difference.hpp"
 #include "reports/store.hpp"
 #include "roofcast/envelope.hpp"
@@ -70,6 +71,9 @@ void check_compared(std::size_t runs);
 
 /// Throws UsageError as check_compared does.
 CompareAnswer compare(const CompareQuestion& question);
+
+/// A run's value as tables have it: "412 ms", "yes", "-" where it has none.
+Printed value_cell(const ComparedMetric& metric, const std::optional<double>& value);
 
 /// What `roofcast compare -o json` prints.
 Json to_json(const CompareAnswer& answer);

@@ -72,9 +72,7 @@ std::string lower_first(std::string text) {
 std::optional<Judgement> judge_choice(const LessonAsk& ask, std::string_view guess) {
   const LessonChoice* chosen = choice_of(ask, guess);
   if (!chosen) return std::nullopt;
-  if (chosen->key == ask.right) return Judgement{Grade::right, "Right."};
-  const LessonChoice* right = choice_of(ask, ask.right.value_or(""));
-  return Judgement{Grade::wrong, right ? "No: " + lower_first(right->text) + "." : "No."};
+  return judgements(ask)[static_cast<std::size_t>(chosen - ask.choices.data())];
 }
 
 std::optional<Judgement> judge_number(const LessonAsk& ask, std::string_view guess) {
@@ -98,12 +96,29 @@ std::optional<Judgement> judge_match(const LessonAsk& ask, std::string_view gues
     if (!chosen) return std::nullopt;
     if (chosen->key == ask.items[i].right) ++right;
   }
-  if (right == words.size()) return Judgement{Grade::right, "All of them are right."};
-  return Judgement{Grade::wrong,
-                   std::to_string(right) + " of " + std::to_string(words.size()) + " are right."};
+  return judgements(ask)[right];
 }
 
 }  // namespace
+
+std::vector<Judgement> judgements(const LessonAsk& ask) {
+  std::vector<Judgement> all;
+  if (ask.kind == GuessKind::choice) {
+    const LessonChoice* right = choice_of(ask, ask.right.value_or(""));
+    const std::string no = right ? "No: " + lower_first(right->text) + "." : "No.";
+    for (const LessonChoice& choice : ask.choices) {
+      const bool is_right = choice.key == ask.right;
+      all.push_back(is_right ? Judgement{Grade::right, "Right."} : Judgement{Grade::wrong, no});
+    }
+  } else if (ask.kind == GuessKind::match) {
+    const std::string of = " of " + std::to_string(ask.items.size()) + " are right.";
+    for (std::size_t right = 0; right < ask.items.size(); ++right) {
+      all.push_back({Grade::wrong, std::to_string(right) + of});
+    }
+    all.push_back({Grade::right, "All of them are right."});
+  }
+  return all;
+}
 
 LessonAnswer learn(const LessonQuestion& question, const Progress& progress) {
   LessonFacts facts = lesson_facts(question, progress);

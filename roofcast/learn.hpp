@@ -224,6 +224,10 @@ struct Judgement {
   std::string said{};
 };
 
+/// How guesses are judged: of a choice each of its choices, in their order; of a match by how many
+/// are right, from none on. Empty for a number, which has bands.
+std::vector<Judgement> judgements(const LessonAsk& ask);
+
 /// Judges a guess: the key (or number from 1) of a choice, a number, or for a match the keys (or
 /// numbers) of the choices in the order of the items, separated by blanks. nullopt if it is not one
 /// of these.
@@ -281,7 +285,14 @@ void members(Visitor& visit, GuessBand& band) {
 }
 
 template <class Visitor>
+void members(Visitor& visit, Judgement& judgement) {
+  visit("grade", judgement.grade, "how good such a guess is");
+  visit("said", judgement.said, "of such a guess");
+}
+
+template <class Visitor>
 void members(Visitor& visit, LessonAsk& ask) {
+  std::vector<Judgement> judged = judgements(ask);
   visit("kind", ask.kind, "choice: one of the choices; number; match: a choice for every item");
   visit("prompt", ask.prompt, "what is asked");
   visit("choices", ask.choices, "of a choice or a match");
@@ -294,6 +305,8 @@ void members(Visitor& visit, LessonAsk& ask) {
   visit("low", ask.low, "end of a slider");
   visit("high", ask.high, "end of a slider");
   visit("bands", ask.bands, "how guesses of a number are judged, ascending");
+  visit("judgements", judged,
+        "of a choice: of each choice; of a match: by how many are right, from none on");
 }
 
 template <class Visitor>

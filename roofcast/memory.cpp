@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "base/ceil_divide.hpp"
@@ -12,6 +13,15 @@
 #include "roofcast/answer_json.hpp"
 
 namespace roofcast {
+
+template <>
+struct EnumNames<TermKind> {
+  static constexpr std::array values{
+      std::pair{TermKind::weights, "weights"}, std::pair{TermKind::activations, "activations"},
+      std::pair{TermKind::overhead, "overhead"}, std::pair{TermKind::kv_cache, "kv_cache"},
+      std::pair{TermKind::reserve, "reserve"}};
+};
+
 namespace {
 
 using Solve = MemoryQuestion::Solve;

@@ -154,6 +154,8 @@ Json memory_answer_schema();
 template <class Visitor>
 void members(Visitor& visit, MemoryTerm& term) {
   visit("name", term.name, "weights.attention, activation_peak, non_torch, kv_cache, unused, ...");
+  TermKind kind = kind_of(term);
+  visit("kind", kind, "what the memory is for; reserve: kept out of the cache by the rule");
   visit("bytes", term.bytes, "on the fullest GPU; negative if memory falls short");
   visit("detail", term.detail, "formula or reason, for readers");
 }

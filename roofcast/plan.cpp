@@ -199,7 +199,9 @@ void members(Visitor& visit, PlanAnswer& answer) {
         "whether any deployment meets the SLO; null: interrupted before an answer");
   visit("stopped", answer.stopped,
         "interrupted: nothing is ranked or, with `mix`, only what is of one kind");
+  std::vector<std::string> parts = answer_parts(answer);
   visit("answer", answer.headline, "the answer in one sentence");
+  visit("answer_parts", parts, "of it: what to run, its price, its prospects, what a mix saves");
   visit("remarks", answer.remarks, "what else there is to say of it, for readers");
   visit("ranked", answer.ranked, "best first");
   visit("choice_probability", answer.choice_probability,

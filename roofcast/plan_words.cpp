@@ -228,23 +228,39 @@ std::string pools_text(const MixedPlan& mix) {
   return text;
 }
 
+/// The pools of the mix, their price, prospects, and what they save.
+std::vector<std::string> mix_parts(const PlanAnswer& answer) {
+  const MixedPlan& mix = *answer.mixed;
+  const bool by_class = mix.pools.front().classes.has_value();
+  std::vector<std::string> parts = {
+      fmt::format("{}, a mix behind a router by {}: {}", superlative(answer.inputs.objective),
+                  by_class ? "request class" : "prompt length", pools_text(mix)),
+      price_of(mix), prospects_of(mix)};
+  if (mix.saved_per_h && *mix.saved_per_h > 0) {
+    parts.push_back(fmt::format("saves {} per hour ({}) against one kind",
+                                dollars(*mix.saved_per_h), as_percent(*mix.saved_share, 0)));
+  }
+  return parts;
+}
+
+/// The candidate of that rank, its price and prospects.
+std::vector<std::string> ranked_parts(const PlanAnswer& answer, std::size_t rank) {
+  const RankedPlan& one = answer.ranked[rank];
+  const std::string first =
+      fmt::format("{}{}", superlative(answer.inputs.objective), answer.mixed ? " of one kind" : "");
+  return {fmt::format("{}: {}", rank == 0 ? first : "Next", one.title), price_of(one),
+          prospects_of(one)};
+}
+
+std::string sentence_of(const std::vector<std::string>& parts) { return joined(parts, "; ") + "."; }
+
 /// The mix, or that there is none; empty if none was asked for.
 std::vector<std::string> mix_text(const PlanAnswer& answer) {
   if (answer.no_mix) {
     return {fmt::format("No mix of pools behind a router is better: {}.", *answer.no_mix)};
   }
   if (!answer.mixed) return {};
-  const MixedPlan& mix = *answer.mixed;
-  const bool by_class = mix.pools.front().classes.has_value();
-  std::string text = fmt::format("{}, a mix behind a router by {}: {}; {}; {}",
-                                 superlative(answer.inputs.objective),
-                                 by_class ? "request class" : "prompt length", pools_text(mix),
-                                 price_of(mix), prospects_of(mix));
-  if (mix.saved_per_h && *mix.saved_per_h > 0) {
-    text += fmt::format("; saves {} per hour ({}) against one kind", dollars(*mix.saved_per_h),
-                        as_percent(*mix.saved_share, 0));
-  }
-  return {text + "."};
+  return {sentence_of(mix_parts(answer))};
 }
 
 std::vector<std::string> refusal(const PlanAnswer& answer) {
@@ -326,16 +342,18 @@ std::vector<std::string> missed_by_pools(const MixedPlan& mix) {
   return lines;
 }
 
+std::vector<std::string> answer_parts(const PlanAnswer& answer) {
+  if (answer.mixed) return mix_parts(answer);
+  if (!answer.ranked.empty()) return ranked_parts(answer, 0);
+  return {answer.headline};
+}
+
 std::vector<std::string> plan_sentences(const PlanAnswer& answer) {
   if (answer.ranked.empty()) return refusal(answer);
   std::vector<std::string> lines;
   if (answer.mixed) lines = mix_text(answer);
   for (std::size_t i = 0; i < std::min<std::size_t>(answer.ranked.size(), 2); ++i) {
-    const RankedPlan& one = answer.ranked[i];
-    const std::string first = fmt::format("{}{}", superlative(answer.inputs.objective),
-                                          answer.mixed ? " of one kind" : "");
-    lines.push_back(fmt::format("{}: {}; {}; {}.", i == 0 ? first : "Next", one.title,
-                                price_of(one), prospects_of(one)));
+    lines.push_back(sentence_of(ranked_parts(answer, i)));
   }
   if (const std::string prices = words_of(answer.inputs.scenario.pricing); !prices.empty()) {
     lines.push_back("Prices: " + prices + ".");

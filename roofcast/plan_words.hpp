@@ -13,6 +13,10 @@ namespace roofcast {
 /// closest.
 std::vector<std::string> plan_sentences(const PlanAnswer& answer);
 
+/// The parts of its headline: what to run, its price, its prospects, and of a mix what it saves.
+/// One if nothing was found.
+std::vector<std::string> answer_parts(const PlanAnswer& answer);
+
 /// Requests that the router sends to the pool: "prompts of up to 1,024 tokens", "chat, code".
 std::string routed_text(const MixedPool& pool);
 

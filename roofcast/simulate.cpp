@@ -190,6 +190,8 @@ void members(Visitor& visit, SimulationAnswer& answer) {
         "what may help, from this run alone, for readers; limits.advice has changes that were "
         "simulated");
   members(visit, answer.cost);
+  visit("priced_at_load_rate", answer.priced_at_load_rate,
+        "prices of tokens are those of the load's rate, not those at the rate served");
   visit.if_set("session_rate_per_s", answer.session_rate_per_s, "sessions offered");
   visit.if_set("limits", answer.limits, "limits of the run, if requested");
 }
@@ -263,6 +265,8 @@ SimulationAnswer answer_of(const SimulationRun& run) {
   answer.notes = run.notes;
   answer.advice = hints_on(run);
   answer.cost = cost_of(run.pools, result);
+  answer.priced_at_load_rate = answer.cost.dollars_per_million_output_tokens &&
+                               served_over_run(result, result.saturation) > 1.001;
   if (result.session_rate_per_s > 0) answer.session_rate_per_s = result.session_rate_per_s;
   answer.stopped = result.stopped;
   return answer;

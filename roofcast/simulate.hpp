@@ -120,6 +120,9 @@ struct SimulationAnswer {
   std::vector<std::string> notes{};            // assumptions behind the numbers, human-readable
   std::vector<std::string> advice{};           // from this run alone (planner/what_if/hints.hpp)
   ServingCost cost{};
+  /// Its prices of tokens are those of the load's rate and by 0.1 % or more not those at which the
+  /// run served them (served_over_run): they do not multiply to the dollars per hour.
+  bool priced_at_load_rate = false;
   std::optional<double> session_rate_per_s{};  // sessions offered; unset: there are none
   std::optional<LimitsAnswer> limits{};        // with `explain`
 

@@ -56,10 +56,21 @@ std::string words_of(const RunNames& run) {
   return text;
 }
 
+std::string_view kind_title(std::string_view kind) {
+  if (kind == "simulate") return "simulation";
+  if (kind == "whatif") return "what if";
+  if (kind == "capacity_table") return "capacity of several GPUs";
+  if (kind == "measure" || kind == "measured") return "measured run";
+  if (kind == "calibrate") return "calibration";
+  if (kind == "validate") return "validation";
+  return kind;
+}
+
 Json to_json(const RunRow& row) {
   return {{"id", row.id},
           {"name", row.name},
           {"kind", row.kind},
+          {"kind_title", kind_title(row.kind)},
           {"created_at", row.created_at},
           {"model", row.model},
           {"gpu", row.gpu},

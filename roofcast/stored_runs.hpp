@@ -32,6 +32,9 @@ struct RunNames {
 /// "simulate of llama-3.1-8b on NVIDIA H100 SXM, vllm-0.19", without what is not known.
 std::string words_of(const RunNames& run);
 
+/// A kind of run as readers call it: "simulation" for "simulate".
+std::string_view kind_title(std::string_view kind);
+
 /// The columns of `runs`, without input and profile.
 Json to_json(const RunRow& row);
 

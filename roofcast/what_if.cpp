@@ -25,9 +25,15 @@ template <class Visitor>
 void members(Visitor& visit, MetricAnswer& metric) {
   visit("name", metric.name, "name in the store");
   visit("statistic", metric.statistic, "value, mean or a percentile");
-  std::optional<bool> more = more_is_better({metric.name, metric.statistic});
+  std::string title = title_of(metric);
+  std::string text = value_cell(metric).text;
+  std::optional<bool> more = more_is_better(metric);
+  visit("title", title, "as tables head it");
   visit("more_is_better", more, "null: neither more nor less is");
   visit("value", metric.value, "mean over seeds; null: some run has none");
+  visit("text", text, "the value as tables have it");
+  visit("grows", metric.grows,
+        "it contains time in a queue and no run keeps up, so that it grows with the load's length");
   visit("difference", metric.difference, "difference from the baseline");
   visit("difference_low", metric.low, "lower end of its 95 % interval; null: unknown");
   visit("difference_high", metric.high, "upper end of its 95 % interval; null: unknown");
@@ -39,6 +45,7 @@ template <class Visitor>
 void members(Visitor& visit, VariantAnswer& variant) {
   std::vector<std::pair<std::string, std::string>> settings;
   for (const Setting& one : variant.settings) settings.emplace_back(one.key, one.value);
+  std::string verdict = verdict_of(variant);
   visit("settings", settings, "by knob; none: the baseline");
   visit("is_baseline", variant.is_baseline, "the variant equals the baseline");
   visit("reason", variant.reason, "why there are no figures; empty if there are");
@@ -46,6 +53,7 @@ void members(Visitor& visit, VariantAnswer& variant) {
   visit("runs_holding", variant.held, "runs in which the SLO is met and the engine keeps up");
   visit("runs_saturated", variant.saturated, "runs in which the engine does not keep up");
   visit("runs_undecided", variant.undecided, "runs too short to tell");
+  visit("verdict", verdict, "of these runs, as tables have it: met in 3 of 5, saturated, ...");
   visit.if_set("finding", variant.finding, "of the first of these: why, in words");
   visit("binding", variant.binding, "in the first run: the target with the smallest margin");
   visit("metrics", variant.metrics, "the same metrics for every variant");
@@ -73,9 +81,11 @@ template <class Visitor>
 void members(Visitor& visit, WhatIfAnswer& answer) {
   constexpr const char* kOverBlocks = "blocks of requests";
   WhatIfInputs inputs{answer.baseline, answer.seeds};
+  std::string verdict_title = roofcast::verdict_title(answer);
   std::string interval = answer.by_blocks ? kOverBlocks : "seeds";
   members(visit, answer.head);
   visit("inputs", inputs, "the question as parsed");
+  visit("verdict_title", verdict_title, "as tables head verdicts: SLO, or Load without one");
   visit("interval", interval, "unit of the intervals: seeds, or blocks of requests");
   visit("variants", answer.variants, "baseline first");
   answer.baseline = std::move(inputs.scenario);
@@ -108,6 +118,12 @@ RunLabels run_labels(const SimulationRun& run) {
 
 std::optional<double> finite(const std::optional<double>& number) {
   return number && std::isfinite(*number) ? number : std::nullopt;
+}
+
+bool has_queue(const MetricName& metric) {
+  return std::ranges::any_of(kLatencyFigures, [&](const LatencyFigure& figure) {
+    return figure.has_queue && figure.name == metric.name;
+  });
 }
 
 MetricAnswer metric_of(const MetricName& name, const WhatIfFigure& figure) {
@@ -170,6 +186,8 @@ VariantAnswer variant_of(const WhatIfFindings& found, const WhatIfRow& row) {
                         .all_figures = row.all_figures};
   for (std::size_t i = 0; i < found.metrics.size(); ++i) {
     variant.metrics.push_back(metric_of(found.metrics[i], row.figures[i]));
+    MetricAnswer& metric = variant.metrics.back();
+    metric.grows = row.runs > 0 && row.saturated == row.runs && has_queue(metric);
   }
   if (!row.finding.empty()) variant.finding = row.finding;
   if (row.limits) variant.limits = limits_answer(*row.limits, row.pools);
@@ -273,10 +291,42 @@ std::string spelled(std::string key) {
   return rate ? key + "/s" : key;
 }
 
+bool has_slo(const Slo& slo) { return !slo.targets.empty() || !slo.classes.empty(); }
+
 }  // namespace
 
 std::string name_of(const VariantAnswer& variant) {
   return variant.settings.empty() ? "baseline" : to_text(variant.settings);
+}
+
+std::string verdict_of(const VariantAnswer& row) {
+  if (!row.reason.empty()) return "no answer";
+  const bool judged = has_slo(row.scenario.slo);
+  const char* good = judged ? "met" : "keeps up";
+  if (row.held == row.runs) {
+    if (row.undecided == 0) return good;
+    return row.undecided == row.runs
+               ? fmt::format("{}, undecided", good)
+               : fmt::format("{}, undecided in {} of {}", good, row.undecided, row.runs);
+  }
+  if (row.undecided == row.runs && row.held == 0) return "undecided";
+  if (row.undecided > 0 && row.held + row.undecided == row.runs) {
+    return fmt::format("{} in {} of {}, else undecided", good, row.held, row.runs);
+  }
+  if (row.held > 0) return fmt::format("{} in {} of {}", good, row.held, row.runs);
+  if (row.saturated == row.runs) return "saturated";
+  const char* bad = judged ? "missed" : "not all requests served";
+  if (row.saturated == 0) return bad;
+  return fmt::format("{}, saturated in {} of {}", bad, row.saturated, row.runs);
+}
+
+const char* verdict_title(const WhatIfAnswer& answer) {
+  return has_slo(answer.baseline.slo) ? "SLO" : "Load";
+}
+
+Printed value_cell(const MetricAnswer& metric) {
+  if (metric.grows) return "grows without bound";
+  return metric.value ? metric_cell(metric, *metric.value) : "-";
 }
 
 bool is_time(const MetricName& metric) { return is_time(metric.name); }

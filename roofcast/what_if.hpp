@@ -44,6 +44,9 @@ struct MetricAnswer : MetricName {
   std::optional<double> difference{};   // variant minus baseline
   std::optional<double> low{}, high{};  // of the difference; unset: cannot be separated from chance
   std::optional<bool> significant{};    // the interval excludes 0, and the change is 0.05 % or more
+  /// It contains time in a queue and no run keeps up: the value is that of one length of the load,
+  /// and grows with it.
+  bool grows = false;
 };
 
 struct VariantAnswer {
@@ -100,6 +103,14 @@ Json what_if_answer_schema();
 
 /// "tp=2, request_rate=8"; "baseline" for the baseline.
 std::string name_of(const VariantAnswer& variant);
+
+/// Whether its runs meet the SLO, or without one keep up: "met", "met in 3 of 5", "saturated". What
+/// tables write above it is verdict_title(): "SLO" or "Load".
+std::string verdict_of(const VariantAnswer& variant);
+const char* verdict_title(const WhatIfAnswer& answer);
+
+/// A variant's value as tables have it: "412 ms", "grows without bound", "-" without one.
+Printed value_cell(const MetricAnswer& metric);
 
 /// "TTFT p95", "output tokens/s".
 std::string title_of(const MetricName& metric);

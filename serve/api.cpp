@@ -49,15 +49,6 @@
 namespace roofcast {
 namespace {
 
-constexpr std::array<std::string_view, 13> kCommands = {
-    "models",   "gpus",     "memory", "estimate", "staircase", "learn", "sampling",
-    "simulate", "capacity", "plan",   "whatif",   "compare",   "runs"};
-constexpr std::array<std::string_view, 6> kDrawn = {"simulate", "staircase", "learn",
-                                                    "sampling", "capacity",  "compare"};
-constexpr std::array<std::string_view, 3> kSearches = {"capacity", "plan", "whatif"};
-constexpr std::array<std::string_view, 7> kQuick = {"models",   "gpus", "memory", "estimate",
-                                                    "sampling", "runs", "compare"};
-
 /// Returns freed memory to the system after long work, which took a lot of it.
 class FreedMemory {
  public:
@@ -192,11 +183,6 @@ Json trace_json(const StoredTrace& trace) {
           {"duration_s", trace.duration_s}};
 }
 
-template <std::size_t N>
-bool is_among(const std::array<std::string_view, N>& names, std::string_view name) {
-  return std::ranges::find(names, name) != names.end();
-}
-
 }  // namespace
 
 ApiAnswer api_error(int status, const std::string& line) {
@@ -259,9 +245,9 @@ ApiAnswer Api::asked(WorkSlots& slots, const GivenUp& given_up, const std::strin
   });
 }
 
-WorkSlots& Api::slots_of(std::string_view name) {
-  if (is_among(kQuick, name)) return quick_slots_;
-  return is_among(kSearches, name) ? search_slots_ : slots_;
+WorkSlots& Api::slots_of(const Question& question) {
+  if (question.takes == Takes::milliseconds) return quick_slots_;
+  return question.takes == Takes::a_minute ? search_slots_ : slots_;
 }
 
 std::chrono::milliseconds Api::longest_in(const WorkSlots& slots) const {
@@ -275,7 +261,10 @@ ApiAnswer Api::worked(WorkSlots& slots, const GivenUp& given_up, const Work& wor
   const auto patience = searches ? longest_in(slots) + kBeyondAnother : limits_.patience;
   const auto place = slots.take(patience, is_abandoned);
   if (!place) {
-    return api_error(http_status::kServiceUnavailable, "the server is busy: try again in a moment");
+    ApiAnswer busy =
+        api_error(http_status::kServiceUnavailable, "the server is busy: try again in a moment");
+    busy.is_busy = !is_abandoned();
+    return busy;
   }
   const FreedMemory freed;
   const std::chrono::milliseconds longest = longest_in(slots);
@@ -305,101 +294,181 @@ ApiAnswer Api::worked(WorkSlots& slots, const GivenUp& given_up, const Work& wor
   }
 }
 
-Api::Work Api::work_of(const std::string& command, const Json& question, const Shown& shown) const {
-  if (command == "models") {
-    return [asked = asked_model(question)](const GivenUp&) {
-      if (asked.model.empty()) return verdict(true, models_document(list_models()));
-      ModelQuestion one{.model = asked.model};
-      if (!asked.weight_format.empty()) one.weight_format = asked.weight_format;
-      return verdict(true, model_document(describe_model(one)));
-    };
-  }
-  if (command == "gpus") {
-    return [asked = asked_gpu(question, limits_)](const GivenUp&) {
-      return verdict(true, asked.gpu.empty() ? gpus_document(list_gpus())
-                                             : gpu_document(describe_gpu(asked.gpu)));
-    };
-  }
-  if (command == "memory") {
-    return [asked = asked_memory(question, limits_)](const GivenUp&) {
-      const MemoryAnswer answer = memory(asked);
-      return verdict(is_yes(answer), memory_document(answer));
-    };
-  }
-  if (command == "estimate") {
-    return [asked = asked_estimate(question, limits_)](const GivenUp&) {
-      if (const auto one = single_estimate(asked.question)) {
-        const EstimateAnswer answer = estimate(*one);
-        return verdict(is_yes(answer), estimate_document(answer, asked.operators));
-      }
-      const BatchesAnswer answer = estimate_batches(asked.question);
-      return verdict(is_yes(answer), batches_document(answer));
-    };
-  }
-  if (command == "staircase") {
-    return [asked = asked_staircase(question, limits_)](const GivenUp&) {
-      const StaircaseAnswer answer = staircase(asked);
-      return verdict(is_yes(answer), staircase_document(answer));
-    };
-  }
-  if (command == "plan") {
-    return [asked = asked_plan(question, limits_), shown](const GivenUp& stopped) {
-      const auto counted = [&](PlanStage stage, std::int64_t done, std::int64_t total) {
-        constexpr std::array<std::string_view, 3> kCounted = {"placements", "simulations",
-                                                              "limits"};
-        shown(kCounted[static_cast<std::size_t>(stage)], done, total);
-        return !stopped();
-      };
-      const PlanAnswer answer = plan(asked, {.progress = counted});
-      if (answer.stopped) throw_stopped();
-      return verdict(is_yes(answer), plan_document(answer));
-    };
-  }
-  if (command == "whatif") {
-    return [asked = asked_what_if(question, limits_), shown](const GivenUp& stopped) {
-      const auto answer = what_if(asked, [&](std::int64_t done, std::int64_t total) {
-        shown("simulations", done, total);
-        return !stopped();
-      });
-      if (!answer) throw_stopped();
-      return verdict(is_yes(*answer), what_if_document(*answer));
-    };
-  }
-  if (command == "runs") {
-    return [this, id = asked_run(question)](const GivenUp&) { return id ? stored(*id) : listed(); };
-  }
-  if (command == "learn") {
-    return [asked = asked_lesson(question, limits_)](const GivenUp& stopped) {
-      return verdict(true, to_json(learn(asked, until(stopped))));
-    };
-  }
-  if (command == "sampling") {
-    return [asked = asked_sampling(question)](const GivenUp&) {
-      return verdict(true, to_json(sampling(asked)));
-    };
-  }
-  if (command == "simulate") {
-    return [asked = asked_simulation(question, limits_)](const GivenUp& stopped) {
-      return simulated(asked, "", stopped);
-    };
-  }
-  if (command == "capacity") {
-    if (auto several = asked_capacity_table(question, limits_)) {
-      return [asked = *std::move(several)](const GivenUp& stopped) {
-        const CapacityTableAnswer answer = capacity_table(asked, until(stopped));
-        return verdict(is_yes(answer), capacity_table_document(answer));
-      };
-    }
-    return [asked = asked_capacity(question, limits_)](const GivenUp& stopped) {
-      const CapacityAnswer answer = capacity(asked, until(stopped), stopped);
-      return verdict(is_yes(answer), capacity_document(answer));
-    };
-  }
-  return [this, ids = asked_runs(question)](const GivenUp&) {
-    Document document = compare_document(compared(ids));
-    document.machine = without_paths_in(document.machine);
-    return verdict(true, std::move(document));
-  };
+std::span<const Api::Question> Api::questions() {
+  static const auto kQuestions = std::to_array<Question>(
+      {{.name = "models",
+        .takes = Takes::milliseconds,
+        .work = [](const Api&, const Json& question, const Shown&) -> Work {
+          return [asked = asked_model(question)](const GivenUp&) {
+            if (asked.model.empty()) return verdict(true, models_document(list_models()));
+            ModelQuestion one{.model = asked.model};
+            if (!asked.weight_format.empty()) one.weight_format = asked.weight_format;
+            return verdict(true, model_document(describe_model(one)));
+          };
+        }},
+       {.name = "gpus",
+        .takes = Takes::milliseconds,
+        .work = [](const Api& api, const Json& question, const Shown&) -> Work {
+          return [asked = asked_gpu(question, api.limits_)](const GivenUp&) {
+            return verdict(true, asked.gpu.empty() ? gpus_document(list_gpus())
+                                                   : gpu_document(describe_gpu(asked.gpu)));
+          };
+        }},
+       {.name = "memory",
+        .takes = Takes::milliseconds,
+        .work = [](const Api& api, const Json& question, const Shown&) -> Work {
+          return [asked = asked_memory(question, api.limits_)](const GivenUp&) {
+            const MemoryAnswer answer = memory(asked);
+            return verdict(is_yes(answer), memory_document(answer));
+          };
+        }},
+       {.name = "estimate",
+        .takes = Takes::milliseconds,
+        .work = [](const Api& api, const Json& question, const Shown&) -> Work {
+          return [asked = asked_estimate(question, api.limits_)](const GivenUp&) {
+            if (const auto one = single_estimate(asked.question)) {
+              const EstimateAnswer answer = estimate(*one);
+              return verdict(is_yes(answer), estimate_document(answer, asked.operators));
+            }
+            const BatchesAnswer answer = estimate_batches(asked.question);
+            return verdict(is_yes(answer), batches_document(answer));
+          };
+        }},
+       {.name = "staircase",
+        .work = [](const Api& api, const Json& question, const Shown&) -> Work {
+          return [asked = asked_staircase(question, api.limits_)](const GivenUp&) {
+            const StaircaseAnswer answer = staircase(asked);
+            return verdict(is_yes(answer), staircase_document(answer));
+          };
+        },
+        .figures = [](const Api& api, const Json& question) -> Work {
+          return [asked = asked_staircase(question, api.limits_)](const GivenUp&) mutable {
+            // Refused without a GPU: figures are of times.
+            if (!asked.deployment) asked.deployment = DeploymentOptions{.model = asked.model};
+            return ApiAnswer{
+                .body = {{"figures", figures_json(staircase_figures(staircase(asked)))}}};
+          };
+        },
+        .only_figures = true},
+       {.name = "learn",
+        .work = [](const Api& api, const Json& question, const Shown&) -> Work {
+          return [asked = asked_lesson(question, api.limits_)](const GivenUp& stopped) {
+            return verdict(true, to_json(learn(asked, until(stopped))));
+          };
+        },
+        .figures = [](const Api& api, const Json& question) -> Work {
+          return [asked = asked_lesson(question, api.limits_)](const GivenUp& stopped) {
+            const LessonAnswer answer = learn(asked, until(stopped));
+            return drawn(to_json(answer), lesson_figures(answer));
+          };
+        }},
+       {.name = "sampling",
+        .takes = Takes::milliseconds,
+        .work = [](const Api&, const Json& question, const Shown&) -> Work {
+          return [asked = asked_sampling(question)](const GivenUp&) {
+            return verdict(true, to_json(sampling(asked)));
+          };
+        },
+        .figures = [](const Api&, const Json& question) -> Work {
+          return [asked = asked_sampling(question)](const GivenUp&) {
+            const SamplingAnswer answer = sampling(asked);
+            return drawn(to_json(answer), {sampling_figure(answer)});
+          };
+        }},
+       {.name = "simulate",
+        .work = [](const Api& api, const Json& question, const Shown&) -> Work {
+          return [asked = asked_simulation(question, api.limits_)](const GivenUp& stopped) {
+            return simulated(asked, "", stopped);
+          };
+        },
+        .figures = [](const Api& api, const Json& question) -> Work {
+          return [asked = asked_simulation(question, api.limits_)](const GivenUp& stopped) {
+            return simulation_drawn(asked.question, stopped);
+          };
+        },
+        .only_figures = true},
+       {.name = "capacity",
+        .takes = Takes::a_minute,
+        .work = [](const Api& api, const Json& question, const Shown&) -> Work {
+          if (auto several = asked_capacity_table(question, api.limits_)) {
+            return [asked = *std::move(several)](const GivenUp& stopped) {
+              const CapacityTableAnswer answer = capacity_table(asked, until(stopped));
+              return verdict(is_yes(answer), capacity_table_document(answer));
+            };
+          }
+          return [asked = asked_capacity(question, api.limits_)](const GivenUp& stopped) {
+            const CapacityAnswer answer = capacity(asked, until(stopped), stopped);
+            return verdict(is_yes(answer), capacity_document(answer));
+          };
+        },
+        .figures = [](const Api& api, const Json& question) -> Work {
+          if (auto several = asked_capacity_table(question, api.limits_)) {
+            return [asked = *std::move(several)](const GivenUp& stopped) {
+              const CapacityTableAnswer answer = capacity_table(asked, until(stopped));
+              ApiAnswer result = verdict(is_yes(answer), to_json(answer));
+              result.body["figures"] = figures_json(capacity_table_figures(answer));
+              return result;
+            };
+          }
+          return [asked = asked_capacity(question, api.limits_)](const GivenUp& stopped) {
+            return capacity_drawn(asked, stopped);
+          };
+        }},
+       {.name = "plan",
+        .takes = Takes::a_minute,
+        .work = [](const Api& api, const Json& question, const Shown& shown) -> Work {
+          return [asked = asked_plan(question, api.limits_), shown](const GivenUp& stopped) {
+            const auto counted = [&](PlanStage stage, std::int64_t done, std::int64_t total) {
+              constexpr std::array<std::string_view, 3> kCounted = {"placements", "simulations",
+                                                                    "limits"};
+              shown(kCounted[static_cast<std::size_t>(stage)], done, total);
+              return !stopped();
+            };
+            const PlanAnswer answer = plan(asked, {.progress = counted});
+            if (answer.stopped) throw_stopped();
+            return verdict(is_yes(answer), plan_document(answer));
+          };
+        }},
+       {.name = "whatif",
+        .takes = Takes::a_minute,
+        .work = [](const Api& api, const Json& question, const Shown& shown) -> Work {
+          return [asked = asked_what_if(question, api.limits_), shown](const GivenUp& stopped) {
+            const auto answer = what_if(asked, [&](std::int64_t done, std::int64_t total) {
+              shown("simulations", done, total);
+              return !stopped();
+            });
+            if (!answer) throw_stopped();
+            return verdict(is_yes(*answer), what_if_document(*answer));
+          };
+        }},
+       {.name = "compare",
+        .takes = Takes::milliseconds,
+        .work = [](const Api& api, const Json& question, const Shown&) -> Work {
+          return [&api, ids = asked_runs(question)](const GivenUp&) {
+            Document document = compare_document(api.compared(ids));
+            document.machine = without_paths_in(document.machine);
+            return verdict(true, std::move(document));
+          };
+        },
+        .figures = [](const Api& api, const Json& question) -> Work {
+          return [&api, ids = asked_runs(question)](const GivenUp&) {
+            const CompareAnswer answer = api.compared(ids);
+            return drawn(without_paths_in(to_json(answer)), compare_figures(answer));
+          };
+        }},
+       {.name = "runs",
+        .takes = Takes::milliseconds,
+        .work = [](const Api& api, const Json& question, const Shown&) -> Work {
+          return [&api, id = asked_run(question)](const GivenUp&) {
+            return id ? api.stored(*id) : api.listed();
+          };
+        }}});
+  return kQuestions;
+}
+
+const Api::Question* Api::find(std::string_view name) {
+  const auto found = std::ranges::find(questions(), name, &Question::name);
+  return found == questions().end() ? nullptr : &*found;
 }
 
 CompareAnswer Api::compared(const std::vector<std::int64_t>& ids) const {
@@ -412,7 +481,8 @@ CompareAnswer Api::compared(const std::vector<std::int64_t>& ids) const {
 
 ApiAnswer Api::command(const std::string& name, const std::string& body, const GivenUp& given_up,
                        const std::string& watched_as) {
-  if (!is_among(kCommands, name)) return api_error(http_status::kNotFound, "unknown question");
+  const Question* kind = find(name);
+  if (kind == nullptr) return api_error(http_status::kNotFound, "unknown question");
   std::optional<ProgressBoard::Entry> entry;
   if (!watched_as.empty()) {
     if (!ProgressBoard::is_name(watched_as)) {
@@ -424,8 +494,8 @@ ApiAnswer Api::command(const std::string& name, const std::string& body, const G
   const Shown shown = [&](std::string_view what, std::int64_t done, std::int64_t total) {
     if (entry) entry->show({.what = what, .done = done, .total = total});
   };
-  return asked(slots_of(name), given_up, body,
-               [&](const Json& question) { return work_of(name, question, shown); });
+  return asked(slots_of(*kind), given_up, body,
+               [&](const Json& question) { return kind->work(*this, question, shown); });
 }
 
 ApiAnswer Api::progress(const std::string& name) const {
@@ -434,54 +504,13 @@ ApiAnswer Api::progress(const std::string& name) const {
   return {.body = {{"what", count->what}, {"done", count->done}, {"total", count->total}}};
 }
 
-Api::Work Api::figures_of(const std::string& command, const Json& question) const {
-  if (command == "compare") {
-    return [this, ids = asked_runs(question)](const GivenUp&) {
-      const CompareAnswer answer = compared(ids);
-      return drawn(without_paths_in(to_json(answer)), compare_figures(answer));
-    };
-  }
-  if (command == "capacity") {
-    if (auto several = asked_capacity_table(question, limits_)) {
-      return [asked = *std::move(several)](const GivenUp& stopped) {
-        const CapacityTableAnswer answer = capacity_table(asked, until(stopped));
-        ApiAnswer result = verdict(is_yes(answer), to_json(answer));
-        result.body["figures"] = figures_json(capacity_table_figures(answer));
-        return result;
-      };
-    }
-    return [asked = asked_capacity(question, limits_)](const GivenUp& stopped) {
-      return capacity_drawn(asked, stopped);
-    };
-  }
-  if (command == "learn") {
-    return [asked = asked_lesson(question, limits_)](const GivenUp& stopped) {
-      const LessonAnswer answer = learn(asked, until(stopped));
-      return drawn(to_json(answer), lesson_figures(answer));
-    };
-  }
-  if (command == "sampling") {
-    return [asked = asked_sampling(question)](const GivenUp&) {
-      const SamplingAnswer answer = sampling(asked);
-      return drawn(to_json(answer), {sampling_figure(answer)});
-    };
-  }
-  if (command == "simulate") {
-    return [asked = asked_simulation(question, limits_)](const GivenUp& stopped) {
-      return simulation_drawn(asked.question, stopped);
-    };
-  }
-  return [asked = asked_staircase(question, limits_)](const GivenUp&) mutable {
-    // Refused without a GPU: figures are of times.
-    if (!asked.deployment) asked.deployment = DeploymentOptions{.model = asked.model};
-    return ApiAnswer{.body = {{"figures", figures_json(staircase_figures(staircase(asked)))}}};
-  };
-}
-
 ApiAnswer Api::figures(const std::string& name, const std::string& body, const GivenUp& given_up) {
-  if (!is_among(kDrawn, name)) return api_error(http_status::kNotFound, "no such figures");
-  return asked(slots_of(name), given_up, body,
-               [&](const Json& question) { return figures_of(name, question); });
+  const Question* kind = find(name);
+  if (kind == nullptr || kind->figures == nullptr) {
+    return api_error(http_status::kNotFound, "no such figures");
+  }
+  return asked(slots_of(*kind), given_up, body,
+               [&](const Json& question) { return kind->figures(*this, question); });
 }
 
 ApiAnswer Api::save(const std::string& body, const GivenUp& given_up) {
@@ -598,6 +627,7 @@ ApiAnswer Api::get(const std::string& what, const GivenUp& given_up) {
   if (what == "glossary") return {.body = to_json(glossary_answer(glossary()))};
   if (what == "limits") {
     return {.body = {{"requests", limits_.max_requests},
+                     {"small_load", kSmallLoad},
                      {"tokens", limits_.max_tokens},
                      {"saves", limits_.saves},
                      {"run_s", std::chrono::duration<double>(limits_.longest_run).count()},

@@ -7,7 +7,9 @@
 #include <exception>
 #include <functional>
 #include <mutex>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "reports/document.hpp"
@@ -25,6 +27,7 @@ struct ApiAnswer {
   int status = http_status::kOk;
   Json body{};
   std::vector<Section> sections{};  // what the command prints; not sent
+  bool is_busy = false;             // worth asking again in a second; of a status of 503
 };
 
 /// The text that the command prints, with keys as requests spell them.
@@ -41,6 +44,26 @@ inline bool never() { return false; }
 /// Thread-safe.
 class Api {
  public:
+  /// Answers within a time limit; `stopped` turns true when it must end.
+  using Work = std::function<ApiAnswer(const GivenUp& stopped)>;
+  using Shown = std::function<void(std::string_view what, std::int64_t done, std::int64_t total)>;
+
+  /// How long an answer takes: each kind has slots of its own, and searches a limit of their own.
+  enum class Takes { milliseconds, seconds, a_minute };
+
+  /// A question of POST /api/NAME. `work` and `figures` read it, which may throw Error.
+  struct Question {
+    std::string_view name{};
+    Takes takes = Takes::seconds;
+    Work (*work)(const Api& api, const Json& question, const Shown& shown) = nullptr;
+    /// Of POST /api/figures/NAME, which also gives "code" and "document", so that their work is
+    /// done once, unless there are `only_figures`. Null: it has none.
+    Work (*figures)(const Api& api, const Json& question) = nullptr;
+    bool only_figures = false;
+  };
+
+  static std::span<const Question> questions();
+
   /// `store` need not exist: it is created when the first run is saved.
   Api(ApiLimits limits, std::string store, bool needs_token = false);
 
@@ -51,8 +74,7 @@ class Api {
   ApiAnswer command(const std::string& name, const std::string& body,
                     const GivenUp& given_up = never, const std::string& watched_as = {});
 
-  /// POST /api/figures/COMMAND: figures of the answer, for the page to draw. Capacity, learn and
-  /// sampling also give "code" and "document", so that their work is done once.
+  /// POST /api/figures/COMMAND: figures of the answer, for the page to draw.
   ApiAnswer figures(const std::string& name, const std::string& body,
                     const GivenUp& given_up = never);
 
@@ -83,10 +105,10 @@ class Api {
   void stop() { stopping_ = true; }
 
  private:
-  /// Answers within a time limit; `stopped` turns true when it must end.
-  using Work = std::function<ApiAnswer(const GivenUp& stopped)>;
+  /// Null if there is none of that name.
+  static const Question* find(std::string_view name);
   /// Where a question waits for its turn.
-  WorkSlots& slots_of(std::string_view name);
+  WorkSlots& slots_of(const Question& question);
   /// How long what has a place there may take.
   std::chrono::milliseconds longest_in(const WorkSlots& slots) const;
   /// `make` reads the question, which may throw Error; its work then runs in a slot.
@@ -97,9 +119,6 @@ class Api {
                   const std::function<Work(const Json&)>& make);
   ApiAnswer worked(WorkSlots& slots, const GivenUp& given_up, const Work& work);
   ApiAnswer error_answer(int status, const std::exception& error) const;
-  using Shown = std::function<void(std::string_view what, std::int64_t done, std::int64_t total)>;
-  Work work_of(const std::string& command, const Json& question, const Shown& shown) const;
-  Work figures_of(const std::string& command, const Json& question) const;
   bool may_have(const std::string& id) const;
   ApiAnswer runs(const GivenUp& given_up);
   ApiAnswer progress(const std::string& name) const;

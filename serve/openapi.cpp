@@ -12,6 +12,7 @@
 #include "roofcast/glossary.hpp"
 #include "roofcast/gpus.hpp"
 #include "roofcast/models.hpp"
+#include "serve/api.hpp"
 #include "serve/questions.hpp"
 
 namespace roofcast {
@@ -127,6 +128,7 @@ void add_gets(Json& paths) {
       get("glossary", "Every term in a sentence", reference("GlossaryAnswer"));
   paths["/api/limits"]["get"] = get("limits", "What this server allows",
                                     object_of({{"requests", {{"type", "integer"}}},
+                                               {"small_load", {{"type", "integer"}}},
                                                {"tokens", {{"type", "integer"}}},
                                                {"saves", {{"type", "boolean"}}},
                                                {"run_s", {{"type", "number"}}},
@@ -206,13 +208,15 @@ Json openapi(const ApiLimits& limits, bool needs_token) {
         {"schema", {{"type", "boolean"}, {"default", false}}}}});
   added["responses"]["409"] = failure("the store has a trace of that name");
   paths["/api/traces"]["post"] = added;
-  paths["/api/figures/compare"]["post"] =
-      post("compareFigures", "The comparison with its figures", ids,
-           object_of({{"document", reference("CompareAnswer")}, {"figures", list_of_objects()}}));
-  for (const char* drawn : {"simulate", "staircase", "learn", "sampling", "capacity"}) {
-    paths[fmt::format("/api/figures/{}", drawn)]["post"] = post(
-        fmt::format("{}Figures", drawn), "Figures for a page to draw",
-        reference(title_case(drawn) + "Question"), object_of({{"figures", list_of_objects()}}));
+  for (const Api::Question& question : Api::questions()) {
+    if (question.figures == nullptr) continue;
+    const std::string name(question.name);
+    Json answer = question.only_figures ? object_of({{"figures", Json::object()}})
+                                        : answer_of(reference(title_case(name) + "Answer"));
+    answer["properties"]["figures"] = list_of_objects();  // of an answer none where nothing fits
+    paths["/api/figures/" + name]["post"] =
+        post(name + "Figures", "Figures for a page to draw",
+             name == "compare" ? ids : reference(title_case(name) + "Question"), answer);
   }
   add_gets(paths);
   Json document = {

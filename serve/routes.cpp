@@ -41,7 +41,7 @@ httplib::Headers protective_headers() {
 
 void send(const ApiAnswer& answer, Response& response) {
   response.status = answer.status;
-  if (answer.status == http_status::kServiceUnavailable) response.set_header("Retry-After", "1");
+  if (answer.is_busy) response.set_header("Retry-After", "1");
   response.set_content(answer.body.dump(-1, ' ', false, Json::error_handler_t::replace),
                        "application/json");
 }

@@ -29,10 +29,6 @@ std::string headline_of(const ComparedRun& run) {
 
 MetricName name_of(const ComparedMetric& metric) { return {metric.name, metric.statistic}; }
 
-Printed value_cell(const ComparedMetric& metric, const std::optional<double>& value) {
-  return value ? metric_cell(name_of(metric), *value) : "-";
-}
-
 /// "-12.3 % (better)"
 Cell change_cell(const ComparedMetric& metric, const std::optional<double>& change) {
   constexpr double kVisible = 0.0005;

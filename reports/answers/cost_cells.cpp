@@ -59,14 +59,6 @@ std::string price_words(const ServingCost& cost) {
   return fmt::format("{}", fmt::join(price_parts(cost), ", "));
 }
 
-bool is_at_loads_rate(const ServingCost& cost, double output_tokens_per_s) {
-  const auto& each = cost.dollars_per_million_output_tokens;
-  if (!each || !cost.dollars_per_hour) return false;
-  constexpr double kPerHour = 3600 / 1e6;  // million tokens an hour of one a second
-  constexpr double kSame = 1e-3;
-  return *each * output_tokens_per_s * kPerHour < *cost.dollars_per_hour * (1 - kSame);
-}
-
 std::string power_words(const ServingCost& cost) {
   return fmt::format("{}", fmt::join(power_parts(cost), ", "));
 }

@@ -26,10 +26,6 @@ std::vector<std::string> power_parts(const ServingCost& cost);
 /// without a price.
 std::string price_words(const ServingCost& cost);
 
-/// Whether tokens have the price of the load's rate and not of that at which the run served them,
-/// `output_tokens_per_s`: then the two do not multiply to the dollars per hour.
-bool is_at_loads_rate(const ServingCost& cost, double output_tokens_per_s);
-
 /// "412 W drawn, 700 W at the boards' limit, 0.35 J per output token, 0.06 J per token in and
 /// out"; empty if no power is known.
 std::string power_words(const ServingCost& cost);

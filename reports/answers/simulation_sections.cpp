@@ -233,9 +233,7 @@ Table load_table(const SimulationAnswer& answer) {
   row("tokens", fmt::format("{} /s in, {} /s out", fixed(result.input_tokens_per_s, 0),
                             fixed(result.output_tokens_per_s, 0)));
   if (const std::string cost = price_words(answer.cost); !cost.empty()) {
-    row("cost",
-        cost + (is_at_loads_rate(answer.cost, result.output_tokens_per_s) ? " (at the load's rate)"
-                                                                          : ""));
+    row("cost", cost + (answer.priced_at_load_rate ? " (at the load's rate)" : ""));
   }
   if (const std::string prices = words_of(answer.inputs.scenario.pricing); !prices.empty())
     row("prices", prices);

@@ -19,28 +19,6 @@
 namespace roofcast {
 namespace {
 
-/// "met", "met in 3 of 5", "saturated"; without an SLO, whether the engine keeps up.
-std::string verdict_of(const VariantAnswer& row, bool judged) {
-  const char* good = judged ? "met" : "keeps up";
-  if (row.held == row.runs) {
-    if (row.undecided == 0) return good;
-    return row.undecided == row.runs
-               ? fmt::format("{}, undecided", good)
-               : fmt::format("{}, undecided in {} of {}", good, row.undecided, row.runs);
-  }
-  if (row.undecided > 0 && row.held == 0 && row.undecided == row.runs) return "undecided";
-  if (row.undecided > 0 && row.held + row.undecided == row.runs) {
-    return fmt::format("{} in {} of {}, else undecided", good, row.held, row.runs);
-  }
-  if (row.held > 0) return fmt::format("{} in {} of {}", good, row.held, row.runs);
-  if (row.saturated == row.runs) return "saturated";
-  const char* bad = judged ? "missed" : "not all requests served";
-  if (row.saturated == 0) return bad;
-  return fmt::format("{}, saturated in {} of {}", bad, row.saturated, row.runs);
-}
-
-bool has_slo(const Slo& slo) { return !slo.targets.empty() || !slo.classes.empty(); }
-
 // ---- text
 
 /// The costs that have columns of their own where they were not asked for.
@@ -85,8 +63,9 @@ Table difference_table(const WhatIfAnswer& answer) {
               .rows = {}};
   for (const VariantAnswer& row : answer.variants) {
     if (row.settings.empty() || !row.reason.empty()) continue;
-    for (const MetricAnswer& metric : row.metrics) {
-      if (grows(row, metric) || grows(answer.variants.front(), metric)) continue;
+    for (std::size_t i = 0; i < row.metrics.size(); ++i) {
+      const MetricAnswer& metric = row.metrics[i];
+      if (metric.grows || answer.variants.front().metrics[i].grows) continue;
       std::vector<Cell> cells = {name_of(row), title_of(metric)};
       const auto rest = difference_cells(metric);
       cells.insert(cells.end(), rest.begin(), rest.end());
@@ -158,21 +137,15 @@ Section curve_of(const WhatIfAnswer& answer, std::size_t metric) {
   double max = 0;
   std::size_t widest = 0;
   for (const VariantAnswer& row : answer.variants) {
-    if (!grows(row, row.metrics[metric])) {
-      max = std::max(max, row.metrics[metric].value.value_or(0));
-    }
+    if (!row.metrics[metric].grows) max = std::max(max, row.metrics[metric].value.value_or(0));
     widest = std::max(widest, display_width(name_of(row)));
   }
   for (const VariantAnswer& row : answer.variants) {
-    const std::optional<double>& value = row.metrics[metric].value;
+    const MetricAnswer& one = row.metrics[metric];
     const std::string variant = name_of(row);
-    const std::string line =
-        variant + std::string(widest - display_width(variant) + 2, ' ') +
-        (grows(row, row.metrics[metric]) ? std::string("grows without bound")
-         : value ? fmt::format("{} {}", bar(max > 0 ? std::max(0.0, *value) / max : 0),
-                               metric_text(name, *value))
-                 : std::string("-"));
-    section.lines.push_back(line);
+    std::string line = variant + std::string(widest - display_width(variant) + 2, ' ');
+    if (one.value && !one.grows) line += bar(max > 0 ? std::max(0.0, *one.value) / max : 0) + " ";
+    section.lines.push_back(line + value_cell(one).text);
   }
   return section;
 }
@@ -257,30 +230,19 @@ std::vector<std::string> notes_of(const WhatIfAnswer& answer) {
 
 }  // namespace
 
-bool grows(const VariantAnswer& row, const MetricName& metric) {
-  const bool waits = metric.name == "ttft_s" || metric.name == "e2e_s" ||
-                     metric.name == "queue_s" || metric.name == "client_queue_s";
-  return waits && row.runs > 0 && row.saturated == row.runs;
-}
-
 Table variant_table(const WhatIfAnswer& answer) {
   Table table{.title = "Variants", .columns = {{"Variant", false}}, .rows = {}};
   const std::vector<MetricAnswer>& metrics = answer.variants.front().metrics;
   for (const MetricAnswer& metric : metrics) table.columns.push_back({title_of(metric)});
-  const bool judged = has_slo(answer.baseline.slo);
-  table.columns.push_back({judged ? "SLO" : "Load", false});
+  table.columns.push_back({verdict_title(answer), false});
   const std::vector<const CostFigure*> costs = unasked_costs(metrics);
   table.columns.push_back({"MFU"});
   table.columns.push_back({"MBU"});
   for (const CostFigure* cost : costs) table.columns.push_back({cost->title});
   for (const VariantAnswer& row : answer.variants) {
     std::vector<Cell> cells = {name_of(row)};
-    for (const MetricAnswer& metric : row.metrics) {
-      cells.push_back(grows(row, metric) ? "grows without bound"
-                      : metric.value     ? metric_cell(metric, *metric.value)
-                                         : "-");
-    }
-    cells.push_back(row.reason.empty() ? verdict_of(row, judged) : "no answer");
+    for (const MetricAnswer& metric : row.metrics) cells.push_back(value_cell(metric));
+    cells.push_back(verdict_of(row));
     cells.push_back(mfu_cell(row.utilisation));
     cells.push_back(mbu_cell(row.utilisation));
     for (const CostFigure* cost : costs) cells.push_back(cost_text(row.cost, *cost));

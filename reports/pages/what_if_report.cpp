@@ -36,20 +36,18 @@ Stored stored_answer(const Store& store, std::int64_t id) {
 }
 
 /// A row of the figure's table: value, difference and its interval.
-std::vector<Cell> row_of(const std::string& variant, const MetricAnswer& metric, bool grown) {
+std::vector<Cell> row_of(const std::string& variant, const MetricAnswer& metric) {
   const auto shown = [&](const std::optional<double>& value) {
-    return value && !grown ? difference_cell(metric, *value) : "-";
+    return value && !metric.grows ? difference_cell(metric, *value) : "-";
   };
   return {variant,
-          grown          ? "grows without bound"
-          : metric.value ? metric_cell(metric, *metric.value)
-                         : "-",
+          value_cell(metric),
           shown(metric.difference),
           shown(metric.low),
           shown(metric.high),
-          !metric.significant || grown ? ""
-          : *metric.significant        ? "yes"
-                                       : "no"};
+          !metric.significant || metric.grows ? ""
+          : *metric.significant               ? "yes"
+                                              : "no"};
 }
 
 /// The whisker is the interval of the difference, shifted to the value.
@@ -98,10 +96,10 @@ Figure metric_figure(const WhatIfAnswer& answer, std::size_t which) {
     const auto x = static_cast<double>(figure.x.names.size());
     const std::string name = name_of(variant);
     figure.x.names.push_back(name);
-    const bool grown = grows(variant, metric);
-    figure.table.rows.push_back(row_of(name, variant.metrics[which], grown));
-    if (grown) continue;
-    auto point = point_of(name, variant.metrics[which]);
+    const MetricAnswer& found = variant.metrics[which];
+    figure.table.rows.push_back(row_of(name, found));
+    if (found.grows) continue;
+    auto point = point_of(name, found);
     if (!point) continue;
     point->x = x;
     max = std::max(max, point->high.value_or(point->y));
@@ -125,7 +123,7 @@ const VariantAnswer* best_of(const WhatIfAnswer& answer) {
   const VariantAnswer* best = nullptr;
   for (const VariantAnswer& variant : answer.variants) {
     const MetricAnswer& metric = variant.metrics.front();
-    if (!metric.value || grows(variant, metric)) continue;
+    if (!metric.value || metric.grows) continue;
     const auto max = best == nullptr ? std::nullopt : best->metrics.front().value;
     if (!max ||
         (more_is_better(metric).value_or(false) ? *metric.value > *max : *metric.value < *max)) {
@@ -207,7 +205,7 @@ std::vector<ReportTile> tiles_of(const WhatIfAnswer& answer) {
   }
   const auto add = [&](const std::string& title, const VariantAnswer& variant) {
     const MetricAnswer& metric = variant.metrics.front();
-    if (!metric.value || grows(variant, metric)) return;
+    if (!metric.value || metric.grows) return;
     tiles.push_back({.name = title + " " + title_of(metric),
                      .value = metric_text(metric, *metric.value),
                      .note = name_of(variant)});
@@ -237,7 +235,7 @@ std::string answer_text(const WhatIfAnswer& answer) {
                        of, title_of(before));
   }
   const VariantAnswer& best = *found;
-  if (grows(base, before)) {
+  if (before.grows) {
     return fmt::format("Of {}, {} has the best {}, {}; at the baseline it grows without bound.{}",
                        of, name_of(best), title_of(before),
                        metric_text(before, *best.metrics.front().value), slo_text(answer));

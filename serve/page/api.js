@@ -33,14 +33,11 @@ export function progressOf(watched) {
   return get("/api/progress/" + watched);
 }
 
-const BUSY = 503;
 const RETRY_AFTER = 500; // ms
 const RETRIES = 2; // the server itself lets a question wait 12 s before it says that it is busy
 
 /// Not of a server that is stopping, whose status is the same.
-async function isBusy(response) {
-  return response.status === BUSY && (await response.clone().text()).includes("is busy");
-}
+const isBusy = (response) => response.headers.has("Retry-After");
 
 /// Asks again while the server is busy, with this page's own figures perhaps, but not for ever.
 /// `watched` is a name under which progressOf() finds the question.
@@ -50,7 +47,7 @@ export async function post(path, flags, signal, watched) {
   const question = { method: "POST", headers, body: JSON.stringify(flags), signal };
   for (let tries = 0; ; ++tries) {
     const response = await reached(path, question);
-    if (tries === RETRIES || !(await isBusy(response))) return answered(response);
+    if (tries === RETRIES || !isBusy(response)) return answered(response);
     await new Promise((resolve) => setTimeout(resolve, RETRY_AFTER));
     signal?.throwIfAborted();
   }

@@ -2,8 +2,6 @@
 import { slider } from "./controls.js";
 import { element } from "./element.js";
 
-const lowerFirst = (text) => (/^[A-Z][A-Z]/.test(text) ? text : text[0].toLowerCase() + text.slice(1));
-
 function choiceInput(ask) {
   const radios = ask.choices.map(({ key, text }) => ({
     key,
@@ -14,11 +12,7 @@ function choiceInput(ask) {
     parts: radios.map(({ text, input }) => element("label", { class: "option" }, input, " " + text)),
     given: () => (radios.find(({ input }) => input.checked) || {}).key,
     set: (key) => radios.forEach((one) => (one.input.checked = one.key === key)),
-    judged(key) {
-      if (key === ask.right) return { grade: "right", said: "Right." };
-      const right = ask.choices.find((one) => one.key === ask.right);
-      return { grade: "wrong", said: `No: ${lowerFirst(right.text)}.` };
-    },
+    judged: (key) => ask.judgements[ask.choices.findIndex((one) => one.key === key)],
   };
 }
 
@@ -76,11 +70,8 @@ function matchInput(ask) {
     ),
     given: () => selects.map(({ select }) => select.value),
     set: (keys) => selects.forEach(({ select }, index) => (select.value = keys[index])),
-    judged(keys) {
-      const right = ask.items.filter((item, index) => item.right === keys[index]).length;
-      if (right === ask.items.length) return { grade: "right", said: "All of them are right." };
-      return { grade: "wrong", said: `${right} of ${ask.items.length} are right.` };
-    },
+    judged: (keys) =>
+      ask.judgements[ask.items.filter((item, index) => item.right === keys[index]).length],
   };
 }
 

@@ -2,19 +2,17 @@
 import { data, element, table } from "./element.js";
 import { fixed, GIB, gib, percent } from "./format.js";
 
-/// Parts of the bar in the order in which they are drawn: a name, a class, and the terms in it.
+/// Parts of the bar in the order in which they are drawn: a kind of terms, and its title.
 const PARTS = [
-  ["Weights", "weights", (name) => name.startsWith("weights.")],
-  ["Activations", "activations", (name) => name === "activation_peak"],
-  ["KV cache", "kv", (name) => name.startsWith("kv_cache")],
-  ["Other", "other", () => true],
-  ["Left free", "free", (name) => ["reserve", "unused", "cuda_graphs"].includes(name)],
+  ["weights", "Weights"],
+  ["activations", "Activations"],
+  ["kv_cache", "KV cache"],
+  ["overhead", "Overhead"],
+  ["reserve", "Left free"],
 ];
 
-function partOf(name) {
-  const free = PARTS[PARTS.length - 1];
-  return free[2](name) ? free : PARTS.find(([, , holds]) => holds(name));
-}
+/// What the blocks of the cache leave over holds nothing.
+const kindOf = ({ name, kind }) => (name === "unused" ? "reserve" : kind);
 
 const WIDE = 0.12; // share of the bar that has room for a name
 
@@ -34,8 +32,8 @@ function barOf(memory) {
     memory.memory_visible_bytes,
     terms.reduce((sum, { bytes }) => sum + bytes, 0),
   );
-  const parts = PARTS.map(([title, kind]) => {
-    const own = terms.filter(({ name }) => partOf(name)[1] === kind);
+  const parts = PARTS.map(([kind, title]) => {
+    const own = terms.filter((term) => kindOf(term) === kind);
     return { title, kind, own, bytes: own.reduce((sum, { bytes }) => sum + bytes, 0) };
   }).filter(({ bytes }) => bytes > 0);
   const words = ({ title, bytes }) => `${title} ${gib(bytes)}, ${percent(bytes / total)}`;

@@ -13,9 +13,6 @@ import { startTraces } from "./traces.js";
 
 const byId = (id) => document.getElementById(id);
 
-/// Requests up to which intervals come unasked, as in roofcast simulate.
-const SMALL_LOAD = 20_000;
-
 const SLOW = 150; // ms from which on the page shows that an answer is pending
 
 /// Buttons of the page that do what a command does, by the command's name in an advice: their words
@@ -152,7 +149,7 @@ export function startPlan(values, changed, lists) {
       ]);
       const run = simulation.document;
       refusedWords(null);
-      asks = run.fits && run.workload.requests <= SMALL_LOAD;
+      asks = run.fits && run.workload.requests <= limits.small_load;
       // The server draws while the numbers are shown; while a slider moves there are only numbers.
       const drawing = superseded() ? null : post("/api/figures/simulate", flags, signal);
       drawing?.catch(() => {}); // awaited below

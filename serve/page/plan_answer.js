@@ -101,8 +101,6 @@ function costCard(run, values) {
   // Keys of what is not known are left out.
   const { cost_usd_per_h: hour, cost_usd_per_million_output_tokens: each } = run;
   if (hour === undefined) return card("Cost", "no price", "of this GPU is known");
-  // A run also waits for its last answers: of the load there are more tokens an hour.
-  const atLoadsRate = each * run.output_tokens_per_s * (3600 / 1e6) < hour * 0.999;
   return card(
     "Cost",
     data(hour, dollars(hour) + " /h"),
@@ -113,7 +111,7 @@ function costCard(run, values) {
           "p",
           { class: "small" },
           data(each, dollars(each)),
-          " per million output tokens" + (atLoadsRate ? ", at the load's rate" : ""),
+          " per million output tokens" + (run.priced_at_load_rate ? ", at the load's rate" : ""),
         ),
     powerLine(run),
   );

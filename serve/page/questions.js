@@ -1,13 +1,15 @@
 // Turns the chosen values into command-line flags, and into the command line itself.
 
 import { addMore, firstOf } from "./more.js";
+import { DEFAULTS } from "./state.js";
 
-// Flags by the key of their value; omitted if that is empty, which leaves the engine's default.
+// Keys of values with their flag and its aliases; omitted if the value is empty, which leaves the
+// engine's default.
 export const MACHINE = [
   ["model", "model"],
   ["gpu", "gpu"],
   ["engine", "engine"],
-  ["tp", "tensor-parallel-size"],
+  ["tp", "tensor-parallel-size", "tp"],
   ["quantization", "quantization"],
   ["kv_cache_dtype", "kv-cache-dtype"],
   ["gpu_memory_utilization", "gpu-memory-utilization"],
@@ -17,9 +19,26 @@ const LOAD = [
   ["replicas", "replicas"],
   ["request_rate", "request-rate"],
   ["num_prompts", "num-prompts"],
-  ["input_len", "input-len"],
-  ["output_len", "output-len"],
+  ["input_len", "input-len", "isl"],
+  ["output_len", "output-len", "osl"],
 ];
+/// Those that more.js sets.
+const MORE_FLAGS = [
+  ["trace", "trace"],
+  ["rate_scale", "rate-scale"],
+  ["turns", "turns"],
+  ["think", "think-time"],
+  ["prefix_len", "prefix-len"],
+  ["router", "router"],
+  ["prefill_replicas", "prefill-replicas"],
+  ["decode_replicas", "decode-replicas"],
+  ["speculative", "speculative-method"],
+  ["drafts", "num-speculative-tokens"],
+  ["acceptance", "acceptance-rate"],
+];
+const KEY_OF = new Map(
+  [...MACHINE, ...LOAD, ...MORE_FLAGS].flatMap(([key, ...names]) => names.map((name) => [name, key])),
+);
 const UNSAID = { tp: "1", replicas: "1" };
 
 function taken(pairs, values) {
@@ -53,22 +72,6 @@ function wordsOf(line) {
   return words;
 }
 
-const KEY_OF = new Map([
-  ...[...MACHINE, ...LOAD].map(([key, flag]) => [flag, key]),
-  ["tp", "tp"],
-  ["router", "router"],
-  ["trace", "trace"],
-  ["rate-scale", "rate_scale"],
-  ["prefix-len", "prefix_len"],
-  ["prefill-replicas", "prefill_replicas"],
-  ["decode-replicas", "decode_replicas"],
-  ["speculative-method", "speculative"],
-  ["num-speculative-tokens", "drafts"],
-  ["acceptance-rate", "acceptance"],
-  ["isl", "input_len"],
-  ["osl", "output_len"],
-]);
-
 /// [flag, its words] in their order; words before any flag under "".
 function flagged(words) {
   const found = [["", []]];
@@ -99,22 +102,11 @@ function takeSessions(flags, values) {
   if (!/^[0-9]+$/.test(turns) || !think) return false;
   values.turns = turns;
   values.think = think[1];
-  values.num_prompts = String(Math.round((values.num_prompts || 1000) * turns));
+  values.num_prompts = String(Math.round((values.num_prompts || DEFAULTS.num_prompts) * turns));
   if (values.request_rate)
     values.request_rate = String(Number((values.request_rate * turns).toPrecision(6)));
   return true;
 }
-
-const FIELD_OF = new Map([
-  ...[...MACHINE, ...LOAD].map(([key, flag]) => [flag.replaceAll("-", "_"), key]),
-  ...["prefix_len", "turns", "prefill_replicas", "decode_replicas", "rate_scale"].map((key) => [
-    key,
-    key,
-  ]),
-  ["think_time", "think"],
-  ["num_speculative_tokens", "drafts"],
-  ["acceptance_rate", "acceptance"],
-]);
 
 const LENGTHS = ["input_len", "output_len", "turns", "think"];
 
@@ -124,7 +116,7 @@ export function refusedField(said) {
   const limit = said.match(/^slo: target 'p95:(ttft|tpot):([^']*?)(ms)?'/);
   if (limit) return { key: limit[1], why: `'${limit[2]}' must be a time above 0` };
   const [, name, why] = said.match(/^([a-z_]+): (.*)$/s) || [];
-  const key = FIELD_OF.get(name);
+  const key = KEY_OF.get(name?.replaceAll("_", "-"));
   if (!key) return null;
   const think = key === "think" && why.match(/^think time '(?:[a-z]+:)?([^']*)': expected/);
   if (think) return { key, why: `'${think[1]}' must be seconds from 0 to 2,592,000` };

@@ -2,14 +2,12 @@
 import { get, post } from "./api.js";
 import { data, element, table, twoStep } from "./element.js";
 import { figureList } from "./figures.js";
-import { fixed, percent, time } from "./format.js";
 import { valuesOf } from "./questions.js";
 import { changeWords, shareWords } from "./search.js";
 import { address, DEFAULTS } from "./state.js";
 
 const byId = (id) => document.getElementById(id);
 const SHOWN = /^(mean|p[0-9.]+|value)$/; // statistics
-const KINDS = { capacity_table: "capacity of several" };
 
 /// Whether the SLO is met first, then what is judged.
 function rankOf({ name, more_is_better: moreIsBetter }) {
@@ -43,15 +41,6 @@ function changeCell({ name, a, b, relative_change: share, more_is_better: moreIs
   return share === null ? "" : data(share, change(moreIsBetter, share));
 }
 
-function metricText({ name, form }, value) {
-  if (value === null || value === undefined) return "none";
-  if (name.endsWith("_s") && !name.endsWith("per_s")) return time(value);
-  if (form === "share") return percent(value);
-  if (name === "slo_met") return value === 1 ? "yes" : "no";
-  if (form === "count") return fixed(value, 0);
-  return fixed(value, Math.abs(value) < 100 ? 2 : 0);
-}
-
 function comparisonOf(found, nameOf) {
   const name = (run) => nameOf(run.id);
   const line = (run) => `${name(run)}: ${run.model} on ${run.gpu}, ${run.summary}`;
@@ -66,8 +55,8 @@ function comparisonOf(found, nameOf) {
     .sort((one, other) => rankOf(one) - rankOf(other))
     .map((metric) => [
       metric.title,
-      data(metric.a, metricText(metric, metric.a)),
-      data(metric.b, metricText(metric, metric.b)),
+      data(metric.a, metric.texts[0]),
+      data(metric.b, metric.texts[1]),
       changeCell(metric),
     ]);
   return [
@@ -143,7 +132,7 @@ export function startRuns(lists) {
       element("label", { class: "pick" }, box, ` ${run.id}`),
       limits.saves ? nameField(run) : run.name,
       element("span", { class: "time" }, run.created_at.replace("T", " ").replace("Z", "")),
-      KINDS[run.kind] || run.kind,
+      run.kind_title,
       run.model,
       run.gpu,
       run.engine,

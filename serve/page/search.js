@@ -9,13 +9,6 @@ import { DEFAULTS } from "./state.js";
 
 const byId = (id) => document.getElementById(id);
 
-const METRICS = new Map([
-  ["ttft_s", "TTFT"],
-  ["tpot_s", "TPOT"],
-  ["e2e_s", "E2E"],
-  ["output_tokens_per_s", "output tokens/s"],
-]);
-
 const MANY = 3; // a share from which on a factor is easier to read
 
 /// "+35.2 %", "446 times"
@@ -61,10 +54,6 @@ function shortened(flags, requests) {
 }
 
 const TOO_LATE = 504; // the server's limit of time for one question
-
-function metricText(name, value) {
-  return name.endsWith("_s") && !name.endsWith("per_s") ? time(value) : fixed(value, 1);
-}
 
 // ---- the cheapest deployment
 
@@ -207,9 +196,10 @@ function mixed(mix) {
 
 function planned(found, use) {
   // The deployment in bold; price, probability and breaking point below it.
-  const [deployment, ...rest] = found.answer.split("; ");
+  const [deployment, ...rest] = found.answer_parts;
   const parts = [element("p", { class: "said" }, deployment)];
-  for (const line of [rest.join("; "), ...(found.remarks || [])].filter(Boolean)) {
+  const more = rest.length ? [rest.join("; ") + "."] : [];
+  for (const line of [...more, ...(found.remarks || [])]) {
     parts.push(prose("p", line.charAt(0).toUpperCase() + line.slice(1)));
   }
   if (found.mixed) parts.push(...mixed(found.mixed));
@@ -246,41 +236,12 @@ function settingWords(variant) {
     .join(", ");
 }
 
-/// As the command's table says it (reports/answers/what_if_document.cpp).
-function verdictWords({ runs, runs_holding: held, runs_saturated: saturated, ...rest }, judged) {
-  const good = judged ? "met" : "keeps up";
-  const undecided = rest.runs_undecided;
-  if (held === runs) {
-    if (!undecided) return good;
-    return `${good}, undecided` + (undecided === runs ? "" : ` in ${undecided} of ${runs}`);
-  }
-  if (undecided === runs) return "undecided";
-  if (undecided > 0 && held + undecided === runs) {
-    return `${good} in ${held} of ${runs}, else undecided`;
-  }
-  if (held > 0) return `${good} in ${held} of ${runs}`;
-  if (saturated === runs) return "saturated";
-  const bad = judged ? "missed" : "not all requests served";
-  return saturated ? `${bad}, saturated in ${saturated} of ${runs}` : bad;
-}
-
-const WAITS = ["ttft_s", "e2e_s"]; // contain the time in the queue
-
-/// The figure of an engine that does not keep up is that of one length of the load.
-function grows({ runs, runs_saturated: saturated }, name) {
-  return runs > 0 && saturated === runs && WAITS.includes(name);
-}
-
-/// `judged`: there is an SLO.
-function compared(found, judged) {
+function compared(found) {
   const baseline = found.variants.find((variant) => variant.is_baseline);
   const columns = [
     { title: "Variant" },
-    ...baseline.metrics.map(({ name, statistic }) => ({
-      title: `${METRICS.get(name) || name} ${statistic === "value" ? "" : statistic}`,
-      right: true,
-    })),
-    { title: judged ? "SLO" : "Load" },
+    ...baseline.metrics.map(({ title }) => ({ title, right: true })),
+    { title: found.verdict_title },
     { title: "$/h", right: true },
     { title: "$/M output", right: true },
   ];
@@ -290,17 +251,16 @@ function compared(found, judged) {
       return [settingWords(variant), ...baseline.metrics.map(() => ""), reason, "", ""];
     }
     const cells = variant.metrics.map((metric, index) => {
-      if (grows(variant, metric.name)) return "grows without bound";
-      const text = metricText(metric.name, metric.value);
-      if (variant.is_baseline) return data(metric.value, text);
+      if (metric.grows) return metric.text;
+      if (variant.is_baseline) return data(metric.value, metric.text);
       const before = baseline.metrics[index].value;
-      const words = before && !grows(baseline, metric.name)
+      const words = before && !baseline.metrics[index].grows
         ? changeWords(metric.more_is_better, metric.difference / before, metric.significant)
         : "";
       return element(
         "span",
         {},
-        data(metric.value, text),
+        data(metric.value, metric.text),
         element("span", { class: "interval" }, words),
       );
     });
@@ -309,7 +269,7 @@ function compared(found, judged) {
     return [
       settingWords(variant),
       ...cells,
-      verdictWords(variant, judged),
+      variant.verdict,
       price == null ? "" : data(price, amount(price)),
       each == null ? "" : data(each, amount(each)),
     ];
@@ -470,7 +430,7 @@ export function startSearch(values, lists, use) {
     const vary = byId("field-vary").value.trim().split(/\s+/).filter(Boolean);
     if (!vary.length) return told("Say what to vary, such as gpu=l40s,a100.");
     const flags = { ...searchedFlags(values, lists), vary };
-    run("whatif", flags, (found) => compared(found, Boolean(flags.slo)));
+    run("whatif", flags, compared);
   });
   byId("search").addEventListener("submit", (event) => event.preventDefault());
   return {

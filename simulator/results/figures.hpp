@@ -20,19 +20,20 @@ struct LatencyFigure {
   Distribution LoadResult::*distribution;
   const char* meaning;
   std::optional<LatencyPart> part{};  // of each request's life; ITL has none, its gaps are pooled
+  bool has_queue = false;  // of an engine that does not keep up it grows with the load's length
 };
 
 inline constexpr auto kLatencyFigures = std::to_array<LatencyFigure>({
     {"ttft_s", "TTFT", &LoadResult::ttft, "time to first token, from when the client sent it",
-     LatencyPart::ttft},
+     LatencyPart::ttft, true},
     {"tpot_s", "TPOT", &LoadResult::tpot, "mean time between the tokens of a request",
      LatencyPart::tpot},
     {"itl_s", "ITL", &LoadResult::itl, "every gap between two tokens"},
     {"e2e_s", "E2E", &LoadResult::e2e, "time to the last token, from when the client sent it",
-     LatencyPart::e2e},
-    {"queue_s", "queue", &LoadResult::queue, "in the engine's queue", LatencyPart::queue},
+     LatencyPart::e2e, true},
+    {"queue_s", "queue", &LoadResult::queue, "in the engine's queue", LatencyPart::queue, true},
     {"client_queue_s", "client queue", &LoadResult::client_queue,
-     "waiting for the client's concurrency limit", LatencyPart::client_queue},
+     "waiting for the client's concurrency limit", LatencyPart::client_queue, true},
 });
 
 /// "TTFT"

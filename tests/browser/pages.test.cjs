@@ -742,9 +742,14 @@ test("the bar of the memory names its parts with their shares, of the command's 
   const weights = terms
     .filter(({ name }) => name.startsWith("weights."))
     .reduce((sum, { bytes }) => sum + bytes, 0);
-  const named = page.locator(".memory li", { hasText: "Weights" });
-  assert.equal(Number(await named.locator("data").getAttribute("value")), weights);
-  assert.match(await page.locator(".memory .kv").first().textContent(), /^KV cache \d+ %$/);
+  const graphs = terms
+    .filter(({ name }) => ["non_torch", "cuda_graphs"].includes(name))
+    .reduce((sum, { bytes }) => sum + bytes, 0);
+  const shown = (title) =>
+    page.locator(".memory li", { hasText: title }).locator("data").getAttribute("value");
+  assert.equal(Number(await shown("Weights")), weights);
+  assert.equal(Number(await shown("Overhead")), graphs);
+  assert.match(await page.locator(".memory .kv_cache").first().textContent(), /^KV cache \d+ %$/);
   await closed(page);
 });
 
@@ -846,6 +851,7 @@ test("a change is tried, and a search can be stopped", async () => {
   const answer = page.locator("#search-answer table");
   await answer.waitFor();
   assert.match(await answer.textContent(), /as it is.*replicas = \+1, speculative = eagle:2:0.6/s);
+  assert.match(await answer.locator("thead").textContent(), /TTFT p95.*SLO/s);
   await expectAccessible(page);
   await page.route("**/api/plan", () => {}); // never answered
   const far = { what: "simulations", done: 3, total: 1200 };

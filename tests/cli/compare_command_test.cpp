@@ -65,6 +65,29 @@ TEST_F(Compare, AMetricOfOneRunStandsBesideADash) {
   EXPECT_THAT(table.out, testing::ContainsRegex("only b mean +- +1 *\n"));
 }
 
+TEST_F(Compare, TextsAreThoseOfTheTable) {
+  {
+    Store store(path_, Store::Mode::write);
+    for (const double met : {1, 0}) {
+      auto run = run_with(0.2, "x");
+      run.metrics.push_back({"slo_met", "value", met});
+      store.add(run);
+    }
+  }
+  EXPECT_THAT(run_command("compare 3 4 --store " + path_).out,
+              testing::ContainsRegex("SLO met +yes +no "));
+  const auto json =
+      nlohmann::json::parse(run_command("compare 1 3 4 -o json --store " + path_).out);
+  for (const auto& metric : json["metrics"]) {
+    if (metric["name"] == "slo_met") {
+      EXPECT_EQ(metric["texts"], (nlohmann::json{"-", "yes", "no"}));
+    }
+    if (metric["name"] == "ttft_s") {
+      EXPECT_EQ(metric["texts"][0], "200.0 ms");
+    }
+  }
+}
+
 // The store lists by name, which puts `client_queue_s` before `ttft_s`.
 TEST_F(Compare, BeginsWithLatenciesThatSomeRunHas) {
   {
@@ -81,6 +104,19 @@ TEST_F(Compare, BeginsWithLatenciesThatSomeRunHas) {
   EXPECT_THAT(out, testing::ContainsRegex("TTFT p50 [^\n]*\n *TPOT mean [^\n]*\n *\\$/h "));
   EXPECT_THAT(out, testing::Not(HasSubstr("client queue")));
   EXPECT_THAT(run_command("compare 3 4 -o json --store " + path_).out, HasSubstr("client_queue_s"));
+}
+
+TEST_F(Compare, AKindOfRunHasATitle) {
+  {
+    Store store(path_, Store::Mode::write);
+    auto run = run_with(0.2, "x");
+    run.row.kind = "capacity_table";
+    store.add(run);
+  }
+  const auto runs = nlohmann::json::parse(run_command("runs -o json --store " + path_).out)["runs"];
+  EXPECT_EQ(runs[0]["kind"], "capacity_table");  // the newest
+  EXPECT_EQ(runs[0]["kind_title"], "capacity of several GPUs");
+  EXPECT_EQ(runs[1]["kind_title"], "simulation");
 }
 
 // All four are named in JSON.

@@ -3,9 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "reports/answers/cost_cells.hpp"
 #include "reports/answers/simulation_sections.hpp"
 #include "tests/support/run_command.hpp"
 
@@ -59,14 +59,20 @@ TEST(SimulateAnswer, OneOfAThingIsSingular) {
       HasSubstr("1 sequence of 10 prompt and 1 output token\n"));
 }
 
-// At 3.6 $/h and 20 tokens/s a million tokens takes 50,000 s, which is 50 $. At a price of 10 $
-// they are those of a load of 100 tokens/s.
+// 50 requests at 5/s come in 10 s, and the last is served at least 49 steps later, each of which
+// reads 16 GB at no more than 3.35 TB/s: 0.23 s, 2 % of the run. Requests that come at once have no
+// rate but that served.
 TEST(SimulateAnswer, SaysWhenPricesAreNotThoseOfTheRateServed) {
-  ServingCost cost{.dollars_per_hour = 3.6, .dollars_per_million_output_tokens = 50};
-  EXPECT_FALSE(is_at_loads_rate(cost, 20));
-  cost.dollars_per_million_output_tokens = 10;
-  EXPECT_TRUE(is_at_loads_rate(cost, 20));
-  EXPECT_FALSE(is_at_loads_rate({}, 20));
+  for (const bool at_a_rate : {true, false}) {
+    const std::string line =
+        "simulate --model llama-3.1-8b --gpu h100 --num-prompts 50 --input-len 100 --output-len "
+        "50 --no-intervals --no-store --request-rate " +
+        std::string(at_a_rate ? "5" : "inf");
+    EXPECT_EQ(nlohmann::json::parse(run_command(line + " -o json").out)["priced_at_load_rate"],
+              at_a_rate);
+    const auto says = HasSubstr("(at the load's rate)");
+    EXPECT_THAT(run_command(line).out, at_a_rate ? testing::Matcher<std::string>(says) : Not(says));
+  }
 }
 
 TEST(SimulateAnswer, SaysWhenPercentilesAreFromAHistogram) {

@@ -444,6 +444,23 @@ TEST(Lesson, AMatchIsRightOnlyAsAWhole) {
   EXPECT_THAT(judge(ask, "recompute single reread")->said, HasSubstr("1 of 3"));
 }
 
+// A page judges by the list in the JSON.
+TEST(Lesson, JudgementsAreListed) {
+  const LessonAsk& choice = *step(on_h100(), "shape").ask;
+  const std::vector<Judgement> of_choices = judgements(choice);
+  ASSERT_EQ(of_choices.size(), choice.choices.size());
+  for (std::size_t i = 0; i < of_choices.size(); ++i) {
+    const bool right = choice.choices[i].key == choice.right;
+    EXPECT_THAT(of_choices[i].said, HasSubstr(right ? "Right." : "No: "));
+  }
+  const LessonAsk& match = *step(on_h100(), "fixes").ask;
+  std::vector<std::string> of_match;
+  for (const Judgement& one : judgements(match)) of_match.push_back(one.said);
+  EXPECT_THAT(of_match, ElementsAre("0 of 3 are right.", "1 of 3 are right.", "2 of 3 are right.",
+                                    "All of them are right."));
+  EXPECT_TRUE(judgements(*step(on_h100(), "roofline").ask).empty());
+}
+
 TEST(Lesson, WhatIsNoGuessIsNotJudged) {
   const LessonAsk& choice = *step(on_h100(), "shape").ask;
   EXPECT_TRUE(judge(choice, "1"));

@@ -1,6 +1,8 @@
 #include "roofcast/memory.hpp"
 
 #include <algorithm>
+#include <map>
+#include <string>
 
 #include "base/error.hpp"
 #include "roofcast/question_flags.hpp"
@@ -414,6 +416,25 @@ TEST(Memory, CountsWhatIsMissingForWeightsAsWell) {
   EXPECT_NEAR(asked.one_gpu.left.value, -(64'107'412'992.0 + 10'737'418'240.0), 1);
   EXPECT_NEAR(asked.one_gpu.reserve.value, 0, 1);
   expect_round_trip(answer);
+}
+
+// CUDA graphs take memory whether the rule subtracts them before it sizes the cache or has them
+// captured from its reserve.
+TEST(Memory, NamesTheKindOfEachTerm) {
+  for (const char* engine : {"vllm-0.19", "vllm"}) {
+    MemoryQuestion question = memory_question_of("llama-3.1-8b", "h100");
+    question.deployment.engine = engine;
+    const Json json = to_json(memory(question));
+    std::map<std::string, std::string> kinds;
+    for (const Json& term : json.at("terms")) kinds[term.at("name")] = term.at("kind");
+    EXPECT_EQ(kinds.at("weights.attention"), "weights") << engine;
+    EXPECT_EQ(kinds.at("activation_peak"), "activations") << engine;
+    EXPECT_EQ(kinds.at("non_torch"), "overhead") << engine;
+    EXPECT_EQ(kinds.at("cuda_graphs"), "overhead") << engine;
+    EXPECT_EQ(kinds.at("kv_cache"), "kv_cache") << engine;
+    EXPECT_EQ(kinds.at("unused"), "kv_cache") << engine;
+    EXPECT_EQ(kinds.at("reserve"), "reserve") << engine;
+  }
 }
 
 // The same under every rule: the parts sum to the memory, nothing else is negative, and what is

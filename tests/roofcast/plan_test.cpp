@@ -126,6 +126,9 @@ TEST(PlanAnswer, IsToldFromItsJsonAlone) {
   EXPECT_EQ(plan_sentences(read), plan_sentences(answer));
   EXPECT_EQ(read.headline, plan_sentences(answer).front());
   EXPECT_THAT(read.headline, StartsWith("Cheapest: "));
+  const Json parts = to_json(answer).at("answer_parts");
+  ASSERT_EQ(parts.size(), 3U);  // the deployment, its price, its prospects
+  EXPECT_EQ(parts[0], "Cheapest: " + answer.ranked.front().title);
   EXPECT_EQ(causes_of(read.ranked.front()), causes_of(answer.ranked.front()));
   EXPECT_EQ(breaks_on_few(read.ranked.front()), breaks_on_few(answer.ranked.front()));
 }

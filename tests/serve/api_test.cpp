@@ -523,7 +523,9 @@ TEST(Api, ATraceIsReadOnceItsQuestionHasASlot) {
                           "num_prompts": 20, "vary": ["tp=2"]})";
   api.command("whatif", other, [&] {
     if (!asked_once.exchange(true)) {
-      EXPECT_EQ(api.command("whatif", asked).status, 503);
+      const ApiAnswer busy = api.command("whatif", asked);
+      EXPECT_EQ(busy.status, 503);
+      EXPECT_TRUE(busy.is_busy);
       EXPECT_EQ(api.command("whatif", R"({"model": 1})").status, 400);  // is not kept waiting
     }
     return false;
@@ -589,6 +591,7 @@ TEST(Api, OnceStoppedNothingIsBegun) {
   const ApiAnswer answer =
       api.command("simulate", R"({"model": "llama-3.1-8b", "gpu": "h100", "num_prompts": 20000})");
   EXPECT_EQ(answer.status, 503);
+  EXPECT_FALSE(answer.is_busy);  // nothing to wait for
 }
 
 TEST(Api, ManyAtOnceGetTheirOwnAnswers) {

@@ -52,6 +52,24 @@ TEST(OpenApi, EveryPostIsAnsweredByTheApi) {
   }
 }
 
+TEST(OpenApi, FiguresHaveTheKeysOfTheirDescription) {
+  const Json document = openapi({}, false);
+  Api api({}, "no-such-store.db");
+  const std::string machine = R"("model": "llama-3.1-8b", "gpu": "h100")";
+  for (const auto& [name, question] :
+       {std::pair<std::string, std::string>{"sampling", "{}"},
+        {"staircase", "{" + machine + R"(, "prompt": 10, "generate": 5})"},
+        {"simulate", "{" + machine + R"(, "num_prompts": 20, "request_rate": 5})"}}) {
+    const Json& schema = document["paths"]["/api/figures/" + name]["post"]["responses"]["200"]
+                                 ["content"]["application/json"]["schema"];
+    std::set<std::string> described, given;
+    for (const auto& key : schema["properties"].items()) described.insert(key.key());
+    const Json body = api.figures(name, question).body;
+    for (const auto& key : body.items()) given.insert(key.key());
+    EXPECT_EQ(given, described) << name;
+  }
+}
+
 TEST(OpenApi, KeysOfAQuestionAreThoseThatItTakes) {
   const Json document = openapi({}, false);
   const Json& keys = document["components"]["schemas"]["SimulateQuestion"]["properties"];

@@ -209,6 +209,26 @@ TEST(WhatIf, SaysWhyRunsAreUndecided) {
   EXPECT_THAT(out, HasSubstr("more requests (--num-prompts) may give another verdict"));
 }
 
+// 200 requests/s of 1,000 tokens need 2 x 8e9 x 200,000 = 3,200 TFLOP/s: more than one L40S or H100
+// computes. TPOT has no time in a queue: it is that of a full batch, however long the load is.
+TEST(WhatIf, SaysOfASaturatedVariantWhatGrows) {
+  const CommandResult result = run_command(
+      "whatif --model llama-3.1-8b --gpu h100 --vary gpu=l40s --request-rate 200 "
+      "--num-prompts 2000 --input-len 1000 --output-len 20 --seeds 1 --metric ttft:p95 "
+      "--metric tpot:p95 --no-store -o json");
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const json found = json::parse(result.out);
+  EXPECT_EQ(found["verdict_title"], "Load");
+  ASSERT_EQ(found["variants"].size(), 2U);
+  for (const json& variant : found["variants"]) {
+    EXPECT_EQ(variant["verdict"], "saturated");
+    EXPECT_EQ(variant["metrics"][0]["title"], "TTFT p95");
+    EXPECT_EQ(variant["metrics"][0]["grows"], true);
+    EXPECT_EQ(variant["metrics"][0]["text"], "grows without bound");
+    EXPECT_EQ(variant["metrics"][1]["grows"], false);
+  }
+}
+
 TEST(WhatIf, TheAnswerIsTheSameOnAnyNumberOfThreads) {
   const std::string question = "--vary gpu=h200,l40s max_num_seqs=8,16 --seeds 2 ";
   const CommandResult one = what_if(question + "--threads 1 -o json");
