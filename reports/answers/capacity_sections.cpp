@@ -19,8 +19,7 @@ namespace {
 
 /// False if the search is only for the load at which the engine still keeps up.
 bool has_slo(const CapacityAnswer& answer) {
-  const Slo& slo = answer.inputs.scenario.slo;
-  return !slo.targets.empty() || !slo.classes.empty() || answer.inputs.min_goodput_share;
+  return has_targets(answer.inputs.scenario.slo) || answer.inputs.min_goodput_share;
 }
 
 /// The requirement, in a few words.

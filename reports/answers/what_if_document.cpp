@@ -39,8 +39,6 @@ std::string verdict_of(const VariantAnswer& row, bool judged) {
   return fmt::format("{}, saturated in {} of {}", bad, row.saturated, row.runs);
 }
 
-bool has_slo(const Slo& slo) { return !slo.targets.empty() || !slo.classes.empty(); }
-
 // ---- text
 
 /// The costs that have columns of their own where they were not asked for.
@@ -267,7 +265,7 @@ Table variant_table(const WhatIfAnswer& answer) {
   Table table{.title = "Variants", .columns = {{"Variant", false}}, .rows = {}};
   const std::vector<MetricAnswer>& metrics = answer.variants.front().metrics;
   for (const MetricAnswer& metric : metrics) table.columns.push_back({title_of(metric)});
-  const bool judged = has_slo(answer.baseline.slo);
+  const bool judged = has_targets(answer.baseline.slo);
   table.columns.push_back({judged ? "SLO" : "Load", false});
   const std::vector<const CostFigure*> costs = unasked_costs(metrics);
   table.columns.push_back({"MFU"});

@@ -59,6 +59,9 @@ struct Slo {
   std::vector<SloClass> classes{};
 };
 
+/// Whether any class, or all requests, have a target; classes alone promise nothing.
+bool has_targets(const Slo& slo);
+
 /// The words of each target, of all requests and then of each class.
 std::vector<std::string> promises_of(const Slo& slo);
 

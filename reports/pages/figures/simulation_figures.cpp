@@ -123,7 +123,7 @@ std::vector<Figure> simulation_figures(const SimulationRun& run) {
     auto figure = latency_figure(one.question, samples_of(run, one.part),
                                  limits_of(run.scenario.slo, one.metric));
     if (!figure) continue;
-    if (run.result.rejected > 0 && !run.scenario.slo.targets.empty()) {
+    if (run.result.rejected > 0 && has_targets(run.scenario.slo)) {
       figure->caption +=
           fmt::format(" The {} that were rejected count against the SLO; they are not drawn.",
                       with_separators(run.result.rejected));
