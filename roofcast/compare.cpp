@@ -71,6 +71,12 @@ void members(Visitor& visit, ComparedMetric& metric) {
   if (a) change = metric.changes.at(1);
   visit.if_set("a", a, "of two runs: the first's; null: it has none");
   visit.if_set("b", b, "of two runs: the second's; null: it has none");
+  std::optional<std::string> a_text;
+  std::optional<std::string> b_text;
+  if (a && *a) a_text = metric_text(of, **a);
+  if (b && *b) b_text = metric_text(of, **b);
+  visit.if_set("a_text", a_text, "of two runs: `a` as tables print it; absent: it has none");
+  visit.if_set("b_text", b_text, "of two runs: `b` as tables print it; absent: it has none");
   visit.if_set("relative_change", change, "of two runs: (b - a) / |a|");
   std::optional<bool> more = more_is_better(of);
   visit("more_is_better", more, "null: neither more nor less is");
