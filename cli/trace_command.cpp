@@ -34,15 +34,6 @@ LengthSummary summarise(const Workload& workload, std::int64_t Request::*length)
   return summary;
 }
 
-/// Last arrival among requests that do not follow another.
-Nanoseconds last_arrival(const Workload& workload) {
-  Nanoseconds last = 0;
-  for (const Request& request : workload.requests) {
-    if (request.follows == kNoRequest) last = std::max(last, request.arrival);
-  }
-  return last;
-}
-
 Document trace_document(const Workload& workload, const std::string& path) {
   const auto count = static_cast<std::int64_t>(workload.requests.size());
   const LengthSummary input = summarise(workload, &Request::input_tokens);
