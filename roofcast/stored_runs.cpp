@@ -45,6 +45,16 @@ void check_run_name(const std::string& name, const std::string& key) {
   }
 }
 
+std::string kind_title(const std::string& kind) {
+  if (kind == "simulate") return "simulation";
+  if (kind == "whatif") return "what if";
+  if (kind == "capacity_table") return "capacity of several GPUs";
+  if (kind == "measure" || kind == "measured") return "measured run";
+  if (kind == "calibrate") return "calibration";
+  if (kind == "validate") return "validation";
+  return kind;
+}
+
 std::string words_of(const RunNames& run) {
   std::string text(run.kind);
   const auto add = [&](std::string_view before, std::string_view name) {
@@ -60,6 +70,7 @@ Json to_json(const RunRow& row) {
   return {{"id", row.id},
           {"name", row.name},
           {"kind", row.kind},
+          {"kind_title", kind_title(row.kind)},
           {"created_at", row.created_at},
           {"model", row.model},
           {"gpu", row.gpu},

@@ -24,6 +24,9 @@ Run stored_run(const Store& store, const std::string& store_name, std::int64_t i
 /// text on one line, without control characters, which a terminal would obey.
 void check_run_name(const std::string& name, const std::string& key);
 
+/// A kind of run as readers call it: "what if" of "whatif".
+std::string kind_title(const std::string& kind);
+
 /// The kind of a run and what it ran on. Imported ones may name no model, GPU or engine: empty.
 struct RunNames {
   std::string_view kind{}, model{}, gpu{}, engine{};

@@ -12,21 +12,11 @@
 #include "model/io/gpu_reader.hpp"
 #include "reports/pages/figures/stored_figures.hpp"
 #include "roofcast/envelope.hpp"
+#include "roofcast/stored_runs.hpp"
 #include "roofcast/what_if.hpp"
 
 namespace roofcast {
 namespace {
-
-/// A kind of run as readers call it.
-std::string kind_text(const std::string& kind) {
-  if (kind == "simulate") return "simulation";
-  if (kind == "whatif") return "what if";
-  if (kind == "capacity_table") return "capacity of several GPUs";
-  if (kind == "measure" || kind == "measured") return "measured run";
-  if (kind == "calibrate") return "calibration";
-  if (kind == "validate") return "validation";
-  return kind;
-}
 
 /// Shows each metric's key next to its name, for queries of the store.
 Table metrics_table(const Run& stored) {
@@ -106,7 +96,7 @@ std::string gpu_title(const std::string& gpu) {
 std::string report_title(const RunRow& row) {
   std::string what = row.model;
   if (!row.gpu.empty()) what += (what.empty() ? "" : " on ") + gpu_title(row.gpu);
-  return fmt::format("{}{}{} (run {})", what, what.empty() ? "" : ": ", kind_text(row.kind),
+  return fmt::format("{}{}{} (run {})", what, what.empty() ? "" : ": ", kind_title(row.kind),
                      row.id);
 }
 
@@ -132,13 +122,13 @@ ReportSection input_section(const RunRow& row) {
   if (is_measured_elsewhere(row)) {
     section.heading = "Origin";
     section.lines = {fmt::format("Run {} ({}) of {}, read by roofcast {}.", row.id,
-                                 kind_text(row.kind), row.created_at, row.tool_version)};
+                                 kind_title(row.kind), row.created_at, row.tool_version)};
     section.commands.push_back(row.command_line);
     if (!row.scenario_json.empty()) section.commands.push_back(indented(row.scenario_json));
     return section;
   }
   section.lines = {
-      fmt::format("Run {} ({}), made {} by roofcast {}; seed {}{}.", row.id, kind_text(row.kind),
+      fmt::format("Run {} ({}), made {} by roofcast {}; seed {}{}.", row.id, kind_title(row.kind),
                   row.created_at, row.tool_version, row.seed,
                   row.profile_hash.empty() ? "" : ", hardware profile " + row.profile_hash)};
   section.commands.push_back(row.command_line);
