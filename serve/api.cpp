@@ -96,6 +96,15 @@ Progress until(const GivenUp& stopped) {
   return [stopped](std::int64_t, std::int64_t) { return !stopped(); };
 }
 
+/// Shows how many of `what` are done.
+template <class Shown>
+Progress counting(std::string_view what, const Shown& shown, const GivenUp& stopped) {
+  return [=](std::int64_t done, std::int64_t total) {
+    shown(what, done, total);
+    return !stopped();
+  };
+}
+
 [[noreturn]] void throw_stopped() { throw Error("cancelled"); }
 
 /// Stored in `store_path` unless that is empty.
@@ -357,10 +366,7 @@ Api::Work Api::work_of(const std::string& command, const Json& question, const S
   }
   if (command == "whatif") {
     return [asked = asked_what_if(question, limits_), shown](const GivenUp& stopped) {
-      const auto answer = what_if(asked, [&](std::int64_t done, std::int64_t total) {
-        shown("simulations", done, total);
-        return !stopped();
-      });
+      const auto answer = what_if(asked, counting("simulations", shown, stopped));
       if (!answer) throw_stopped();
       return verdict(is_yes(*answer), what_if_document(*answer));
     };
@@ -385,13 +391,13 @@ Api::Work Api::work_of(const std::string& command, const Json& question, const S
   }
   if (command == "capacity") {
     if (auto several = asked_capacity_table(question, limits_)) {
-      return [asked = *std::move(several)](const GivenUp& stopped) {
-        const CapacityTableAnswer answer = capacity_table(asked, until(stopped));
+      return [asked = *std::move(several), shown](const GivenUp& stopped) {
+        const auto answer = capacity_table(asked, counting("searches", shown, stopped));
         return verdict(is_yes(answer), capacity_table_document(answer));
       };
     }
-    return [asked = asked_capacity(question, limits_)](const GivenUp& stopped) {
-      const CapacityAnswer answer = capacity(asked, until(stopped), stopped);
+    return [asked = asked_capacity(question, limits_), shown](const GivenUp& stopped) {
+      const auto answer = capacity(asked, counting("simulations", shown, stopped), stopped);
       return verdict(is_yes(answer), capacity_document(answer));
     };
   }
