@@ -1,4 +1,4 @@
-// Counts as sentences print them.
+// Counts and shares as sentences print them.
 #pragma once
 
 #include <cstdint>
@@ -9,5 +9,8 @@ namespace roofcast {
 
 /// "1 request", "19,366 requests".
 std::string counted(std::int64_t number, std::string_view noun);
+
+/// "80 %": kIntervalShare, of which every interval of a prediction is.
+std::string interval_percent();
 
 }  // namespace roofcast

@@ -72,10 +72,6 @@ std::vector<std::string> lines_within(const std::string& text, std::size_t width
   return lines;
 }
 
-bool has_titles(const Table& table) {
-  return std::ranges::any_of(table.columns, [](const Column& c) { return !c.title.empty(); });
-}
-
 std::size_t total(const std::vector<std::size_t>& widths) {
   return std::accumulate(widths.begin(), widths.end(), std::size_t{0}) +
          kBetween * (widths.empty() ? 0 : widths.size() - 1);

@@ -15,6 +15,7 @@
 #include "roofcast/envelope.hpp"
 #include "simulator/io/scenario_workload.hpp"
 #include "simulator/io/trace_writer.hpp"
+#include "simulator/results/figures.hpp"
 #include "validate/observed_workload.hpp"
 
 namespace roofcast {
@@ -32,15 +33,6 @@ LengthSummary summarise(const Workload& workload, std::int64_t Request::*length)
     summary.longest = std::max(summary.longest, request.*length);
   }
   return summary;
-}
-
-/// Last arrival among requests that do not follow another.
-Nanoseconds last_arrival(const Workload& workload) {
-  Nanoseconds last = 0;
-  for (const Request& request : workload.requests) {
-    if (request.follows == kNoRequest) last = std::max(last, request.arrival);
-  }
-  return last;
 }
 
 Document trace_document(const Workload& workload, const std::string& path) {
@@ -74,12 +66,11 @@ Document trace_document(const Workload& workload, const std::string& path) {
 Section measured_section(const MeasuredRun& run) {
   Table table{
       .title = "", .columns = {{"", false}, {"Mean"}, {"p50"}, {"p95"}, {"p99"}}, .rows = {}};
-  for (const auto& [metric, title] :
-       {std::pair{"ttft_s", "TTFT"}, {"tpot_s", "TPOT"}, {"itl_s", "ITL"}, {"e2e_s", "E2E"}}) {
-    if (!find_metric(run, metric, "mean")) continue;
-    std::vector<Cell> row{title};
+  for (const LatencyFigure& latency : kTargetLatencies) {
+    if (!find_metric(run, latency.name, "mean")) continue;
+    std::vector<Cell> row{latency.title};
     for (const char* statistic : {"mean", "p50", "p95", "p99"}) {
-      const auto value = find_metric(run, metric, statistic);
+      const auto value = find_metric(run, latency.name, statistic);
       row.push_back(value ? printed::time(Seconds{*value}) : "");
     }
     table.rows.push_back(std::move(row));

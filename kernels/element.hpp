@@ -6,7 +6,6 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <string_view>
 
 namespace roofcast::kernels {
@@ -146,23 +145,6 @@ constexpr std::int8_t from_float<std::int8_t>(float value) {
   if (!(value > kSmallest)) return -128;
   if (value >= kLargest) return 127;
   return static_cast<std::int8_t>(value + kWhole - kWhole);
-}
-
-/// Largest relative rounding error in the normal range: half a unit in the last place.
-constexpr double rounding_error(Element element) {
-  switch (element) {
-    case Element::fp32:
-      return 0x1p-24;
-    case Element::fp16:
-      return 0x1p-11;
-    case Element::bf16:
-      return 0x1p-8;
-    case Element::fp8_e4m3:
-      return 0x1p-4;
-    case Element::int8:  // absolute error: half a step of 1
-      break;
-  }
-  return std::numeric_limits<double>::infinity();
 }
 
 }  // namespace roofcast::kernels

@@ -33,12 +33,6 @@ Row titles_of(const Table& table) {
   return titles;
 }
 
-/// False for a plain list of names and values.
-bool has_titles(const Table& table) {
-  return std::any_of(table.columns.begin(), table.columns.end(),
-                     [](const Column& column) { return !column.title.empty(); });
-}
-
 // ---- aligned text
 
 std::vector<std::size_t> column_widths(const Table& table) {
@@ -192,6 +186,11 @@ std::string json_text(const Json& value, int indent) {
 }
 
 }  // namespace
+
+bool has_titles(const Table& table) {
+  return std::any_of(table.columns.begin(), table.columns.end(),
+                     [](const Column& column) { return !column.title.empty(); });
+}
 
 Json rows_json(const Table& table) {
   Json rows = Json::array();

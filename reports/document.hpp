@@ -27,6 +27,9 @@ struct Table {
   std::vector<std::vector<Cell>> rows;
 };
 
+/// False for a list of names and values.
+bool has_titles(const Table& table);
+
 /// A heading, sentences, then at most one table.
 struct Section {
   std::string heading;

@@ -204,7 +204,7 @@ CapacityTableAnswer capacity_table(const CapacityTableQuestion& question,
   }
   answer.workload = load_of(question.each);
   const bool any_size = question.sizes.empty();
-  if (any_size) answer.inputs.sizes = {1, 2, 4, 8};
+  if (any_size) answer.inputs.sizes.assign(kAnySizes.begin(), kAnySizes.end());
   Execution execution{.threads =
                           question.each.threads > 0 ? question.each.threads : available_threads()};
   const std::int64_t all = std::ssize(question.gpus) * std::ssize(answer.inputs.sizes);

@@ -2,6 +2,7 @@
 // tokens, in one table.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -12,10 +13,13 @@
 
 namespace roofcast {
 
+/// Tensor-parallel degrees where none are asked for; those that do not fit the model are left out.
+inline constexpr std::array kAnySizes{1, 2, 4, 8};
+
 struct CapacityTableQuestion {
   CapacityQuestion each{};          // of one row; its GPU and tensor parallelism are replaced
   std::vector<std::string> gpus{};  // profile names or paths; at least one
-  std::vector<int> sizes{};         // tensor-parallel degrees; empty: 1, 2, 4 and 8, where they fit
+  std::vector<int> sizes{};         // tensor-parallel degrees; empty: kAnySizes
 };
 
 /// A load within the SLO: what its tokens cost, and how fast a user reads them.

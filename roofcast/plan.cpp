@@ -248,10 +248,7 @@ void refuse_pools(const Scenario& scenario) {
 }
 
 void require_a_promise(const Slo& slo, const std::optional<double>& goodput_share) {
-  const auto has_targets = [](const SloClass& one) { return !one.targets.empty(); };
-  const bool has_slo = !slo.targets.empty() || goodput_share ||
-                       std::any_of(slo.classes.begin(), slo.classes.end(), has_targets);
-  if (has_slo) return;
+  if (has_targets(slo) || goodput_share) return;
   throw UsageError(
       "plan needs an SLO: `slo` p95:ttft:500ms p95:tpot:50ms, or `goodput` with `min_goodput`");
 }

@@ -8,6 +8,7 @@
 
 #include "base/error.hpp"
 #include "base/record.hpp"
+#include "base/text.hpp"
 #include "planner/scenario/simulation_run.hpp"
 #include "reports/importers/growing_export.hpp"
 #include "reports/importers/prometheus_load.hpp"
@@ -194,7 +195,7 @@ std::vector<ShadowFigure> figures_of(const MeasuredRun& measured,
     return found->value;
   };
   for (const MetricRow& one : measured.metrics) {
-    if (!one.name.ends_with("_s") || one.value <= 0) continue;  // latencies
+    if (!is_time(one.name) || one.value <= 0) continue;  // latencies
     const auto same = std::find_if(simulated.begin(), simulated.end(), [&](const MetricRow& other) {
       return other.name == one.name && other.statistic == one.statistic;
     });

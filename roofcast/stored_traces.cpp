@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <memory>
 #include <sstream>
 
@@ -26,15 +25,6 @@ void check_unpacked(const std::string& name, const std::string& content, std::si
       throw UsageError(fmt::format("{}: more than {} bytes unpacked", name, largest));
     }
   }
-}
-
-/// Arrival of the last request that follows no other.
-Nanoseconds last_arrival(const Workload& workload) {
-  Nanoseconds last = 0;
-  for (const Request& request : workload.requests) {
-    if (request.follows == kNoRequest) last = std::max(last, request.arrival);
-  }
-  return last;
 }
 
 }  // namespace

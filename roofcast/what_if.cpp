@@ -291,8 +291,6 @@ std::string spelled(std::string key) {
   return rate ? key + "/s" : key;
 }
 
-bool has_slo(const Slo& slo) { return !slo.targets.empty() || !slo.classes.empty(); }
-
 }  // namespace
 
 std::string name_of(const VariantAnswer& variant) {
@@ -301,7 +299,7 @@ std::string name_of(const VariantAnswer& variant) {
 
 std::string verdict_of(const VariantAnswer& row) {
   if (!row.reason.empty()) return "no answer";
-  const bool judged = has_slo(row.scenario.slo);
+  const bool judged = has_targets(row.scenario.slo);
   const char* good = judged ? "met" : "keeps up";
   if (row.held == row.runs) {
     if (row.undecided == 0) return good;
@@ -321,7 +319,7 @@ std::string verdict_of(const VariantAnswer& row) {
 }
 
 const char* verdict_title(const WhatIfAnswer& answer) {
-  return has_slo(answer.baseline.slo) ? "SLO" : "Load";
+  return has_targets(answer.baseline.slo) ? "SLO" : "Load";
 }
 
 Printed value_cell(const MetricAnswer& metric) {

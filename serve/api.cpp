@@ -87,6 +87,15 @@ Progress until(const GivenUp& stopped) {
   return [stopped](std::int64_t, std::int64_t) { return !stopped(); };
 }
 
+/// Shows how many of `what` are done.
+template <class Shown>
+Progress counting(std::string_view what, const Shown& shown, const GivenUp& stopped) {
+  return [=](std::int64_t done, std::int64_t total) {
+    shown(what, done, total);
+    return !stopped();
+  };
+}
+
 [[noreturn]] void throw_stopped() { throw Error("cancelled"); }
 
 /// Stored in `store_path` unless that is empty.
@@ -389,15 +398,15 @@ std::span<const Api::Question> Api::questions() {
         .only_figures = true},
        {.name = "capacity",
         .takes = Takes::a_minute,
-        .work = [](const Api& api, const Json& question, const Shown&) -> Work {
+        .work = [](const Api& api, const Json& question, const Shown& shown) -> Work {
           if (auto several = asked_capacity_table(question, api.limits_)) {
-            return [asked = *std::move(several)](const GivenUp& stopped) {
-              const CapacityTableAnswer answer = capacity_table(asked, until(stopped));
+            return [asked = *std::move(several), shown](const GivenUp& stopped) {
+              const auto answer = capacity_table(asked, counting("searches", shown, stopped));
               return verdict(is_yes(answer), capacity_table_document(answer));
             };
           }
-          return [asked = asked_capacity(question, api.limits_)](const GivenUp& stopped) {
-            const CapacityAnswer answer = capacity(asked, until(stopped), stopped);
+          return [asked = asked_capacity(question, api.limits_), shown](const GivenUp& stopped) {
+            const auto answer = capacity(asked, counting("simulations", shown, stopped), stopped);
             return verdict(is_yes(answer), capacity_document(answer));
           };
         },
@@ -433,10 +442,7 @@ std::span<const Api::Question> Api::questions() {
         .takes = Takes::a_minute,
         .work = [](const Api& api, const Json& question, const Shown& shown) -> Work {
           return [asked = asked_what_if(question, api.limits_), shown](const GivenUp& stopped) {
-            const auto answer = what_if(asked, [&](std::int64_t done, std::int64_t total) {
-              shown("simulations", done, total);
-              return !stopped();
-            });
+            const auto answer = what_if(asked, counting("simulations", shown, stopped));
             if (!answer) throw_stopped();
             return verdict(is_yes(*answer), what_if_document(*answer));
           };

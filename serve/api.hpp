@@ -69,8 +69,8 @@ class Api {
 
   /// POST /api/COMMAND with the question as a JSON object (serve/questions.hpp). Beside the routes
   /// of the page also models, gpus and runs, by name or id.
-  /// `watched_as`, if not empty, names the question for GET /api/progress/NAME while plans and
-  /// what-ifs are answered.
+  /// `watched_as`, if not empty, names the question for GET /api/progress/NAME while plans,
+  /// what-ifs and capacities are answered.
   ApiAnswer command(const std::string& name, const std::string& body,
                     const GivenUp& given_up = never, const std::string& watched_as = {});
 

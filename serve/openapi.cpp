@@ -146,8 +146,8 @@ void add_gets(Json& paths) {
                                     {"schema", {{"type", "integer"}, {"minimum", 1}}}}});
   paths["/api/runs/{id}"]["get"] = run;
   Json progress = get("getProgress",
-                      "How far a plan or what-if is whose request named itself in the header "
-                      "Roofcast-Progress; nothing if there is none",
+                      "How far a plan, what-if or capacity is whose request named itself in the "
+                      "header Roofcast-Progress; nothing if there is none",
                       object_of({{"what", {{"type", "string"}}},
                                  {"done", {{"type", "integer"}}},
                                  {"total", {{"type", "integer"}, {"description", "may grow"}}}}));

@@ -128,6 +128,15 @@ void check_turns(const LengthDistribution& turns, std::int64_t sessions, const A
                 "requests, the turns of all sessions");
 }
 
+/// Asks for the largest number of requests allowed if none is given and the default exceeds it.
+/// Returns whether it did.
+bool bound_requests(WorkloadOptions& load, const ApiLimits& limits) {
+  const bool exceeds =
+      !load.num_prompts && !load.trace && limits.max_requests < SyntheticWorkload{}.num_prompts;
+  if (exceeds) load.num_prompts = limits.max_requests;
+  return exceeds;
+}
+
 /// Returns the requests of the load's trace; 0: there is none.
 std::int64_t check_load(ScenarioOptions& options, const ApiLimits& limits) {
   const WorkloadOptions& load = options.workload;
@@ -285,7 +294,8 @@ std::optional<CapacityTableQuestion> asked_capacity_table(const Json& body,
   if (!compares_machines(asked.load.options.deployment.gpu, asked.sizes)) return std::nullopt;
   check_load_on_several(asked.load.options, limits);
   const auto question = std::get<CapacityTableQuestion>(any_question_of(asked));
-  const std::int64_t sizes = question.sizes.empty() ? 4 : std::ssize(question.sizes);
+  const std::int64_t sizes =
+      question.sizes.empty() ? std::ssize(kAnySizes) : std::ssize(question.sizes);
   check_at_most("gpu", std::ssize(question.gpus) * sizes, limits.max_variants, "rows");
   return question;
 }
@@ -295,10 +305,7 @@ AskedSimulation asked_simulation(const Json& body, const ApiLimits& limits) {
   SimulationArguments asked;
   std::vector<NamedText> given = read_question(asked, flags, body, kRules);
   check_load(asked.load.options, limits);
-  std::optional<std::int64_t>& requests = asked.load.options.workload.num_prompts;
-  if (!requests && !asked.load.options.workload.trace &&
-      limits.max_requests < SyntheticWorkload{}.num_prompts) {
-    requests = limits.max_requests;
+  if (bound_requests(asked.load.options.workload, limits)) {
     given.push_back({"num-prompts", std::to_string(limits.max_requests)});
   }
   asked.question.max_requests = limits.max_requests;
@@ -331,10 +338,7 @@ PlanQuestion asked_plan(const Json& body, const ApiLimits& limits) {
     asked.plan.max_replicas =
         std::min<std::int64_t>(PlanQuestion{}.max_replicas, limits.max_replicas);
   }
-  if (!load.workload.num_prompts && !load.workload.trace &&
-      limits.max_requests < SyntheticWorkload{}.num_prompts) {
-    load.workload.num_prompts = limits.max_requests;
-  }
+  bound_requests(load.workload, limits);
   const PlanQuestion question = question_of(asked);
   std::int64_t combinations = 1;
   for (const Knob& knob : question.search) {
@@ -363,11 +367,7 @@ WhatIfTask asked_what_if(const Json& body, const ApiLimits& limits) {
     }
     check_values(knob, limits);
   }
-  std::optional<std::int64_t>& requests = asked.load.options.workload.num_prompts;
-  if (!requests && !asked.load.options.workload.trace &&
-      limits.max_requests < SyntheticWorkload{}.num_prompts) {
-    requests = limits.max_requests;
-  }
+  bound_requests(asked.load.options.workload, limits);
   const WhatIfQuestion question = question_of(asked);
   const std::int64_t variants = std::ssize(question.settings) + 1;
   check_at_most("vary", variants * question.seeds.value_or(kDefaultSeeds), limits.max_variants,

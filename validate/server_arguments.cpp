@@ -61,17 +61,6 @@ constexpr std::array kTensorrtAliases = {
     Alias{"max_sequence_length", "max_seq_len"},
 };
 
-std::string plain(std::string name) {
-  std::replace(name.begin(), name.end(), '_', '-');
-  return name;
-}
-
-bool is_called(const ServeFlag& row, const std::string& flag) {
-  return plain(row.spelling) == flag ||
-         std::any_of(row.others.begin(), row.others.end(),
-                     [&](const std::string& other) { return plain(other) == flag; });
-}
-
 /// The flag or configuration key of that name; nullptr if no table lists it.
 const ServeFlag* find_row(ServeEngine engine, std::string name) {
   const ServeFlags& table = serve_flags(engine);
@@ -83,7 +72,7 @@ const ServeFlag* find_row(ServeEngine engine, std::string name) {
       if (row.spelling == name) return &row;
     }
   }
-  const std::string flag = "--" + plain(std::move(name));
+  const std::string flag = "--" + with_dashes(std::move(name));
   for (const ServeFlag& row : table.flags) {
     if (is_called(row, flag)) return &row;
   }

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/numbers.hpp"
+#include "base/text.hpp"
 #include "base/units.hpp"
 #include "base/wording.hpp"
 
@@ -74,7 +75,7 @@ Printed measured_cell(const std::string& metric, double value) {
     return printed::fixed(value, 2);
   }
   if (metric.ends_with("_bytes")) return printed::gib(Bytes{value});
-  return metric.ends_with("_s") ? printed::time(Seconds{value}) : printed::fixed(value, 0);
+  return is_time(metric) ? printed::time(Seconds{value}) : printed::fixed(value, 0);
 }
 
 }  // namespace roofcast

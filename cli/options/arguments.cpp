@@ -43,19 +43,8 @@ std::string normalise_name(std::string name, const po::options_description& opti
 /// naming the flag as it was typed; without a "=" the value would be taken for the file's name.
 void check_price(const std::string& value) {
   if (value.empty() || value.starts_with('-')) return;  // its value is missing
-  if (value.find('=') == std::string::npos) {
-    throw UsageError(
-        fmt::format("--price: '{}' given, expected GPU=NUMBER, such as h100=2.49,l40s=0.8", value));
-  }
-  if (!states_prices(value)) return;  // a file with a "=" in its name
-  try {
-    stated_prices(value);
-  } catch (const UsageError& error) {
-    constexpr std::string_view kOther = "`prices`";
-    const std::string_view said = error.what();
-    if (!said.starts_with(kOther)) throw;
-    throw UsageError("--price" + std::string(said.substr(kOther.size())));
-  }
+  const bool is_file = value.find('=') != std::string::npos && !states_prices(value);
+  if (!is_file) stated_prices(value, "--price");
 }
 
 std::vector<std::string> option_names(const po::options_description& options) {

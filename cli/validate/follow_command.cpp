@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <cmath>
 #include <nlohmann/json.hpp>
@@ -18,12 +17,10 @@
 #include "base/wording.hpp"
 #include "cli/progress.hpp"
 #include "cli/spelling.hpp"
+#include "simulator/results/figures.hpp"
 
 namespace roofcast {
 namespace {
-
-constexpr std::array<std::pair<const char*, const char*>, 4> kShown = {
-    {{"ttft_s", "TTFT"}, {"tpot_s", "TPOT"}, {"itl_s", "ITL"}, {"e2e_s", "E2E"}}};
 
 std::string change(double measured, double simulated) {
   return fmt::format("{:+.1f} %", 100 * (simulated / measured - 1));
@@ -35,15 +32,15 @@ std::string time_of(double unix_s) { return instant_text(static_cast<std::int64_
 template <class Figure>
 std::string means_of(const std::vector<Figure>& figures) {
   std::string text;
-  for (const auto& [name, title] : kShown) {
-    const auto found =
-        std::find_if(figures.begin(), figures.end(), [&, name = name](const Figure& figure) {
-          return figure.name == std::string_view(name) && figure.statistic == "mean";
-        });
+  for (const LatencyFigure& latency : kTargetLatencies) {
+    const auto found = std::find_if(figures.begin(), figures.end(), [&](const Figure& figure) {
+      return figure.name == latency.name && figure.statistic == "mean";
+    });
     if (found == figures.end()) continue;
-    text += fmt::format("{}{} {} measured, {} simulated ({})", text.empty() ? "" : "; ", title,
-                        as_time(Seconds{found->measured}), as_time(Seconds{found->simulated}),
-                        change(found->measured, found->simulated));
+    text +=
+        fmt::format("{}{} {} measured, {} simulated ({})", text.empty() ? "" : "; ", latency.title,
+                    as_time(Seconds{found->measured}), as_time(Seconds{found->simulated}),
+                    change(found->measured, found->simulated));
   }
   return text.empty() ? "no latency was measured" : text;
 }
@@ -70,16 +67,16 @@ Cell bucket_of(const ShadowError& figure) {
 
 Table windows_table(const ShadowAnswer& answer) {
   Table table{.title = "", .columns = {{"Until", false}, {"Requests"}}, .rows = {}};
-  for (const auto& [name, title] : kShown) {
-    table.columns.push_back({fmt::format("{} measured", title)});
+  for (const LatencyFigure& latency : kTargetLatencies) {
+    table.columns.push_back({fmt::format("{} measured", latency.title)});
     table.columns.push_back({"simulated"});
   }
   for (const ShadowWindow& window : answer.windows) {
     std::vector<Cell> row{time_of(window.end_s), printed::count(window.requests)};
-    for (const auto& [name, title] : kShown) {
-      const auto found = std::find_if(
-          window.figures.begin(), window.figures.end(), [&, name = name](const ShadowFigure& one) {
-            return one.name == std::string_view(name) && one.statistic == "mean";
+    for (const LatencyFigure& latency : kTargetLatencies) {
+      const auto found =
+          std::find_if(window.figures.begin(), window.figures.end(), [&](const ShadowFigure& one) {
+            return one.name == latency.name && one.statistic == "mean";
           });
       const bool there = found != window.figures.end();
       row.push_back(there ? printed::time(Seconds{found->measured}) : "");

@@ -32,10 +32,6 @@ template <>
 __device__ Fp8 rounded<Fp8>(float value) {
   return {__nv_cvt_float_to_fp8(value, __NV_SATFINITE, __NV_E4M3)};
 }
-template <>
-__device__ std::int8_t rounded<std::int8_t>(float value) {
-  return static_cast<std::int8_t>(max(-128, min(127, __float2int_rn(value))));
-}
 
 /// Two elements, stored by one instruction.
 template <class T>

@@ -251,7 +251,7 @@ __global__ void __launch_bounds__(TileShape::kThreads, TileShape::kResident)
 #pragma unroll
     for (int slice = 0; slice < TileShape::kStages - 1; ++slice) start_slice(slice);
     for (int slice = 0; slice < slices; ++slice) {
-      wait_for_copies<TileShape::kStages - 2>();
+      wait_copies<TileShape::kStages - 2>();
       __syncthreads();  // this slice has arrived, and the previous one has been read, for all
       start_slice(slice + TileShape::kStages - 1);
       const T* stage = stages + slice % TileShape::kStages * TileShape::kStageElements;

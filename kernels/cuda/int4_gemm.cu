@@ -297,7 +297,7 @@ __global__ void __launch_bounds__(TileShape::kThreads) int4_gemm_kernel(const Ar
 
   Sums<TileShape> sums{};
   for (int round = 0; round < rounds; ++round) {
-    wait_for_copies<TileShape::kStages - 2>();
+    wait_copies<TileShape::kStages - 2>();
     __syncthreads();  // this round has arrived, and the previous one has been read, for all
     start_round(round + TileShape::kStages - 1);
     const auto next =

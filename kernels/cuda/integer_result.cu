@@ -16,15 +16,6 @@ constexpr int kThreads = 256;
 constexpr int kSums = 4;  // per thread
 
 template <class T>
-__device__ T rounded(float value) {
-  return narrow<T>(value);
-}
-template <>
-__device__ std::int8_t rounded<std::int8_t>(float value) {
-  return static_cast<std::int8_t>(max(-128, min(127, __float2int_rn(value))));
-}
-
-template <class T>
 struct alignas(kSums * sizeof(T)) Four {
   T lane[kSums];
 };
@@ -38,10 +29,9 @@ __global__ void __launch_bounds__(kThreads)
   if (at >= fours) return;
   const float scale = *input_scale * *weight_scale;
   const int4 four = sums[at];
-  output[at] = {rounded<T>(static_cast<float>(four.x) * scale),
-                rounded<T>(static_cast<float>(four.y) * scale),
-                rounded<T>(static_cast<float>(four.z) * scale),
-                rounded<T>(static_cast<float>(four.w) * scale)};
+  output[at] = {
+      narrow<T>(static_cast<float>(four.x) * scale), narrow<T>(static_cast<float>(four.y) * scale),
+      narrow<T>(static_cast<float>(four.z) * scale), narrow<T>(static_cast<float>(four.w) * scale)};
 }
 
 template <class T>

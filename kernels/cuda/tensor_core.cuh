@@ -1,12 +1,15 @@
 // The instructions that matrix kernels are built from, one function each: tensor-core products,
-// loads of their fragments from shared memory, and asynchronous copies to it. All require compute
-// capability 8.0 (PTX ISA 8.0, 9.7.14 "mma", "ldmatrix"; 9.7.9.25 "cp.async").
+// loads of their fragments from shared memory, and asynchronous copies to it, which are grouped by
+// commit_copies() and wait_copies() of kernels/cuda/warp.hpp. All require compute capability 8.0
+// (PTX ISA 8.0, 9.7.14 "mma", "ldmatrix"; 9.7.9.25 "cp.async").
 #pragma once
 
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 
 #include <cstdint>
+
+#include "kernels/cuda/warp.hpp"
 
 namespace roofcast::kernels::cuda {
 
@@ -54,15 +57,6 @@ __device__ inline void copy_async(void* to, const void* from, bool given) {
                :
                : "r"(address), "l"(from), "r"(bytes)
                : "memory");
-}
-
-/// Ends a group: the copies that this thread started since the last one.
-__device__ inline void commit_copies() { asm volatile("cp.async.commit_group;" ::: "memory"); }
-
-/// Waits until at most the latest `kPending` of this thread's groups are unfinished.
-template <int kPending>
-__device__ void wait_for_copies() {
-  asm volatile("cp.async.wait_group %0;" ::"n"(kPending) : "memory");
 }
 
 }  // namespace roofcast::kernels::cuda

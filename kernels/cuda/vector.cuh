@@ -43,6 +43,10 @@ template <>
 __device__ inline __nv_bfloat16 narrow<__nv_bfloat16>(float value) {
   return __float2bfloat16_rn(value);
 }
+template <>
+__device__ inline std::int8_t narrow<std::int8_t>(float value) {  // saturates
+  return static_cast<std::int8_t>(max(-128, min(127, __float2int_rn(value))));
+}
 
 /// Sum over the lanes of a warp, with the same bits in each.
 template <class T>

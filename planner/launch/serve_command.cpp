@@ -22,12 +22,6 @@
 namespace roofcast {
 namespace {
 
-/// Underscores and dashes in a flag's name are equivalent.
-std::string plain(std::string name) {
-  std::replace(name.begin(), name.end(), '_', '-');
-  return name;
-}
-
 bool is_flag(const std::string& word) {
   // "-1" is a value, not a flag.
   return word.size() > 1 && word[0] == '-' &&
@@ -79,7 +73,7 @@ class ServeReader {
 
   /// By exact name, as --no-x, or by a unique prefix, as Python's argparse does.
   Found find(const std::string& name) const {
-    const std::string wanted = plain(name);
+    const std::string wanted = with_dashes(name);
     const ServeFlag* started = nullptr;
     int candidates = 0;
     for (const ServeFlag& row : table_.flags) {
@@ -88,7 +82,7 @@ class ServeReader {
           is_called(row, "--" + wanted.substr(5))) {
         return {&row, true};
       }
-      if (wanted.size() > 4 && plain(row.spelling).starts_with(wanted)) {
+      if (wanted.size() > 4 && with_dashes(row.spelling).starts_with(wanted)) {
         started = &row;
         ++candidates;
       }
@@ -97,16 +91,11 @@ class ServeReader {
     return {};
   }
 
-  static bool is_called(const ServeFlag& row, const std::string& wanted) {
-    return plain(row.spelling) == wanted ||
-           std::any_of(row.others.begin(), row.others.end(),
-                       [&](const std::string& other) { return plain(other) == wanted; });
-  }
-
   bool is_file_flag(const std::string& name) const {
     const auto& flags = table_.file_flags;
-    return std::any_of(flags.begin(), flags.end(),
-                       [&](const std::string& flag) { return plain(flag) == plain(name); });
+    return std::any_of(flags.begin(), flags.end(), [&](const std::string& flag) {
+      return with_dashes(flag) == with_dashes(name);
+    });
   }
 
   // ---- applying a row

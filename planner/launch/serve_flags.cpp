@@ -1,5 +1,6 @@
 #include "planner/launch/serve_flags.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/text.hpp"
@@ -16,6 +17,16 @@ void spell(ServeFlag& row, std::string_view names) {
 }
 
 }  // namespace
+
+std::string with_dashes(std::string name) {
+  std::ranges::replace(name, '_', '-');
+  return name;
+}
+
+bool is_called(const ServeFlag& row, std::string_view name) {
+  const auto same = [&](const std::string& one) { return with_dashes(one) == name; };
+  return same(row.spelling) || std::ranges::any_of(row.others, same);
+}
 
 void add_flag(std::vector<ServeFlag>& rows, std::string_view names, const ServeKnob& knob,
               ServeFlag form) {

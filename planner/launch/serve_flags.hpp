@@ -37,6 +37,12 @@ struct ServeFlag {
   Effect effect = Effect::none;     // without a knob
 };
 
+/// A flag's name with dashes for underscores, which engines take as the same.
+std::string with_dashes(std::string name);
+
+/// Whether `name`, with dashes, is one of a flag's spellings.
+bool is_called(const ServeFlag& row, std::string_view name);
+
 struct ServeFlags {
   std::string_view engine{};                 // its name in model/engines
   std::vector<std::string_view> prefixes{};  // with which names of its presets begin

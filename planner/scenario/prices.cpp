@@ -159,24 +159,25 @@ PriceTable price_table(const std::string& table) {
   return states_prices(table) ? stated_prices(table) : read_price_table(table);
 }
 
-PriceTable stated_prices(const std::string& table) {
+PriceTable stated_prices(const std::string& table, const std::string& flag) {
   PriceTable prices;
   std::istringstream parts(table);
   for (std::string part; std::getline(parts, part, ',');) {
     const std::size_t equals = part.rfind('=');
     if (equals == std::string::npos) {
-      throw UsageError(fmt::format("`prices`: '{}' given, expected GPU=NUMBER", part));
+      throw UsageError(fmt::format(
+          "{}: '{}' given, expected GPU=NUMBER, such as h100=2.49,l40s=0.8", flag, part));
     }
     const double dollars = parse_number_by(
         {.what = "price in $ per hour", .examples = "2.49", .min = 0, .max = kHighestPrice},
-        part.substr(equals + 1), "`prices`");
-    if (dollars <= 0) throw UsageError(fmt::format("`prices`: '{}' must be above 0", part));
+        part.substr(equals + 1), flag);
+    if (dollars <= 0) throw UsageError(fmt::format("{}: '{}' must be above 0", flag, part));
     const std::string gpu = part.substr(0, equals);
     if (!prices.gpus
              .emplace(price_key(gpu),
                       GpuPrices{.on_demand = DollarsPerHour{dollars}, .source = "as given"})
              .second) {
-      throw UsageError(fmt::format("`prices`: {} is given twice", gpu));
+      throw UsageError(fmt::format("{}: {} is given twice", flag, gpu));
     }
   }
   return prices;

@@ -43,8 +43,9 @@ bool states_prices(const std::string& table);
 /// is none of the name.
 std::string price_key(const std::string& gpu);
 
-/// Those. Throws UsageError naming the part that is not GPU=NUMBER, or that is given twice.
-PriceTable stated_prices(const std::string& table);
+/// Those. Throws UsageError naming `flag` and the part that is not GPU=NUMBER, or that is given
+/// twice.
+PriceTable stated_prices(const std::string& table, const std::string& flag = "`prices`");
 
 /// The prices that `table` states, or those of the file that it names.
 PriceTable price_table(const std::string& table);

@@ -19,8 +19,7 @@ namespace {
 
 /// False if the search is only for the load at which the engine still keeps up.
 bool has_slo(const CapacityAnswer& answer) {
-  const Slo& slo = answer.inputs.scenario.slo;
-  return !slo.targets.empty() || !slo.classes.empty() || answer.inputs.min_goodput_share;
+  return has_targets(answer.inputs.scenario.slo) || answer.inputs.min_goodput_share;
 }
 
 /// The requirement, in a few words.
@@ -107,8 +106,8 @@ std::string capacity_line(const CapacityAnswer& answer) {
     return answer.load == LoadKind::rate ? as_number(load) : fixed(load, 0);
   };
   if (answer.low && answer.high) {
-    line += fmt::format("; {} to {} in 80 % of cases, from the uncertainty of step times",
-                        load_number(*answer.low), load_number(*answer.high));
+    line += fmt::format("; {} to {} in {} of cases, from the uncertainty of step times",
+                        load_number(*answer.low), load_number(*answer.high), interval_percent());
   }
   return line + ".";
 }

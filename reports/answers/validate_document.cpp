@@ -32,7 +32,7 @@ Table case_table(const ValidationAnswer& answer) {
                           {"Measured"},
                           {"Predicted"},
                           {"Error"},
-                          {"80 % interval"},
+                          {interval_percent() + " interval"},
                           {"In interval", false}},
               .rows = {}};
   for (const CaseAnswer& one : answer.cases) {
@@ -80,7 +80,7 @@ Table ledger_table(const std::vector<LedgerLine>& lines, const std::string& titl
                           {"MAPE"},
                           {"Median"},
                           {"p90"},
-                          {"In 80 % interval"}},
+                          {"In " + interval_percent() + " interval"}},
               .rows = {}};
   const bool keyed = lines.front().by != LedgerBy::all;
   if (keyed) table.columns.insert(table.columns.begin(), Column{"", false});
@@ -279,13 +279,13 @@ std::vector<std::string> verdict(const ValidationAnswer& answer) {
     held += std::count_if(one.compared.figures.begin(), one.compared.figures.end(), is_covered);
   }
   const std::int64_t unanswered = answer.unanswered;
-  lines.push_back(
-      fmt::format("{} of {} predicted{}{}.", with_separators(answer.answered),
-                  counted(std::ssize(answer.cases), "case"),
-                  unanswered > 0 ? fmt::format(", {} not", with_separators(unanswered)) : "",
-                  figures > 0 ? fmt::format("; {} of {} within the 80 % interval",
-                                            with_separators(held), counted(figures, "figure"))
-                              : ""));
+  lines.push_back(fmt::format(
+      "{} of {} predicted{}{}.", with_separators(answer.answered),
+      counted(std::ssize(answer.cases), "case"),
+      unanswered > 0 ? fmt::format(", {} not", with_separators(unanswered)) : "",
+      figures > 0 ? fmt::format("; {} of {} within the {} interval", with_separators(held),
+                                counted(figures, "figure"), interval_percent())
+                  : ""));
   return lines;
 }
 

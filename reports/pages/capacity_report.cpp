@@ -54,8 +54,8 @@ std::vector<ReportTile> tiles_of(const CapacityAnswer& answer) {
   if (answer.doubt) {
     capacity.note = "too few requests to be sure";
   } else if (answer.low && answer.high) {
-    capacity.note =
-        fmt::format("{} to {} in 80 % of cases", fixed(*answer.low, 2), fixed(*answer.high, 2));
+    capacity.note = fmt::format("{} to {} in {} of cases", fixed(*answer.low, 2),
+                                fixed(*answer.high, 2), interval_percent());
   }
   tiles.push_back(std::move(capacity));
   if (answer.headroom) {

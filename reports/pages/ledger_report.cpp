@@ -222,7 +222,7 @@ std::vector<ReportTile> tiles_of(const std::vector<ComparedCase>& cases) {
       of = &compared;
     }
   }
-  std::vector<ReportTile> tiles{{.name = "Within the 80 % interval",
+  std::vector<ReportTile> tiles{{.name = "Within the " + interval_percent() + " interval",
                                  .value = as_percent(errors->coverage, 0),
                                  .note = "of " + counted(errors->figures, "figure")},
                                 {.name = "Mean absolute error",
@@ -243,9 +243,9 @@ std::string sum_of(const std::vector<ComparedCase>& cases) {
   const ErrorSummary& all = *errors;
   return fmt::format(
       "{} of {}: predictions are off by {} on average (bias {:+.1f} %); {} of the figures are "
-      "within their 80 % interval.",
+      "within their {} interval.",
       counted(all.figures, "figure"), counted(std::ssize(cases), "case"), as_percent(all.mape),
-      100 * all.bias, as_percent(all.coverage, 0));
+      100 * all.bias, as_percent(all.coverage, 0), interval_percent());
 }
 
 /// A case that has no name of its own goes by its file, as the command line has it: without the

@@ -290,13 +290,9 @@ Workload TraceBuilder::finish(bool stopped_early) {
   settle_classes();
   set_times();
   add_notes(stopped_early);
-  Nanoseconds last = 0;
-  for (const Request& request : requests) {
-    if (request.follows == kNoRequest) last = std::max(last, request.arrival);
-  }
   const std::string file = std::filesystem::path(spec_.path).filename().string();
   constexpr double kLong = 120;  // from here on minutes, hours or days say more
-  const Seconds lasts = to_seconds(last);
+  const Seconds lasts = to_seconds(last_arrival(workload_));
   workload_.description =
       fmt::format("{}: {} over {}", file, counted(std::ssize(requests), "request"),
                   lasts.value < kLong ? fixed(lasts.value, 1) + " s" : as_time(lasts));

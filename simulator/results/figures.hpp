@@ -5,6 +5,7 @@
 
 #include <array>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -35,6 +36,9 @@ inline constexpr auto kLatencyFigures = std::to_array<LatencyFigure>({
     {"client_queue_s", "client queue", &LoadResult::client_queue,
      "waiting for the client's concurrency limit", LatencyPart::client_queue, true},
 });
+
+/// Those that an SLO can limit, in the order of LatencyMetric; the rest are queues.
+inline constexpr auto kTargetLatencies = std::span(kLatencyFigures).first<4>();
 
 /// "TTFT"
 const char* title_of(LatencyMetric metric);

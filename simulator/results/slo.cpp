@@ -89,6 +89,11 @@ std::string words_of(const PercentileTarget& target, std::string_view slo_class)
   return name_of(target, slo_class) + " ≤ " + as_time(target.limit);
 }
 
+bool has_targets(const Slo& slo) {
+  return !slo.targets.empty() ||
+         std::ranges::any_of(slo.classes, [](const SloClass& one) { return !one.targets.empty(); });
+}
+
 std::vector<std::string> promises_of(const Slo& slo) {
   std::vector<std::string> promises;
   const auto add = [&](const std::vector<PercentileTarget>& targets, std::string_view slo_class) {

@@ -38,7 +38,8 @@ struct PercentileTarget {
   Seconds limit{};
 };
 
-/// Parses "p95:ttft:500ms"; the limit must have a unit. Throws Error naming the text.
+/// Parses "p95:ttft:500ms"; a limit without a unit is in milliseconds, from 1 on. Throws Error
+/// naming the text.
 PercentileTarget parse_percentile_target(const std::string& text);
 
 /// "p95 TTFT", "p95 TTFT of chat"; an empty class is all requests.
@@ -58,6 +59,9 @@ struct Slo {
   std::vector<PercentileTarget> targets{};  // apply to all requests regardless of class
   std::vector<SloClass> classes{};
 };
+
+/// Whether any class, or all requests, have a target; classes alone promise nothing.
+bool has_targets(const Slo& slo);
 
 /// The words of each target, of all requests and then of each class.
 std::vector<std::string> promises_of(const Slo& slo);

@@ -1,4 +1,6 @@
 // Assembles a synthetic workload from the parts drawn elsewhere.
+#include <algorithm>
+
 #include "simulator/workload/arrivals.hpp"
 #include "simulator/workload/generate_parts.hpp"
 #include "simulator/workload/length_sampler.hpp"
@@ -46,6 +48,14 @@ Workload generate(const SyntheticWorkload& given, std::uint64_t seed,
   add_images(workload, spec);
   workload.description = describe(spec, std::ssize(arrivals.times), std::ssize(workload.requests));
   return workload;
+}
+
+Nanoseconds last_arrival(const Workload& workload) {
+  Nanoseconds last = 0;
+  for (const Request& request : workload.requests) {
+    if (request.follows == kNoRequest) last = std::max(last, request.arrival);
+  }
+  return last;
 }
 
 }  // namespace roofcast

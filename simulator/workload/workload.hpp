@@ -96,6 +96,9 @@ struct Workload {
   std::vector<std::string> notes;  // what was changed: empty outputs, reordered rows
 };
 
+/// Arrival of the last request that follows no other; 0 of an empty workload.
+Nanoseconds last_arrival(const Workload& workload);
+
 /// Draws a synthetic workload, session by session if it has sessions. Every part has its own
 /// stream, seeded from (seed, name): changing one distribution leaves the draws of the others
 /// unchanged. `tables` holds the files of empirical lengths. Throws Error naming the parameter that

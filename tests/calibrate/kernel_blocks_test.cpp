@@ -12,6 +12,7 @@
 #include "calibrate/tables/import_profile.hpp"
 #include "calibrate/tables/imported_rows.hpp"
 #include "model/step/roofline.hpp"
+#include "tests/calibrate/deepseek_experts.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 namespace roofcast {
@@ -291,18 +292,10 @@ TEST(ImportedExperts, RoutersWithGroupsHitHalfOfThem) {
 // time over 2 and 8 ranks: (17.9 - 11.9) ms / (8 - 5) = 2 ms.
 TEST(ImportedExperts, OfRoutersWithGroupsTheFirstRankHasThoseThatFillUp) {
   const auto experts = [](int ranks, double tokens, double microseconds) {
-    TimedPoint p{.shape = {.family = OperatorFamily::moe,
-                           .format = "fp8_block",
-                           .outputs = 2048,
-                           .inputs = 7168,
-                           .experts = 256,
-                           .experts_per_token = 8,
-                           .gated = true},
-                 .kernel = "sglang_fused_moe_triton, SGLang 0.5.14",
-                 .point = {.x = tokens, .time = Seconds{microseconds * 1e-6}},
-                 .name = "row"};
-    p.shape.expert_ranks = ranks;
-    return p;
+    return TimedPoint{.shape = test::deepseek_experts("fp8_block", 256, ranks),
+                      .kernel = "sglang_fused_moe_triton, SGLang 0.5.14",
+                      .point = {.x = tokens, .time = Seconds{microseconds * 1e-6}},
+                      .name = "row"};
   };
   ImportedRows rows;
   rows.points = {experts(8, 8, 203),       experts(8, 32, 511),  experts(8, 512, 720),
@@ -339,18 +332,10 @@ TEST(ImportedExperts, OfRoutersWithGroupsTheFirstRankHasThoseThatFillUp) {
 // bits; over 8 ranks one is read.
 TEST(ImportedExperts, MinLatencyOnesGetTheSumThatWasNotTimed) {
   const auto experts = [](const char* kernel, int ranks) {
-    TimedPoint p{.shape = {.family = OperatorFamily::moe,
-                           .format = "nvfp4",
-                           .outputs = 2048,
-                           .inputs = 7168,
-                           .experts = 256,
-                           .experts_per_token = 8,
-                           .gated = true},
-                 .kernel = kernel,
-                 .point = {.x = 1000, .time = Seconds{1e-4}},
-                 .name = "row"};
-    p.shape.expert_ranks = ranks;
-    return p;
+    return TimedPoint{.shape = test::deepseek_experts("nvfp4", 256, ranks),
+                      .kernel = kernel,
+                      .point = {.x = 1000, .time = Seconds{1e-4}},
+                      .name = "row"};
   };
   const char* summed = "moe_torch_flow_cutlass, TRTLLM 1.3.0rc20";
   const char* unsummed = "moe_torch_flow_min_latency, TRTLLM 1.3.0rc20";

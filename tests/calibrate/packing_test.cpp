@@ -14,6 +14,7 @@
 #include "base/error.hpp"
 #include "calibrate/packing/thinning.hpp"
 #include "model/io/gpu_reader.hpp"
+#include "tests/calibrate/deepseek_experts.hpp"
 
 namespace roofcast {
 namespace {
@@ -232,13 +233,7 @@ TEST(Packing, KernelsThatTheEngineDoesNotRunThereAreLeftOut) {
 
 // TensorRT-LLM's choice of moe_config.backend, and the same kernels as SGLang runs them.
 TEST(Packing, ExpertsInKernelsThatAreChosenByNameAreKeptApart) {
-  MeasuredCurve curve{.shape = {.family = OperatorFamily::moe,
-                                .format = "nvfp4",
-                                .outputs = 2048,
-                                .inputs = 7168,
-                                .experts = 256,
-                                .experts_per_token = 8,
-                                .gated = true},
+  MeasuredCurve curve{.shape = test::deepseek_experts("nvfp4"),
                       .kernel = "moe_torch_flow_cutlass, TRTLLM 1.3.0rc20",
                       .terms = {.floor = Seconds{1e-3}}};
   for (double x = 1; x <= 512; x *= 2) add(curve, x, 0, 500);
@@ -294,16 +289,9 @@ TEST(Packing, ExpertsAreOfOneKernelAtAllSizes) {
 // collector ran them with the tactics that it had tuned for TRTLLM-gen's.
 TEST(Packing, ExpertsThatTakeLongerThanMoreOfThemAreLeftOut) {
   const auto experts = [](const char* kernel, std::int64_t count, double ratio) {
-    MeasuredCurve curve{.shape = {.family = OperatorFamily::moe,
-                                  .format = "nvfp4",
-                                  .outputs = 2048,
-                                  .inputs = 7168,
-                                  .experts = count,
-                                  .experts_per_token = 8,
-                                  .gated = true},
+    MeasuredCurve curve{.shape = test::deepseek_experts("nvfp4", count, 8),
                         .kernel = std::string(kernel) + ", TRTLLM 1.3.0rc20",
                         .terms = {.floor = Seconds{1e-3}}};
-    curve.shape.expert_ranks = 8;
     for (double x = 1; x <= 512; x *= 2) add(curve, x, 0, ratio);
     return curve;
   };
@@ -335,16 +323,9 @@ TEST(Packing, ExpertsThatTakeLongerThanMoreOfThemAreLeftOut) {
 // they ran themselves.
 TEST(Packing, ExpertsThatWereNotTunedAreToldFromMoreThatWere) {
   const auto experts = [](const char* kernel, std::int64_t count, const auto& microseconds) {
-    MeasuredCurve curve{.shape = {.family = OperatorFamily::moe,
-                                  .format = "nvfp4",
-                                  .outputs = 2048,
-                                  .inputs = 7168,
-                                  .experts = count,
-                                  .experts_per_token = 8,
-                                  .gated = true},
+    MeasuredCurve curve{.shape = test::deepseek_experts("nvfp4", count, 8),
                         .kernel = std::string(kernel) + ", TRTLLM 1.3.0rc20",
                         .terms = {.floor = Seconds{1e-5}}};
-    curve.shape.expert_ranks = 8;
     for (const auto& [tokens, time] : microseconds) {
       curve.points.push_back({.x = tokens, .time = Seconds{time * 1e-6}});
     }

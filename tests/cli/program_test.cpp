@@ -180,9 +180,7 @@ TEST(Program, AStoreThatIsNoDatabaseIsLeftAlone) {
       "notes.txt");
   EXPECT_EQ(result.exit_code, 1);
   EXPECT_THAT(result.err, HasSubstr("notes.txt"));
-  std::ifstream kept("notes.txt");
-  const std::string text{std::istreambuf_iterator<char>(kept), {}};
-  EXPECT_EQ(text, "not a database, but a file somebody needs");
+  EXPECT_EQ(text_in("notes.txt"), "not a database, but a file somebody needs");
 }
 
 TEST(Program, ScenarioKeysAreChecked) {

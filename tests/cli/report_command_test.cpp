@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "reports/figures/chart_renderer.hpp"
@@ -25,11 +24,6 @@ using testing::StartsWith;
 constexpr const char* kSimulate =
     "simulate --model llama-3.1-8b --gpu h100 --request-rate 8 --num-prompts 30 --input-len 200 "
     "--output-len 20 --slo p95:ttft:1s --store r.db";
-
-std::string text_of(const std::string& path) {
-  std::ifstream file(path);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
 
 class Report : public testing::Test {
  protected:
@@ -139,11 +133,11 @@ TEST_F(Report, GoesToEveryFormAtOnce) {
   const CommandResult result =
       run_command("report h200 --html p.html --md p.md --csv - --svg pictures");
   ASSERT_EQ(result.exit_code, 0) << result.err;
-  EXPECT_THAT(text_of("p.html"), StartsWith("<!doctype html>"));
-  EXPECT_THAT(text_of("p.html"), HasSubstr("NVIDIA H200 SXM"));
-  EXPECT_THAT(text_of("p.md"), HasSubstr("Ridge (FLOP/byte)"));
+  EXPECT_THAT(text_in("p.html"), StartsWith("<!doctype html>"));
+  EXPECT_THAT(text_in("p.html"), HasSubstr("NVIDIA H200 SXM"));
+  EXPECT_THAT(text_in("p.md"), HasSubstr("Ridge (FLOP/byte)"));
   EXPECT_THAT(result.out, HasSubstr("Ridge (FLOP/byte)"));
-  const std::string picture = text_of("pictures/roofline.svg");
+  const std::string picture = text_in("pictures/roofline.svg");
   EXPECT_THAT(picture, StartsWith("<svg"));
   EXPECT_THAT(picture, HasSubstr("arithmetic intensity (FLOP/byte)"));
   EXPECT_THAT(picture, HasSubstr("rate (TFLOP/s)"));
@@ -237,7 +231,7 @@ TEST_F(Report, OfASimulationBeginsWithTilesAndSaysWhatToDo) {
           .exit_code,
       3);
   ASSERT_EQ(run_command("report 1 --store r.db --html p.html").exit_code, 0);
-  EXPECT_THAT(text_of("p.html"),
+  EXPECT_THAT(text_in("p.html"),
               AllOf(HasSubstr("<ul class=\"tiles\">"), HasSubstr("<b>missed</b>"),
                     HasSubstr("What to do"), HasSubstr("Tokens come too slowly")));
 }
@@ -305,7 +299,7 @@ TEST_F(Report, OfValidationsSumsUpTheLedger) {
   EXPECT_EQ(ledger.exit_code, 0) << ledger.err;
   EXPECT_THAT(ledger.out, HasSubstr("1 figure of 1 case"));
   ASSERT_EQ(run_command("report 2 --store r.db --html p.html").exit_code, 0);
-  EXPECT_THAT(text_of("p.html"), AllOf(HasSubstr("<span>Within the 80 % interval</span>"),
+  EXPECT_THAT(text_in("p.html"), AllOf(HasSubstr("<span>Within the 80 % interval</span>"),
                                        HasSubstr("<span>Largest error</span>")));
   const CommandResult one = run_command("report 2 --store r.db");
   EXPECT_THAT(one.out, HasSubstr("KV blocks"));
@@ -333,7 +327,7 @@ TEST_F(Report, OfACapacityBeginsWithTiles) {
             0);
   ASSERT_EQ(run_command("report 1 --store r.db --html p.html").exit_code, 0);
   // 20 requests meet the SLO and prove little; $4.50 is an H100's price.
-  EXPECT_THAT(text_of("p.html"),
+  EXPECT_THAT(text_in("p.html"),
               AllOf(HasSubstr("<span>At the requested load</span><b>met by these</b>"),
                     HasSubstr("<span>Capacity</span>"), HasSubstr("<b>$4.50 per hour</b>"),
                     HasSubstr("<p class=\"answer\">")));
@@ -385,7 +379,7 @@ TEST_F(Report, OfAWhatIfCountsUndecidedVariantsAsNeitherMetNorMissed) {
   EXPECT_THAT(run_command("report 2 --store r.db").out,
               HasSubstr("0 of 2 variants meet the SLO, 2 are undecided."));
   ASSERT_EQ(run_command("report 2 --store r.db --html p.html").exit_code, 0);
-  EXPECT_THAT(text_of("p.html"),
+  EXPECT_THAT(text_in("p.html"),
               AllOf(HasSubstr("<b>0 of 2</b>"),
                     HasSubstr("<small>variants, the baseline included; 2 undecided</small>"),
                     Not(HasSubstr("Cheapest that meets it"))));
@@ -409,7 +403,7 @@ TEST_F(Report, OfAWhatIfComparesItsVariantsInWords) {
   EXPECT_EQ(figure["series"][0]["points"].size(), 3U);
   // All three meet it, and an A100 costs less than the H100 and the H200.
   ASSERT_EQ(run_command("report 2 --store r.db --html p.html").exit_code, 0);
-  EXPECT_THAT(text_of("p.html"),
+  EXPECT_THAT(text_in("p.html"),
               AllOf(HasSubstr("<b>3 of 3</b>"), HasSubstr("Cheapest that meets it"),
                     HasSubstr("<small>gpu=a100</small>"), HasSubstr("Best TTFT p95")));
 }
@@ -469,7 +463,7 @@ TEST_F(Report, DoesNotWriteOverTheTraceOfItsRun) {
       0);
   const CommandResult result = run_command("report 1 --store r.db --csv t.csv");
   EXPECT_EQ(result.exit_code, 2);
-  EXPECT_THAT(text_of("t.csv"), StartsWith("TIMESTAMP"));
+  EXPECT_THAT(text_in("t.csv"), StartsWith("TIMESTAMP"));
 }
 
 }  // namespace

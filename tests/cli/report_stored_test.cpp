@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
-#include <iterator>
 #include <nlohmann/json.hpp>
 #include <string>
 
@@ -162,8 +161,7 @@ TEST_F(StoredReport, OfWhatOthersMeasuredSaysThatItWasRead) {
   run.metrics = {{"kv_tokens", "value", 41408}, {"ttft_s", "p50", 0.08}, {"ttft_s", "p95", 0.1}};
   Store("r.db", Store::Mode::write).add(run);
   ASSERT_EQ(run_command("report 1 --store r.db --html p.html").exit_code, 0);
-  std::ifstream page("p.html");
-  EXPECT_THAT((std::string{std::istreambuf_iterator<char>(page), {}}),
+  EXPECT_THAT(text_in("p.html"),
               HasSubstr("<span>TTFT p50</span><b>80.0 ms</b><small>TTFT p95 100.0 ms</small>"));
   const json report = report_of("1");
   EXPECT_THAT(lines_of(report), AllOf(HasSubstr("of 2026-01-02T03:04:05Z, read by roofcast 0.0.1"),

@@ -17,11 +17,6 @@ using Json = nlohmann::json;
 const std::string kMachine = "simulate --model llama-3.1-8b --gpu h100 ";
 const std::string kBase = kMachine + "--num-prompts 20 --request-rate 10 --no-store ";
 
-std::string content_of(const char* path) {
-  std::ifstream file(path);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
 TEST(SimulateCommand, RequestsAreNotWrittenOverTheStore) {
   const TemporaryFolder folder;
   const std::string load = kMachine + "--num-prompts 5 --request-rate 10 ";
@@ -75,7 +70,7 @@ TEST(SimulateCommand, RequestsAreNotWrittenOverWhatIsRead) {
   std::ofstream("s.json") << R"({"model": "llama-3.1-8b", "gpu": "h100",
       "workload": {"type": "trace", "path": "u.csv"}})";
   std::filesystem::create_symlink("u.csv", "link.csv");
-  const std::string scenario = content_of("s.json");
+  const std::string scenario = text_in("s.json");
   for (const char* out : {"u.csv", "link.csv"}) {
     expect_misuse(kMachine + "--no-store --trace u.csv --requests-out " + out, out);
     expect_misuse(std::string("trace --trace u.csv --out ") + out, "--out: ");
@@ -85,8 +80,8 @@ TEST(SimulateCommand, RequestsAreNotWrittenOverWhatIsRead) {
   std::ofstream("lengths.csv") << "input,output\n10,2\n";
   expect_misuse(kBase + "--input-len empirical:lengths.csv --requests-out lengths.csv",
                 "lengths.csv");
-  EXPECT_EQ(content_of("u.csv"), trace);
-  EXPECT_EQ(content_of("s.json"), scenario);
+  EXPECT_EQ(text_in("u.csv"), trace);
+  EXPECT_EQ(text_in("s.json"), scenario);
 }
 
 TEST(SimulateCommand, AModelThatDoesNotFitIsANo) {
@@ -109,7 +104,7 @@ TEST(SimulateCommand, TargetsHoldForAllRequestsWhateverTheirClass) {
   EXPECT_EQ(parsed["slo"]["targets"][0]["class"], "all");
   EXPECT_EQ(parsed["slo"]["targets"][0]["attainment"], 1.0);
   EXPECT_TRUE(parsed["slo"]["met"].get<bool>());
-  EXPECT_THAT(content_of("r.csv"), HasSubstr(",batch,"));
+  EXPECT_THAT(text_in("r.csv"), HasSubstr(",batch,"));
   // The scenario that is kept means the same.
   std::ofstream("s.json") << parsed["inputs"]["scenario"];
   EXPECT_EQ(json_answer("simulate s.json --no-store")["slo"], parsed["slo"]);

@@ -11,11 +11,6 @@ namespace {
 
 using testing::HasSubstr;
 
-std::string text_in(const char* path) {
-  std::ifstream file(path);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
 constexpr const char* kMooncake =
     "{\"timestamp\": 0, \"input_length\": 600, \"output_length\": 5, \"hash_ids\": [1, 2]}\n"
     "{\"timestamp\": 1500, \"input_length\": 512, \"output_length\": 6, \"hash_ids\": [1]}\n";

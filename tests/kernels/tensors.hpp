@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
+#include <limits>
 #include <random>
 #include <vector>
 
@@ -162,6 +163,23 @@ inline Array<std::int32_t> random_indices(std::size_t size, std::int32_t end,
   Array<std::int32_t> indices(size);
   for (std::size_t i = 0; i < size; ++i) indices.set(i, uniform(random));
   return indices;
+}
+
+/// Largest relative rounding error in the normal range: half a unit in the last place.
+constexpr double rounding_error(Element element) {
+  switch (element) {
+    case Element::fp32:
+      return 0x1p-24;
+    case Element::fp16:
+      return 0x1p-11;
+    case Element::bf16:
+      return 0x1p-8;
+    case Element::fp8_e4m3:
+      return 0x1p-4;
+    case Element::int8:  // absolute error: half a step of 1
+      break;
+  }
+  return std::numeric_limits<double>::infinity();
 }
 
 /// Largest rounding error of `value` in the element: half a unit in the last place, or half the

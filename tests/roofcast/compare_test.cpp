@@ -50,8 +50,16 @@ TEST(CompareAnswer, NamesTheTwoOfAPair) {
   EXPECT_EQ(json["inputs"]["a"], 3);
   EXPECT_EQ(json["b"]["id"], 7);
   EXPECT_EQ(json["metrics"][0]["a"], 0.5);
+  EXPECT_THAT(json["metrics"][0]["texts"], ElementsAre("500.0 ms", "1.00 s"));
   EXPECT_EQ(json["metrics"][0]["relative_change"], 1.0);
   EXPECT_FALSE(to_json(compared({run_with(1, 1), run_with(2, 1), run_with(3, 1)})).contains("a"));
+}
+
+TEST(CompareAnswer, AFigureThatARunLacksHasNoText) {
+  const Json json =
+      to_json(compared({run_with(3, 0.5, {{"mfu", "value", 0.25}}), run_with(7, 1.0)}));
+  EXPECT_THAT(json["metrics"][0]["texts"], ElementsAre("25.0 %", "-"));
+  EXPECT_TRUE(json["metrics"][0]["b"].is_null());
 }
 
 TEST(CompareAnswer, DifferencesAreOfRunsThatKeptTheirRequests) {

@@ -553,6 +553,27 @@ TEST(Api, AQuestionUnderWaySaysHowFarItIs) {
   EXPECT_EQ(api.command("whatif", asked, never, "not mine").status, 400);
 }
 
+TEST(Api, ACapacityUnderWaySaysHowFarItIs) {
+  Api api(unhurried(), "none.db");
+  const auto counted_last = [&](const char* asked) {
+    std::mutex mutex;
+    Json far;
+    const auto look = [&] {
+      const std::scoped_lock lock(mutex);
+      if (const Json now = api.get("progress/mine").body; !now.empty()) far = now;
+      return false;
+    };
+    EXPECT_EQ(api.command("capacity", asked, look, "mine").status, 200);
+    return far;
+  };
+  const Json one = counted_last(R"({"model": "llama-3.1-8b", "gpu": "h100", "num_prompts": 20})");
+  EXPECT_EQ(one["what"], "simulations") << one;
+  const Json several =
+      counted_last(R"({"model": "llama-3.1-8b", "gpu": "h100,l40s", "num_prompts": 20})");
+  EXPECT_EQ(several["what"], "searches") << several;
+  EXPECT_EQ(several["total"], 2) << several;  // one for each GPU
+}
+
 TEST(Api, AStoreThatCanOnlyBeReadTakesNoRun) {
   const TemporaryFolder folder;
   const std::string store = (folder.path() / "kept.db").string();

@@ -2,22 +2,16 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <boost/random/uniform_int_distribution.hpp>
 #include <deque>
 #include <utility>
 
 #include "simulator/cluster/client.hpp"
 #include "simulator/engine/admission.hpp"
-#include "simulator/random.hpp"
-#include "tests/simulator/support.hpp"
+#include "tests/simulator/engine/engine_cases.hpp"
 #include "tests/support/trials.hpp"
 
 namespace roofcast::test {
 namespace {
-
-std::int64_t draw(RandomStream& random, std::int64_t low, std::int64_t high) {
-  return boost::random::uniform_int_distribution<std::int64_t>(low, high)(random);
-}
 
 struct Case {
   Engine engine;

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <regex>
 #include <sstream>
 #include <string>
@@ -62,6 +64,12 @@ inline CommandResult run_command(const std::string& line, const Terminal& termin
   std::ostringstream err;
   const int code = run_program(static_cast<int>(argv.size()), argv.data(), out, err, terminal);
   return {code, out.str(), without_progress(err.str())};
+}
+
+/// What is in a file; empty if there is none.
+inline std::string text_in(const std::string& path) {
+  std::ifstream file(path);
+  return {std::istreambuf_iterator<char>(file), {}};
 }
 
 /// A folder for one test, which is the working directory during its lifetime.

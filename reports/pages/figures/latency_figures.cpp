@@ -11,6 +11,7 @@
 #include "base/numbers.hpp"
 #include "base/statistics.hpp"
 #include "reports/pages/figures/figure_units.hpp"
+#include "simulator/results/figures.hpp"
 
 namespace roofcast {
 namespace {
@@ -94,6 +95,13 @@ Table percentile_table(const std::vector<LatencySample>& samples) {
 }
 
 }  // namespace
+
+LatencyQuestion latency_question(LatencyMetric metric) {
+  const char* words = metric == LatencyMetric::ttft   ? "Time to first token"
+                      : metric == LatencyMetric::tpot ? "Time per output token after the first"
+                                                      : "Time to last token";
+  return {.key = std::string(name_of(metric)), .name = title_of(metric), .words = words};
+}
 
 std::optional<Figure> latency_figure(const LatencyQuestion& question,
                                      std::vector<LatencySample> samples,

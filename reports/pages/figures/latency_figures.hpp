@@ -1,11 +1,13 @@
 // Latencies as cumulative distributions over requests.
 #pragma once
 
+#include <array>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "reports/figures/figure.hpp"
+#include "simulator/results/slo.hpp"
 
 namespace roofcast {
 
@@ -13,8 +15,15 @@ namespace roofcast {
 struct LatencyQuestion {
   std::string key{};    // "ttft"
   std::string name{};   // "TTFT"
-  std::string words{};  // "Time to the first token"
+  std::string words{};  // "Time to first token"
 };
+
+/// The latencies of requests that reports draw.
+inline constexpr std::array kDrawnLatencies{LatencyMetric::ttft, LatencyMetric::tpot,
+                                            LatencyMetric::e2e};
+
+/// Precondition: one of kDrawnLatencies.
+LatencyQuestion latency_question(LatencyMetric metric);
 
 /// Values of one group of requests.
 struct LatencySample {

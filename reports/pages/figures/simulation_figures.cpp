@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <utility>
 
 #include "base/numbers.hpp"
@@ -107,23 +106,12 @@ FigureSeries level_series(const std::string& name, const LevelTimeline& timeline
 }  // namespace
 
 std::vector<Figure> simulation_figures(const SimulationRun& run) {
-  struct Shown {
-    LatencyPart part;
-    LatencyMetric metric;
-    LatencyQuestion question;
-  };
-  const std::array shown = {
-      Shown{LatencyPart::ttft, LatencyMetric::ttft, {"ttft", "TTFT", "Time to first token"}},
-      Shown{LatencyPart::tpot,
-            LatencyMetric::tpot,
-            {"tpot", "TPOT", "Time per output token after the first"}},
-      Shown{LatencyPart::e2e, LatencyMetric::e2e, {"e2e", "E2E", "Time to last token"}}};
   std::vector<Figure> figures;
-  for (const Shown& one : shown) {
-    auto figure = latency_figure(one.question, samples_of(run, one.part),
-                                 limits_of(run.scenario.slo, one.metric));
+  for (const LatencyMetric metric : kDrawnLatencies) {
+    auto figure = latency_figure(latency_question(metric), samples_of(run, *part_of(metric)),
+                                 limits_of(run.scenario.slo, metric));
     if (!figure) continue;
-    if (run.result.rejected > 0 && !run.scenario.slo.targets.empty()) {
+    if (run.result.rejected > 0 && has_targets(run.scenario.slo)) {
       figure->caption +=
           fmt::format(" The {} that were rejected count against the SLO; they are not drawn.",
                       with_separators(run.result.rejected));

@@ -13,29 +13,18 @@
 namespace roofcast {
 namespace {
 
-struct Shown {
-  LatencyQuestion question;
-  StoredLatency latency;
-};
-
-std::vector<Shown> shown() {
-  return {{{"ttft", "TTFT", "Time to first token"}, {"ttft_s", ttft_of}},
-          {{"tpot", "TPOT", "Time per output token after the first"}, {"tpot_s", tpot_of}},
-          {{"e2e", "E2E", "Time to last token"}, {"e2e_s", e2e_of}}};
-}
-
 /// Percentiles of a metric, "p95" and the like, as bars.
-std::optional<Figure> percentile_figure(const Run& stored, const Shown& one) {
-  Figure figure{.key = "latency_" + one.question.key,
-                .title = one.question.words + " (" + one.question.name + ")",
+std::optional<Figure> percentile_figure(const Run& stored, const LatencyQuestion& question) {
+  Figure figure{.key = "latency_" + question.key,
+                .title = question.words + " (" + question.name + ")",
                 .caption = "The stored percentiles; the requests were not kept.",
                 .x = {.title = "percentile of the requests", .scale = AxisScale::category},
                 .y = {.low = 0}};
-  FigureSeries series{.name = one.question.name, .mark = Mark::bars};
+  FigureSeries series{.name = question.name, .mark = Mark::bars};
   double longest = 0;
   for (const MetricRow& metric : stored.metrics) {
     const std::string& text = metric.statistic;
-    if (metric.name != one.latency.name || !text.starts_with('p')) continue;
+    if (metric.name != question.key + "_s" || !text.starts_with('p')) continue;
     // Skips what-if statistics such as "p95_difference": they are not percentiles of requests.
     if (!to_number<double>(std::string_view(text).substr(1))) continue;
     longest = std::max(longest, metric.value);
@@ -45,7 +34,7 @@ std::optional<Figure> percentile_figure(const Run& stored, const Shown& one) {
   if (series.points.empty()) return std::nullopt;
   const TimeUnit unit = unit_for(longest);
   for (FigurePoint& point : series.points) point.y = unit.of(point.y);
-  figure.y.title = with_unit(one.question.name, unit);
+  figure.y.title = with_unit(question.name, unit);
   figure.series = {std::move(series)};
   return figure;
 }
@@ -107,13 +96,16 @@ std::optional<Figure> staircase_figure(const Run& stored) {
 
 std::vector<Figure> stored_figures(const Run& stored) {
   std::vector<Figure> figures;
-  for (const Shown& one : shown()) {
+  for (const LatencyMetric metric : kDrawnLatencies) {
+    const LatencyQuestion question = latency_question(metric);
+    const auto* latency =
+        std::ranges::find(kStoredLatencies, question.key + "_s", &StoredLatency::name);
     LatencySample sample;
     for (const RequestRow& row : stored.requests) {
-      if (const auto value = one.latency.of(row)) sample.values_s.push_back(*value);
+      if (const auto value = latency->of(row)) sample.values_s.push_back(*value);
     }
-    auto figure = sample.values_s.empty() ? percentile_figure(stored, one)
-                                          : latency_figure(one.question, {std::move(sample)}, {});
+    auto figure = sample.values_s.empty() ? percentile_figure(stored, question)
+                                          : latency_figure(question, {std::move(sample)}, {});
     if (figure) figures.push_back(*std::move(figure));
   }
   if (auto figure = staircase_figure(stored)) figures.push_back(*std::move(figure));

@@ -10,6 +10,7 @@
 
 #include "base/statistics.hpp"
 #include "base/text.hpp"
+#include "base/wording.hpp"
 #include "reports/figures/drawn_series.hpp"
 #include "reports/pages/figures/figure_units.hpp"
 #include "roofcast/what_if.hpp"
@@ -129,9 +130,10 @@ std::vector<Figure> predicted_over_measured(const std::vector<ComparedCase>& cas
 std::optional<Figure> errors_of_case(const ComparedCase& compared) {
   Figure figure{.key = "validation_case",
                 .title = "Error of each prediction",
-                .caption =
-                    "Predicted / measured - 1, the largest first; whiskers: the prediction's 80 % "
+                .caption = fmt::format(
+                    "Predicted / measured - 1, the largest first; whiskers: the prediction's {} "
                     "interval, which contains 0 where it holds what was measured.",
+                    interval_percent()),
                 .x = {.title = "figure", .scale = AxisScale::category},
                 .y = {.title = "error (% of what was measured)"},
                 .horizontal = true};
@@ -194,14 +196,14 @@ std::vector<Figure> error_histogram(const std::vector<ComparedCase>& cases) {
 }
 
 std::vector<Figure> interval_coverage(const std::vector<LedgerLine>& ledger) {
-  Figure figure{.key = "validation_coverage",
-                .title = "Do the intervals contain the measured values?",
-                .caption = fmt::format(
-                    "Share of each metric's figures within their interval; {:.0f} % is nominal.",
-                    kPercent * kIntervalShare),
-                .x = {.title = "metric", .scale = AxisScale::category},
-                .y = {.title = "figures in their interval (%)", .low = 0, .high = kPercent},
-                .horizontal = true};
+  Figure figure{
+      .key = "validation_coverage",
+      .title = "Do the intervals contain the measured values?",
+      .caption = fmt::format("Share of each metric's figures within their interval; {} is nominal.",
+                             interval_percent()),
+      .x = {.title = "metric", .scale = AxisScale::category},
+      .y = {.title = "figures in their interval (%)", .low = 0, .high = kPercent},
+      .horizontal = true};
   FigureSeries series{.name = "covered", .mark = Mark::bars};
   for (const LedgerLine& line : ledger) {
     if (line.by != LedgerBy::all) continue;
@@ -213,7 +215,7 @@ std::vector<Figure> interval_coverage(const std::vector<LedgerLine>& ledger) {
   figure.series = {std::move(series)};
   figure.marked = {{.axis = MarkedValue::Across::y,
                     .value = kPercent * kIntervalShare,
-                    .name = fmt::format("nominal: {:.0f} %", kPercent * kIntervalShare)}};
+                    .name = "nominal: " + interval_percent()}};
   return {std::move(figure)};
 }
 

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "base/error.hpp"
-#include "tests/calibrate/runtime/gguf_writer.hpp"
 #include "tests/calibrate/runtime/reference_backend.hpp"
+#include "tests/support/gguf_writer.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 namespace roofcast::test {

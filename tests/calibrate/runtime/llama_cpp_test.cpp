@@ -21,8 +21,8 @@
 #include "calibrate/runtime/page_book.hpp"
 #include "calibrate/runtime/step_rows.hpp"
 #include "model/io/gguf.hpp"
-#include "tests/calibrate/runtime/gguf_writer.hpp"
 #include "tests/kernels/tensors.hpp"
+#include "tests/support/gguf_writer.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 namespace roofcast::test {

@@ -14,6 +14,7 @@
 #include "kernels/element.hpp"
 #include "tests/calibrate/runtime/reference_model.hpp"
 #include "tests/calibrate/runtime/tiny_models.hpp"
+#include "tests/kernels/tensors.hpp"
 
 namespace roofcast::test {
 
@@ -52,7 +53,7 @@ inline double max_behind(const runtime::RunnableModel& model, const std::vector<
   constexpr double kDeviations = 8;
   constexpr double kRoundingsOfLayer = 12;
   const double roundings = kRoundingsOfLayer * static_cast<double>(model.layers.size()) + 3;
-  return 2 * kDeviations * std::sqrt(roundings) * kernels::rounding_error(model.element) *
+  return 2 * kDeviations * std::sqrt(roundings) * kernels::test::rounding_error(model.element) *
          root_mean_square(logits);
 }
 

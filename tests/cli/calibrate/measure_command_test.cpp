@@ -63,6 +63,7 @@ TEST(Measure, KeepsARunToCompare) {
   const json runs = json_answer("runs" + store);
   ASSERT_EQ(runs["runs"].size(), 2U);
   EXPECT_EQ(runs["runs"][0]["kind"], "measure");
+  EXPECT_EQ(runs["runs"][0]["kind_title"], "measured run");
   const json comparison = json_answer("runs compare 1 2" + store);
   EXPECT_THAT(comparison["metrics"].dump(), HasSubstr("decode_step_s"));
 }

@@ -1,9 +1,7 @@
 // Answers of `roofcast plan` to correct and to wrong input.
 #include <gtest/gtest.h>
 
-#include <fstream>
 #include <nlohmann/json.hpp>
-#include <sstream>
 
 #include "tests/support/json_answer.hpp"
 
@@ -136,12 +134,11 @@ TEST(PlanCommand, WritesAManifestOfTheBest) {
   const TemporaryFolder folder;
   const CommandResult result = plan("--gpu h100 " + kLimits + "--no-store --kubernetes m.yaml");
   EXPECT_EQ(result.exit_code, 0) << result.err;
-  std::stringstream text;
-  text << std::ifstream("m.yaml").rdbuf();
+  const std::string text = text_in("m.yaml");
   for (const char* part :
        {"kind: Deployment", "kind: Service", "nvidia.com/gpu: 1", "  name: llama-3-1-8b\n",
         "vllm serve meta-llama/Llama-3.1-8B", "--port 8000"}) {
-    EXPECT_NE(text.str().find(part), std::string::npos) << part;
+    EXPECT_NE(text.find(part), std::string::npos) << part;
   }
 }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <fstream>
 #include <string>
 
 #include "tests/support/json_answer.hpp"
@@ -52,6 +53,19 @@ TEST(Verdicts, AVariantThatFallsBehindIsNamedSaturated) {
       "--no-store --metric cost_usd_per_million_output_tokens");
   EXPECT_THAT(compared.out, testing::ContainsRegex("gpu=l40s +[0-9.]+ +saturated"));
   EXPECT_THAT(compared.out, testing::ContainsRegex("gpu=a100 +[0-9.]+ +keeps up"));
+}
+
+// No class promises anything, so there is no SLO to meet.
+TEST(Verdicts, ClassesWithoutTargetsAreNoSlo) {
+  const TemporaryFolder folder;
+  std::ofstream("load.json") << R"({"schema_version": 1, "model": "llama-3.1-8b", "gpu": "h100",
+    "workload": {"type": "synthetic", "num_prompts": 1000, "request_rate": 2,
+                 "input_len": 100, "output_len": 20},
+    "slo": {"classes": [{"name": "chat"}, {"name": "batch"}]}})";
+  const CommandResult compared =
+      run_command("whatif load.json --vary gpu=a100 --seeds 1 --no-store --metric cost_usd_per_h");
+  EXPECT_THAT(compared.out, testing::ContainsRegex("gpu=a100 +[0-9.]+ +keeps up")) << compared.err;
+  EXPECT_THAT(run_command("capacity load.json --no-store").out, HasSubstr("no SLO given"));
 }
 
 // Three turns a session at 4 sessions/s are 12 requests/s in every command.

@@ -323,9 +323,7 @@ TEST(WhatIf, KeepsARunAVariantAndDrawsThem) {
   EXPECT_TRUE(has("p95"));
   EXPECT_TRUE(has("p95_difference"));
   EXPECT_TRUE(has("p95_difference_low"));
-  std::ifstream file("w.svg");
-  const std::string svg((std::istreambuf_iterator<char>(file)), {});
-  EXPECT_THAT(svg, HasSubstr("TTFT p95 (s)"));
+  EXPECT_THAT(text_in("w.svg"), HasSubstr("TTFT p95 (s)"));
 }
 
 }  // namespace

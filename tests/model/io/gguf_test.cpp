@@ -4,18 +4,20 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
-#include <cstring>
 #include <string>
 #include <vector>
 
 #include "base/error.hpp"
 #include "model/architecture/weights.hpp"
 #include "model/cache/kv_cache.hpp"
+#include "tests/support/gguf_writer.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 namespace roofcast {
 namespace {
 
+using test::raw;
+using test::text;
 using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
@@ -29,15 +31,6 @@ constexpr std::uint32_t kF32 = 0;
 constexpr std::uint32_t kF16 = 1;
 constexpr std::uint32_t kQ4K = 12;
 constexpr std::uint32_t kMxfp4 = 39;
-
-template <class Number>
-std::string raw(Number value) {
-  std::string bytes(sizeof(value), '\0');
-  std::memcpy(bytes.data(), &value, sizeof(value));
-  return bytes;
-}
-
-std::string text(const std::string& value) { return raw(std::uint64_t{value.size()}) + value; }
 
 std::uint64_t product(const std::vector<std::int64_t>& shape) {
   std::uint64_t result = 1;

@@ -84,11 +84,6 @@ TEST(PrefillInterval, ARankThatGeneratesNothingDoesNotWait) {
   EXPECT_EQ(result.requests[3].first_token, 6 * kSecond);
 }
 
-auto life_of(const RequestRecord& r) {
-  return std::tuple(r.sent, r.queued, r.scheduled, r.first_token, r.finished, r.largest_gap,
-                    r.cached_tokens, r.preemptions, r.rejected);
-}
-
 SimulationResult run(const EngineCase& c, std::int32_t ranks, EngineKind kind) {
   const FakeStepTime step_time(telling_time, c.spans);
   Cluster cluster = cluster_of({.engine = c.engine,

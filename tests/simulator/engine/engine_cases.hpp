@@ -4,6 +4,7 @@
 #pragma once
 
 #include <boost/random/uniform_int_distribution.hpp>
+#include <tuple>
 
 #include "simulator/random.hpp"
 #include "tests/simulator/support.hpp"
@@ -202,6 +203,21 @@ inline EngineCase random_engine_case(std::uint64_t seed) {
   draw_intervals(seed, c.engine);
   draw_images(seed, c.workload);
   return c;
+}
+
+inline SimulationResult run(const EngineCase& c, EngineKind kind) {
+  const FakeStepTime step_time(telling_time, c.spans);
+  const Replica replica{.engine = c.engine,
+                        .layout = c.layout,
+                        .kv_blocks = c.usable_blocks + 1,
+                        .step_time = &step_time};
+  return simulate(replica, c.workload, {.max_concurrency = c.max_concurrency, .engine_kind = kind});
+}
+
+/// What two schedules of a request are compared by.
+inline auto life_of(const RequestRecord& r) {
+  return std::tuple(r.sent, r.queued, r.scheduled, r.first_token, r.finished, r.largest_gap,
+                    r.cached_tokens, r.preemptions, r.rejected);
 }
 
 }  // namespace roofcast::test

@@ -9,11 +9,6 @@
 namespace roofcast::test {
 namespace {
 
-auto life_of(const RequestRecord& r) {
-  return std::tuple(r.sent, r.queued, r.scheduled, r.first_token, r.finished, r.largest_gap,
-                    r.cached_tokens, r.preemptions, r.rejected);
-}
-
 auto use_of(const EngineUse& use) {
   return std::tuple(use.steps, use.prefill_tokens, use.recomputed_tokens, use.decode_tokens,
                     use.preemptions, use.prefix_queries, use.prefix_hits, use.mean_kv_use,
@@ -24,15 +19,6 @@ auto use_of(const EngineUse& use) {
 
 auto spread_of(const Distribution& d) {
   return std::tuple(d.count, d.mean, d.p50, d.p90, d.p99, d.max);
-}
-
-SimulationResult run(const EngineCase& c, EngineKind kind) {
-  const FakeStepTime step_time(telling_time, c.spans);
-  const Replica replica{.engine = c.engine,
-                        .layout = c.layout,
-                        .kv_blocks = c.usable_blocks + 1,
-                        .step_time = &step_time};
-  return simulate(replica, c.workload, {.max_concurrency = c.max_concurrency, .engine_kind = kind});
 }
 
 TEST(FastEngine, GivesEveryRequestTheLifeThatThePlainEngineGivesIt) {

@@ -194,15 +194,6 @@ std::string use_of(const EngineUse& use) {
       use.mean_kv_use, use.peak_kv_use, use.mean_kv_empty, use.peak_kv_empty, use.mean_waiting);
 }
 
-SimulationResult run(const EngineCase& c, EngineKind kind) {
-  const FakeStepTime step_time(telling_time, c.spans);
-  const Replica replica{.engine = c.engine,
-                        .layout = c.layout,
-                        .kv_blocks = c.usable_blocks + 1,
-                        .step_time = &step_time};
-  return simulate(replica, c.workload, {.max_concurrency = c.max_concurrency, .engine_kind = kind});
-}
-
 TEST(SglangInvariants, EveryRequestIsServedAndNoTokenLostByEitherEngine) {
   std::int64_t preemptions = 0, hits = 0, loaded = 0, rejected = 0, completed = 0;
   for (std::uint64_t seed = 0; seed < trials(2000U); ++seed) {

@@ -81,6 +81,14 @@ TEST(PercentileTarget, HasOneNameAndOneWording) {
       "p99.9 E2E of chat ≤ 90.00 s");
 }
 
+TEST(Slo, HasTargetsOfAllRequestsOrOfAClass) {
+  const PercentileTarget target{.limit = Seconds{0.5}};
+  EXPECT_FALSE(has_targets({}));
+  EXPECT_FALSE(has_targets({.classes = {{.name = "chat"}, {.name = "batch"}}}));
+  EXPECT_TRUE(has_targets({.targets = {target}}));
+  EXPECT_TRUE(has_targets({.classes = {{.name = "chat"}, {.name = "batch", .targets = {target}}}}));
+}
+
 TEST(LatencyMetric, ReadsBackItsOwnName) {
   for (LatencyMetric metric :
        {LatencyMetric::ttft, LatencyMetric::tpot, LatencyMetric::itl, LatencyMetric::e2e}) {
