@@ -6,7 +6,7 @@
 
 namespace roofcast {
 
-/// The largest first_token_uncertainty() of its pools' engines: relative, one standard deviation.
+/// The largest Engine::first_token_uncertainty of its pools.
 double first_token_uncertainty_of(const SimulationRun& run);
 
 /// How many times as long first tokens take if they are off by so many standard deviations. The

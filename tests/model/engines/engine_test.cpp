@@ -126,6 +126,16 @@ TEST(EnginePresets, AreListedOncePerEraWithASummary) {
   }
 }
 
+// Every version of an engine has the width of its runs; our own engine and loops have none.
+TEST(EnginePresets, OfServersStateTheErrorOfFirstTokens) {
+  for (const EnginePreset& preset : engine_presets()) {
+    const bool serves = preset.name.starts_with("vllm") || preset.name.starts_with("sglang") ||
+                        preset.name.starts_with("trtllm");
+    EXPECT_EQ(engine_on(test::h100(), preset.name).first_token_uncertainty > 0, serves)
+        << preset.name;
+  }
+}
+
 // A preset is all that says how large the default batch is: 48 sequences and 4096 tokens of an
 // edited one are the answer, and 96 and 6144 on a large GPU.
 TEST(EnginePresets, TheBatchIsThePresets) {
