@@ -105,8 +105,8 @@ void members(Visitor& visit, TargetOutcome& target) {
 template <class Visitor>
 void members(Visitor& visit, SimulatedSlo& slo) {
   visit("met", slo.met,
-        "the SLO is met: targets met and the engine keeps up; without an SLO whether anything is "
-        "served; null if the run was stopped");
+        "the SLO is met and the engine keeps up; without an SLO, whether anything is served and it "
+        "keeps up; null if the run was stopped");
   visit.if_set("undecided", slo.undecided, "why a longer run might give another verdict");
   visit("targets", slo.targets, "each target");
   static const std::string kProbability = fmt::format(
