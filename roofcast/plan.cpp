@@ -262,7 +262,7 @@ void require_a_load(const PlanQuestion& question) {
   if (std::isfinite(synthetic->request_rate)) return;
   throw UsageError(
       "plan needs a load: `request_rate` 10, `max_concurrency` 64, `trace` FILE, or `num_prompts` "
-      "1000 for so many at once");
+      "1000 for 1000 requests at once");
 }
 
 PlanTask task_of(const PlanQuestion& question) {

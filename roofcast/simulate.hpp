@@ -62,7 +62,7 @@ struct SimulatedWorkload {
   std::int64_t requests = 0;
   std::int64_t requests_unreported = 0;   // in the warm-up
   std::int64_t rows_skipped = 0;          // in the trace
-  std::optional<bool> shares_prefixes{};  // set, but by earlier versions
+  std::optional<bool> shares_prefixes{};  // always set, except by earlier versions
   std::vector<std::string> notes{};
 };
 
