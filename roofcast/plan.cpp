@@ -21,6 +21,7 @@
 #include "planner/search/pareto.hpp"
 #include "planner/search/plan_digest.hpp"
 #include "planner/search/plan_evaluator.hpp"
+#include "planner/search/search.hpp"
 #include "roofcast/plan_words.hpp"
 #include "roofcast/record_parts.hpp"
 #include "simulator/cluster/cluster.hpp"
@@ -365,8 +366,7 @@ RejectedPlan rejected_of(const PreparedPlan& prepared, const PlanFindings& found
   if (!found.ranked.empty()) {
     const double min = objective_of(found, found.ranked.front());
     const double more = objective_of(found, tried) - min;
-    constexpr double kEqual = 1e-9;  // sums of prices
-    rejected.beyond_first = more > kEqual * min ? more : 0;
+    rejected.beyond_first = more > kEqualObjectives * min ? more : 0;
   }
   return rejected;
 }

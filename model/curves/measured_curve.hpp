@@ -32,6 +32,8 @@ inline constexpr double kMaxMeasured = 1e9;      // elements, heads, tokens or s
 inline constexpr double kLargestMessage = 1e15;  // bytes
 inline constexpr int kMaxMeasuredRanks = 4096;   // GPUs of a collective
 
+inline constexpr std::int64_t kQueryTile = 128;  // queries per thread block of FlashAttention
+
 /// One timed size; x and y as in shape_work().
 struct MeasuredPoint {
   double x = 0;
@@ -59,8 +61,8 @@ struct MeasuredCurve {
   std::string kernel{};  // source: "cuBLASLt 13.1", "roofcast 0.1.0 split-KV"
   PhysicalTerms terms{};
   std::vector<MeasuredPoint> points{};  // ascending by (x, y)
-  /// Decode attention in a batch with prefill: time of a tile of one head's queries that a sequence
-  /// does not fill (model/step/measured_mixer_time.hpp); 0: unknown.
+  /// Decode attention in a batch with prefill: time of a tile of one head's queries (kQueryTile)
+  /// that a sequence does not fill (model/step/measured_mixer_time.hpp); 0: unknown.
   Seconds empty_tile{};
   /// Decode attention: time per token when one sequence is read alone
   /// (model/step/attention_tail.hpp); 0: unknown.

@@ -338,11 +338,10 @@ std::optional<LimitReport> report_limits(const SimulationRun& run, const LimitAc
 }
 
 std::optional<LimitKind> binding_limit(const std::vector<LimitGain>& gains) {
-  constexpr double kNoticeable = 0.01;  // of the yardstick, for 10 % more
   for (const bool chance : {false, true}) {
     for (const LimitGain& gain : gains) {
       const bool is_chance = gain.use.kind == LimitKind::queueing;
-      if (is_chance == chance && gain.gain >= kNoticeable) return gain.use.kind;
+      if (is_chance == chance && gain.gain >= kNoticeableGain) return gain.use.kind;
     }
   }
   return std::nullopt;
