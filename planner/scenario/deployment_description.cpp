@@ -3,11 +3,11 @@
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
-#include <utility>
 #include <variant>
+#include <vector>
 
-#include "base/joined.hpp"
 #include "base/record.hpp"
+#include "base/text.hpp"
 #include "model/engines/knobs.hpp"
 
 namespace roofcast {
@@ -41,15 +41,12 @@ std::string placement(const Parallelism& parallel, const std::string& gpu,
                       const std::string& engine) {
   std::string text = gpu;
   if (parallel.gpus() > 1) {
-    const std::pair<const char*, int> degrees[] = {{"TP", parallel.tensor},
-                                                   {"PP", parallel.pipeline},
-                                                   {"DP", parallel.data},
-                                                   {"PCP", parallel.context}};
-    const auto degree = [](const auto& one) {
-      return one.second > 1 ? fmt::format("{} {}", one.first, one.second) : "";
-    };
-    text = fmt::format("{}x {} ({}{})", parallel.gpus(), text, joined(degrees, degree),
-                       parallel.expert_parallel ? ", EP" : "");
+    std::vector<std::string> degrees;
+    visit_short_degrees(parallel, [&](const char* name, int degree) {
+      degrees.push_back(fmt::format("{} {}", name, degree));
+    });
+    if (parallel.expert_parallel) degrees.push_back("EP");
+    text = fmt::format("{}x {} ({})", parallel.gpus(), text, joined(degrees));
   }
   return text + ", " + engine;
 }
