@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "base/paired_difference.hpp"
-#include "base/statistics.hpp"
 #include "planner/answers_on.hpp"
 #include "planner/scenario/late_first_tokens.hpp"
 #include "simulator/io/scenario_workload.hpp"
+#include "simulator/results/figures.hpp"
 
 namespace roofcast {
 namespace {
@@ -65,7 +65,7 @@ LatencyInterval interval_of(const LatencyFigure& latency, const SimulationResult
                             const std::vector<SimulationResult>& results, std::size_t deviations) {
   const auto distribution = latency.distribution;
   LatencyInterval interval{
-      .latency = &latency, .low = predicted.*distribution, .high = predicted.*distribution};
+      .latency = latency.name, .low = predicted.*distribution, .high = predicted.*distribution};
   for (const DistributionStatistic& statistic : kDistributionStatistics) {
     if (!is_mean_or_percentile(statistic)) continue;
     const auto of = [&](const SimulationResult& result) {
@@ -102,7 +102,7 @@ std::optional<LatencyIntervals> intervals_of(const SimulationRun& run, bool othe
   const auto results =
       answers_on(threads, deviations + (other_draws ? kOtherDraws : 0), simulate_one, progress);
   if (!results) return std::nullopt;
-  LatencyIntervals intervals{.with_chance = other_draws};
+  LatencyIntervals intervals{.chance = other_draws};
   for (const LatencyFigure& latency : kLatencyFigures) {
     if ((run.result.*latency.distribution).count == 0) continue;
     intervals.latencies.push_back(interval_of(latency, run.result, *results, causes.size()));

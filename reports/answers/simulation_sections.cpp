@@ -18,7 +18,7 @@ namespace roofcast {
 namespace {
 
 /// Ends of the interval of each statistic of a table's row; none of the maximum.
-std::vector<Cell> interval_row(double level, const SimulatedInterval& interval,
+std::vector<Cell> interval_row(double level, const LatencyInterval& interval,
                                const Distribution& predicted) {
   std::vector<Cell> row{fmt::format("  {:.0f} %", level * 100)};
   for (const DistributionStatistic& statistic : kDistributionStatistics) {
@@ -61,7 +61,7 @@ Table latency_table(const SimulationAnswer& answer) {
     table.rows.push_back(std::move(row));
     if (!answer.intervals) continue;
     const auto& intervals = answer.intervals->latencies;
-    const auto interval = std::ranges::find(intervals, latency.name, &SimulatedInterval::latency);
+    const auto interval = std::ranges::find(intervals, latency.name, &LatencyInterval::latency);
     if (interval == intervals.end()) continue;
     table.rows.push_back(interval_row(answer.intervals->level, *interval, distribution));
   }
@@ -93,7 +93,7 @@ Table plain_latency_table(const SimulationAnswer& answer) {
       row.push_back(plain(distribution.*statistic.value));
       if (!answer.intervals || !is_mean_or_percentile(statistic)) continue;
       const auto& intervals = answer.intervals->latencies;
-      const auto interval = std::ranges::find(intervals, latency.name, &SimulatedInterval::latency);
+      const auto interval = std::ranges::find(intervals, latency.name, &LatencyInterval::latency);
       const bool known = interval != intervals.end();
       row.push_back(known ? plain(interval->low.*statistic.value) : "");
       row.push_back(known ? plain(interval->high.*statistic.value) : "");
