@@ -79,18 +79,24 @@ struct MeasuredCurve {
   bool operator==(const MeasuredCurve&) const = default;
 };
 
-/// Everything measured on a device besides its curves. Rates and times that were not measured are
-/// 0.
-struct Measured {
-  std::vector<MeasuredCurve> curves{};
+/// Best rates and shortest times of a device and its host; 0: not measured.
+struct DeviceRates {
   BytesPerSecond copy_bandwidth{};      // device to device, bytes read plus written
-  BytesPerSecond read_bandwidth{};      // reads only
-  BytesPerSecond upload_bandwidth{};    // host to device
-  BytesPerSecond download_bandwidth{};  // device to host
+  BytesPerSecond read_bandwidth{};      // reads only, of weights or KV
+  BytesPerSecond upload_bandwidth{};    // from pageable memory of the host
+  BytesPerSecond download_bandwidth{};  // to it
   Seconds kernel_floor{};               // an empty kernel in a graph, back to back
   Seconds eager_launch{};               // host time of one launch outside a graph
-  Seconds graph_launch{};               // host time of launching a recorded step
-  Seconds engine_step{};                // host time per step of the small engine, without launch
+  Seconds graph_launch{};  // host time of launching a recorded step, beyond the device's own time
+  Seconds engine_step{};   // host time per step of the small engine, without launch: its arrays
+                           // to the device, its tokens back
+
+  bool operator==(const DeviceRates&) const = default;
+};
+
+/// Everything measured on a device.
+struct Measured : DeviceRates {
+  std::vector<MeasuredCurve> curves{};
   // Provenance, as shown to a user.
   std::string device{};      // as the device names itself
   std::string identity{};    // UUID

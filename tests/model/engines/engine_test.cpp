@@ -723,7 +723,9 @@ TEST(OwnEngineDefaults, ContiguousKAndVAreReservedToTheTokenAndNotShared) {
 
 TEST(OwnEngineDefaults, TakeTheHostTimeOfTheProfile) {
   Gpu gpu = test::h100();
-  gpu.measured = Measured{.graph_launch = Seconds{8e-6}, .engine_step = Seconds{3e-5}};
+  gpu.measured = Measured();
+  gpu.measured->graph_launch = Seconds{8e-6};
+  gpu.measured->engine_step = Seconds{3e-5};
   EXPECT_EQ(engine_on(gpu, "roofcast").host.step_base, Seconds{3e-5});
   EXPECT_EQ(engine_on(gpu, "roofcast").host.graph_launch, Seconds{8e-6});
   // Another engine's host work is its own.
