@@ -10,7 +10,7 @@
 #include "base/numbers.hpp"
 #include "base/statistics.hpp"
 #include "planner/evaluate_all.hpp"
-#include "planner/scenario/run_simulation.hpp"
+#include "planner/scenario/simulation_notes.hpp"
 #include "planner/verdict/confidence.hpp"
 #include "planner/what_if/hints.hpp"
 #include "roofcast/record_parts.hpp"
@@ -343,7 +343,7 @@ SimulationOutcome simulate_in_steps(const SimulationQuestion& question,
                               .most = std::min(limits.one, question.max_requests),
                               .requirement = {.sample = is_sample(scenario), .must_stand = grows}};
   simulate_until_decided(outcome.run, steady,
-                         [&](SimulationRun& run) { run_simulation(run, steps.requests); });
+                         [&](SimulationRun& run) { simulate_with_notes(run, steps.requests); });
   outcome.answer = answer_of(outcome.run);
   if (steps.simulated) steps.simulated(outcome);
   if (outcome.answer.stopped) return outcome;

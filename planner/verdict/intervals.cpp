@@ -30,7 +30,7 @@ SimulationResult simulate_other_draw(const SimulationRun& run, std::uint64_t dra
   SimulationRun other{.scenario = run.scenario, .pools = run.pools, .stopped = run.stopped};
   other.scenario.seed += draw;
   other.workload = load_workload(other.scenario);
-  return simulate_deviating(other, step_times_of(other), {}, {});
+  return simulate_run(other);
 }
 
 /// Squares of what the causes add above and below.

@@ -99,9 +99,8 @@ std::vector<Change> changes_for(const SimulationRun& run) {
 
 /// The verdict on a run that has been simulated, of more requests where it needs them.
 SloOutcome settled_outcome(SimulationRun& run, const SteadyQuestion& question) {
-  return outcome_of(lengthen_until_decided(run, question, [](SimulationRun& one) {
-    one.result = simulate_deviating(one, step_times_of(one), {}, {});
-  }));
+  return outcome_of(lengthen_until_decided(
+      run, question, [](SimulationRun& one) { one.result = simulate_run(one); }));
 }
 
 /// Nullopt if it cannot run, or is what there is already.
@@ -112,7 +111,7 @@ std::optional<TriedChange> tried(const SimulationRun& run, const Change& change,
         prepare_simulation(with_settings(run.scenario, change.settings), run.workload);
     if (!changed.refusal.empty()) return std::nullopt;
     changed.stopped = run.stopped;
-    changed.result = simulate_deviating(changed, step_times_of(changed), {}, {});
+    changed.result = simulate_run(changed);
     TriedChange one{.title = change.title, .settings = change.settings};
     one.latency_s = yardstick_of(run.result).of(changed.result);
     const double as_is = yardstick_of(run.result).of(run.result);
