@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/paired_difference.hpp"
-#include "planner/answers_on.hpp"
+#include "planner/evaluate_all.hpp"
 #include "planner/scenario/late_first_tokens.hpp"
 #include "simulator/io/scenario_workload.hpp"
 #include "simulator/results/figures.hpp"
@@ -99,8 +99,8 @@ std::optional<LatencyIntervals> intervals_of(const SimulationRun& run, bool othe
     }
     return deviating_result(run, causes[static_cast<std::size_t>(i)]);
   };
-  const auto results =
-      answers_on(threads, deviations + (other_draws ? kOtherDraws : 0), simulate_one, progress);
+  const auto results = answers_here_or_on(deviations + (other_draws ? kOtherDraws : 0), threads,
+                                          simulate_one, progress);
   if (!results) return std::nullopt;
   LatencyIntervals intervals{.chance = other_draws};
   for (const LatencyFigure& latency : kLatencyFigures) {

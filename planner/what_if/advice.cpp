@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "base/error.hpp"
-#include "planner/answers_on.hpp"
+#include "planner/evaluate_all.hpp"
 #include "planner/vary/vary_scenario.hpp"
 
 namespace roofcast {
@@ -193,8 +193,8 @@ SloOutcome outcome_of(const SloVerdict& verdict) {
 std::optional<Advice> advice_on(const SimulationRun& run, const SteadyQuestion& question,
                                 int threads, const Progress& progress) {
   const std::vector<Change> changes = changes_for(run);
-  auto answers = answers_on(
-      threads, std::ssize(changes),
+  auto answers = answers_here_or_on(
+      std::ssize(changes), threads,
       [&](std::int64_t i) { return tried(run, changes[static_cast<std::size_t>(i)], question); },
       progress);
   if (!answers) return std::nullopt;
