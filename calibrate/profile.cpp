@@ -12,7 +12,7 @@
 #include "calibrate/curve_fit.hpp"
 #include "calibrate/derived_efficiency.hpp"
 #include "calibrate/extent.hpp"
-#include "model/step/efficiency.hpp"
+#include "model/step/collective.hpp"
 
 namespace roofcast {
 

@@ -11,6 +11,7 @@
 #include "model/architecture/expert_load.hpp"
 #include "model/architecture/weights.hpp"
 #include "model/curves/curve_source.hpp"
+#include "model/step/collective.hpp"
 #include "model/step/efficiency.hpp"
 #include "model/step/expert_kernels.hpp"
 #include "model/step/measured_time.hpp"
