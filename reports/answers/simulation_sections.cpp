@@ -1,7 +1,6 @@
 #include "reports/answers/simulation_sections.hpp"
 
 #include <algorithm>
-#include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
@@ -32,11 +31,6 @@ std::vector<Cell> interval_row(double level, const LatencyInterval& interval,
   return row;
 }
 
-/// Whether it contains the wait in queues, which beyond saturation lasts as long as the run.
-bool grows_beyond_saturation(std::string_view latency) {
-  return latency != "tpot_s" && latency != "itl_s";
-}
-
 Table latency_table(const SimulationAnswer& answer) {
   const LoadResult& load = answer.load;
   Table table{.title = "Latency", .columns = {{"", false}}, .rows = {}};
@@ -49,7 +43,7 @@ Table latency_table(const SimulationAnswer& answer) {
     // Without a concurrency limit no request waits at the client.
     if (latency.distribution == &LoadResult::client_queue && distribution.max <= 0) continue;
     std::vector<Cell> row{latency.title};
-    if (answer.saturation.saturated && grows_beyond_saturation(latency.name)) {
+    if (answer.saturation.saturated && latency.waits) {
       row.emplace_back("grows without bound");
       row.resize(table.columns.size());
       table.rows.push_back(std::move(row));
@@ -355,16 +349,14 @@ Table slo_table(const SimulationAnswer& answer) {
   const bool grows = answer.saturation.saturated;
   for (const TargetOutcome& outcome : answer.slo.targets) {
     const PercentileTarget& target = outcome.target;
-    table.rows.push_back(
-        {outcome.slo_class, words_of(target),
-         grows && target.metric != LatencyMetric::tpot && target.metric != LatencyMetric::itl
-             ? "grows without bound"
-         : outcome.achieved > 0 ? printed::time(Seconds{outcome.achieved})
-                                : "-",
-         printed::percent(outcome.attainment),
-         !outcome.judged ? "not judged"
-         : outcome.met   ? "met"
-                         : "missed"});
+    table.rows.push_back({outcome.slo_class, words_of(target),
+                          grows && figure_of(target.metric).waits ? "grows without bound"
+                          : outcome.achieved > 0 ? printed::time(Seconds{outcome.achieved})
+                                                 : "-",
+                          printed::percent(outcome.attainment),
+                          !outcome.judged ? "not judged"
+                          : outcome.met   ? "met"
+                                          : "missed"});
   }
   return table;
 }

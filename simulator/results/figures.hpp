@@ -20,14 +20,15 @@ struct LatencyFigure {
   Distribution LoadResult::*distribution;
   const char* meaning;
   std::optional<LatencyPart> part{};  // of each request's life; ITL has none, its gaps are pooled
+  bool waits = true;  // contains time in queues: beyond saturation it grows with the run's length
 };
 
 inline constexpr auto kLatencyFigures = std::to_array<LatencyFigure>({
     {"ttft_s", "TTFT", &LoadResult::ttft, "time to first token, from when the client sent it",
      LatencyPart::ttft},
     {"tpot_s", "TPOT", &LoadResult::tpot, "mean time between the tokens of a request",
-     LatencyPart::tpot},
-    {"itl_s", "ITL", &LoadResult::itl, "every gap between two tokens"},
+     LatencyPart::tpot, false},
+    {"itl_s", "ITL", &LoadResult::itl, "every gap between two tokens", {}, false},
     {"e2e_s", "E2E", &LoadResult::e2e, "time to the last token, from when the client sent it",
      LatencyPart::e2e},
     {"queue_s", "queue", &LoadResult::queue, "in the engine's queue", LatencyPart::queue},
@@ -35,8 +36,10 @@ inline constexpr auto kLatencyFigures = std::to_array<LatencyFigure>({
      "waiting for the client's concurrency limit", LatencyPart::client_queue},
 });
 
+const LatencyFigure& figure_of(LatencyMetric metric);
+
 /// "TTFT"
-const char* title_of(LatencyMetric metric);
+inline const char* title_of(LatencyMetric metric) { return figure_of(metric).title; }
 
 /// A figure with a single value, as the store has it.
 struct StoredFigure {
