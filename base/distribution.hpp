@@ -44,7 +44,7 @@ constexpr const DistributionStatistic* table_statistic(std::string_view name) {
   return nullptr;
 }
 
-/// Whether it is the mean or a percentile: what answers state of a latency beside others.
+/// Whether it is the mean or a percentile.
 constexpr bool is_mean_or_percentile(const DistributionStatistic& statistic) {
   return statistic.percent || statistic.value == &Distribution::mean;
 }

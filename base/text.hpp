@@ -15,6 +15,9 @@ std::string upper(std::string_view text);
 /// `text` without leading and trailing `blanks`.
 std::string_view trimmed(std::string_view text, std::string_view blanks = " \t\r\n");
 
+/// `text` without a byte order mark at its front (U+FEFF in UTF-8).
+std::string_view without_byte_order_mark(std::string_view text);
+
 /// The parts between separators: one more than there are separators, so one for an empty text.
 std::vector<std::string_view> split(std::string_view text, char separator);
 

@@ -60,7 +60,7 @@ double engine_step_s(kernels::Backend& backend, const std::function<double()>& n
 
 }  // namespace
 
-HostCosts measure_host_costs(kernels::Backend& backend, const std::function<double()>& now_s) {
+DeviceRates measure_host_costs(kernels::Backend& backend, const std::function<double()>& now_s) {
   const kernels::Memory memory(backend, kHostCopyBytes);
   std::vector<std::byte> host(kHostCopyBytes, std::byte{1});  // written to, so that the pages exist
   const double upload_s = median_s(now_s, [&] {
@@ -72,11 +72,11 @@ HostCosts measure_host_costs(kernels::Backend& backend, const std::function<doub
     return 0.0;
   });
   const Bytes copied{static_cast<double>(kHostCopyBytes)};
-  return {.eager_launch = Seconds{eager_launch_s(backend, now_s)},
+  return {.upload_bandwidth = copied / Seconds{upload_s},
+          .download_bandwidth = copied / Seconds{download_s},
+          .eager_launch = Seconds{eager_launch_s(backend, now_s)},
           .graph_launch = Seconds{graph_launch_s(backend, now_s)},
-          .engine_step = Seconds{engine_step_s(backend, now_s)},
-          .upload = copied / Seconds{upload_s},
-          .download = copied / Seconds{download_s}};
+          .engine_step = Seconds{engine_step_s(backend, now_s)}};
 }
 
 }  // namespace roofcast

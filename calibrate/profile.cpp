@@ -12,7 +12,7 @@
 #include "calibrate/curve_fit.hpp"
 #include "calibrate/derived_efficiency.hpp"
 #include "calibrate/extent.hpp"
-#include "model/step/efficiency.hpp"
+#include "model/step/collective.hpp"
 
 namespace roofcast {
 
@@ -166,12 +166,13 @@ double median_clock(const std::vector<TimedCase>& timed) {
 }
 
 Measured provenance_of(const CalibrationData& data) {
-  Measured measured{.device = data.device.name,
-                    .identity = data.device.identity,
-                    .date = data.date,
-                    .tool = data.tool,
-                    .protocol = describe(data.protocol),
-                    .incomplete = data.incomplete};
+  Measured measured;
+  measured.device = data.device.name;
+  measured.identity = data.device.identity;
+  measured.date = data.date;
+  measured.tool = data.tool;
+  measured.protocol = describe(data.protocol);
+  measured.incomplete = data.incomplete;
   const bool collectives =
       std::any_of(data.timed.begin(), data.timed.end(),
                   [](const TimedCase& t) { return t.c.kind == CaseKind::collective; });
@@ -222,14 +223,10 @@ Gpu make_profile(const CalibrationData& data, const Gpu* known) {
   Measured measured = provenance_of(data);
   measured.curves = std::move(fitted.curves);
   measured.rejected = std::move(fitted.rejected);
+  static_cast<DeviceRates&>(measured) = data.host;
   measured.copy_bandwidth = ceilings.copy;
   measured.read_bandwidth = ceilings.read;
-  measured.upload_bandwidth = data.host.upload;
-  measured.download_bandwidth = data.host.download;
   measured.kernel_floor = ceilings.kernel_floor;
-  measured.eager_launch = data.host.eager_launch;
-  measured.graph_launch = data.host.graph_launch;
-  measured.engine_step = data.host.engine_step;
 
   const Seconds stated_all_reduce = gpu.floors.all_reduce;
   gpu.floors = derive_floors(measured, gpu.floors);

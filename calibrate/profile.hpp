@@ -19,7 +19,7 @@ struct CalibrationData {
   kernels::DeviceFacts device{};
   int devices = 1;  // of this kind in the machine
   std::vector<TimedCase> timed{};
-  HostCosts host{};
+  DeviceRates host{};  // measure_host_costs()
   TimingProtocol protocol{};
   std::string date{};        // ISO 8601, UTC
   std::string tool{};        // "roofcast 0.1.0"

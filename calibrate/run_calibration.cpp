@@ -335,7 +335,7 @@ CalibrationOutcome run_calibration(kernels::Backend& backend, const CalibrateOpt
                            earlier ? &*earlier : nullptr);
   outcome.run_id = record.run_id();
 
-  const HostCosts host = measure_host_costs(backend, hooks.now_s);
+  const DeviceRates host = measure_host_costs(backend, hooks.now_s);
   outcome.sweep = sweep(backend, plan, hooks, start_s, record);
   outcome.stored_points = record.points();
   outcome.elapsed_s = hooks.now_s() - start_s;

@@ -6,6 +6,7 @@
 #include <functional>
 #include <optional>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "base/progress.hpp"
@@ -38,6 +39,20 @@ auto answers_of(std::int64_t count, int threads, const Fn& fn, const Progress& p
   std::vector<Answer> answers;
   answers.reserve(found.size());
   for (std::optional<Answer>& answer : found) answers.push_back(*std::move(answer));
+  return answers;
+}
+
+/// As answers_of, but runs on the calling thread if `threads` is 1: for work of milliseconds a
+/// thread pool costs more than it gains, and the caller may itself be a worker of one.
+template <class Fn>
+auto answers_here_or_on(std::int64_t count, int threads, const Fn& fn, const Progress& progress)
+    -> decltype(answers_of(count, threads, fn, progress)) {
+  if (threads > 1) return answers_of(count, threads, fn, progress);
+  typename decltype(answers_of(count, threads, fn, progress))::value_type answers;
+  for (std::int64_t i = 0; i < count; ++i) {
+    if (progress && !progress(i, count)) return std::nullopt;
+    answers.push_back(fn(i));
+  }
   return answers;
 }
 

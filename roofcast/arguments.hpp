@@ -42,8 +42,7 @@ struct StaircaseArguments {
 /// A scenario file or its text, and what overrides it.
 struct LoadArguments {
   std::string scenario{};  // a path, or JSON: it starts with '{'; empty: only options
-  /// Of an engine's command line, which `options` override. Flags without effect are its own
-  /// affair.
+  /// Of an engine's command line, which `options` override. Flags without effect are not refused.
   DeploymentOptions served{};
   ScenarioOptions options{};
 };

@@ -130,15 +130,8 @@ std::vector<std::string> notes_of(const CalibrationOutcome& outcome) {
 }
 
 CalibratedCeilings calibrated_ceilings(const CalibrationOutcome& outcome) {
-  const Measured& measured = *outcome.gpu->measured;
-  CalibratedCeilings ceilings{.copy_bandwidth = measured.copy_bandwidth,
-                              .read_bandwidth = measured.read_bandwidth,
-                              .kernel_floor = measured.kernel_floor,
-                              .eager_launch = measured.eager_launch,
-                              .graph_launch = measured.graph_launch,
-                              .engine_step = measured.engine_step,
-                              .upload_bandwidth = measured.upload_bandwidth,
-                              .download_bandwidth = measured.download_bandwidth};
+  CalibratedCeilings ceilings;
+  static_cast<DeviceRates&>(ceilings) = *outcome.gpu->measured;
   for (const auto& [dtype, rate] : ceilings_of(outcome.sweep.timed).gemm) {
     ceilings.gemm.emplace_back(name_of(dtype), rate);
   }

@@ -34,16 +34,8 @@ struct CalibrationInputs {
 };
 
 /// The best rates and shortest times seen; 0: not timed.
-struct CalibratedCeilings {
-  BytesPerSecond copy_bandwidth{};                             // read and written
-  BytesPerSecond read_bandwidth{};                             // weights or KV
+struct CalibratedCeilings : DeviceRates {
   std::vector<std::pair<std::string, FlopsPerSecond>> gemm{};  // by number format
-  Seconds kernel_floor{};                                      // an empty kernel, back to back
-  Seconds eager_launch{};                                      // of the host, outside a graph
-  Seconds graph_launch{};                                      // of the host
-  Seconds engine_step{};                                       // a step's arrays in and tokens out
-  BytesPerSecond upload_bandwidth{};                           // host to device
-  BytesPerSecond download_bandwidth{};                         // device to host
 };
 
 /// Rates of the device's datasheet; 0 or absent: not known.

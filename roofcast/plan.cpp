@@ -21,6 +21,7 @@
 #include "planner/search/pareto.hpp"
 #include "planner/search/plan_digest.hpp"
 #include "planner/search/plan_evaluator.hpp"
+#include "planner/search/search.hpp"
 #include "roofcast/plan_words.hpp"
 #include "roofcast/record_parts.hpp"
 #include "simulator/cluster/cluster.hpp"
@@ -261,7 +262,7 @@ void require_a_load(const PlanQuestion& question) {
   if (std::isfinite(synthetic->request_rate)) return;
   throw UsageError(
       "plan needs a load: `request_rate` 10, `max_concurrency` 64, `trace` FILE, or `num_prompts` "
-      "1000 for so many at once");
+      "1000 for 1000 requests at once");
 }
 
 PlanTask task_of(const PlanQuestion& question) {
@@ -364,8 +365,7 @@ RejectedPlan rejected_of(const PreparedPlan& prepared, const PlanFindings& found
   if (!found.ranked.empty()) {
     const double min = objective_of(found, found.ranked.front());
     const double more = objective_of(found, tried) - min;
-    constexpr double kEqual = 1e-9;  // sums of prices
-    rejected.beyond_first = more > kEqual * min ? more : 0;
+    rejected.beyond_first = more > kEqualObjectives * min ? more : 0;
   }
   return rejected;
 }

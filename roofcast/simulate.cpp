@@ -10,9 +10,8 @@
 #include "base/numbers.hpp"
 #include "base/statistics.hpp"
 #include "planner/evaluate_all.hpp"
-#include "planner/scenario/run_simulation.hpp"
+#include "planner/scenario/simulation_notes.hpp"
 #include "planner/verdict/confidence.hpp"
-#include "planner/verdict/intervals.hpp"
 #include "planner/what_if/hints.hpp"
 #include "roofcast/record_parts.hpp"
 #include "simulator/results/figures.hpp"
@@ -68,14 +67,14 @@ void members(Visitor& visit, LoadResult& load) {
 }
 
 template <class Visitor>
-void members(Visitor& visit, SimulatedInterval& interval) {
+void members(Visitor& visit, LatencyInterval& interval) {
   visit("latency", interval.latency, "which: ttft_s, tpot_s, ...");
   visit_latency(visit, "low", interval.low, "lower ends");
   visit_latency(visit, "high", interval.high, "upper ends");
 }
 
 template <class Visitor>
-void members(Visitor& visit, SimulatedIntervals& intervals) {
+void members(Visitor& visit, LatencyIntervals& intervals) {
   visit("level", intervals.level, "share of all cases that an interval is to contain, 0 to 1");
   visit("chance", intervals.chance, "includes other draws of the load");
   visit("saturates", intervals.saturates,
@@ -105,8 +104,8 @@ void members(Visitor& visit, TargetOutcome& target) {
 template <class Visitor>
 void members(Visitor& visit, SimulatedSlo& slo) {
   visit("met", slo.met,
-        "the SLO is met: targets met and the engine keeps up; without an SLO whether anything is "
-        "served; null if the run was stopped");
+        "the SLO is met and the engine keeps up; without an SLO, whether anything is served and it "
+        "keeps up; null if the run was stopped");
   visit.if_set("undecided", slo.undecided, "why a longer run might give another verdict");
   visit("targets", slo.targets, "each target");
   static const std::string kProbability = fmt::format(
@@ -221,15 +220,6 @@ SimulatedSlo slo_of(const SimulationResult& result, const SloRequirement& requir
   return slo;
 }
 
-SimulatedIntervals intervals_answer(const LatencyIntervals& intervals) {
-  SimulatedIntervals answer{
-      .level = kIntervalShare, .chance = intervals.with_chance, .saturates = intervals.saturates};
-  for (const LatencyInterval& interval : intervals.latencies) {
-    answer.latencies.push_back({interval.latency->name, interval.low, interval.high});
-  }
-  return answer;
-}
-
 void interrupt_intervals(SimulationAnswer& answer) {
   answer.intervals.reset();
   answer.notes.emplace_back("interrupted: the intervals are left out");
@@ -334,10 +324,8 @@ bool add_intervals(const SimulationRun& run, const IntervalSearch& search,
     answer.notes.emplace_back("no intervals: latencies grow as long as the load lasts");
     return true;
   }
-  const auto intervals = intervals_of(run, search.other_draws, search.threads, search.progress);
-  if (!intervals) return false;
-  answer.intervals = intervals_answer(*intervals);
-  return true;
+  answer.intervals = intervals_of(run, search.other_draws, search.threads, search.progress);
+  return answer.intervals.has_value();
 }
 
 SimulationOutcome simulate_in_steps(const SimulationQuestion& question,
@@ -359,7 +347,7 @@ SimulationOutcome simulate_in_steps(const SimulationQuestion& question,
                               .most = std::min(limits.one, question.max_requests),
                               .requirement = {.sample = is_sample(scenario), .must_stand = grows}};
   simulate_until_decided(outcome.run, steady,
-                         [&](SimulationRun& run) { run_simulation(run, steps.requests); });
+                         [&](SimulationRun& run) { simulate_with_notes(run, steps.requests); });
   outcome.answer = answer_of(outcome.run);
   if (steps.simulated) steps.simulated(outcome);
   if (outcome.answer.stopped) return outcome;

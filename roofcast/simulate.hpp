@@ -20,6 +20,7 @@
 #include "planner/scenario/deployment_description.hpp"
 #include "planner/scenario/pool_description.hpp"
 #include "planner/scenario/simulation_run.hpp"
+#include "planner/verdict/intervals.hpp"
 #include "planner/verdict/steady_run.hpp"
 #include "roofcast/envelope.hpp"
 #include "roofcast/limits.hpp"
@@ -62,7 +63,7 @@ struct SimulatedWorkload {
   std::int64_t requests = 0;
   std::int64_t requests_unreported = 0;   // in the warm-up
   std::int64_t rows_skipped = 0;          // in the trace
-  std::optional<bool> shares_prefixes{};  // set, but by earlier versions
+  std::optional<bool> shares_prefixes{};  // always set, except by earlier versions
   std::vector<std::string> notes{};
 };
 
@@ -81,20 +82,6 @@ struct SimulatedSlo {
   std::string why_not{};
 };
 
-/// Ends of the interval of each mean and percentile of a latency, in seconds.
-struct SimulatedInterval {
-  std::string latency{};  // "ttft_s"
-  Distribution low{}, high{};
-};
-
-/// How far off the latencies may be (planner/verdict/intervals.hpp).
-struct SimulatedIntervals {
-  double level = 0;        // share of all cases that an interval is to contain
-  bool chance = false;     // includes other draws of the load
-  bool saturates = false;  // at its slow end the engine does not keep up
-  std::vector<SimulatedInterval> latencies{};
-};
-
 struct SimulatedEngine : EngineUse {
   std::optional<std::int64_t> kv_blocks{};  // set if equal in all pools
 };
@@ -109,7 +96,7 @@ struct SimulationAnswer {
 
   SimulatedWorkload workload{};
   LoadResult load{};  // of all reported requests
-  std::optional<SimulatedIntervals> intervals{};
+  std::optional<LatencyIntervals> intervals{};
   SimulatedSlo slo{};
   SaturationVerdict saturation{};  // read back: all of its reason in `finding`
   SimulatedEngine engine{};

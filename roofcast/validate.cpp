@@ -63,7 +63,7 @@ void members(Visitor& visit, CaseAnswer& one) {
   visit("gpu", compared.gpu, "hardware profile");
   visit("model", compared.model, "catalogue name or path");
   visit("answered", answered, "whether there is a prediction");
-  visit("reason", reason, "why there is none; null: there is");
+  visit("reason", reason, "why there is no prediction; null if there is one");
   visit("figures", compared.figures, "that both sides have");
   visit("not_predicted", one.unpredicted, "measured figures that predictions lack");
   visit("warnings", one.warnings, "contradictions within the measured file, for people");

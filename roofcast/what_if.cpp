@@ -120,9 +120,9 @@ std::optional<double> finite(const std::optional<double>& number) {
   return number && std::isfinite(*number) ? number : std::nullopt;
 }
 
-bool has_queue(const MetricName& metric) {
+bool waits(const MetricName& metric) {
   return std::ranges::any_of(kLatencyFigures, [&](const LatencyFigure& figure) {
-    return figure.has_queue && figure.name == metric.name;
+    return figure.waits && figure.name == metric.name;
   });
 }
 
@@ -187,7 +187,7 @@ VariantAnswer variant_of(const WhatIfFindings& found, const WhatIfRow& row) {
   for (std::size_t i = 0; i < found.metrics.size(); ++i) {
     variant.metrics.push_back(metric_of(found.metrics[i], row.figures[i]));
     MetricAnswer& metric = variant.metrics.back();
-    metric.grows = row.runs > 0 && row.saturated == row.runs && has_queue(metric);
+    metric.grows = row.runs > 0 && row.saturated == row.runs && waits(metric);
   }
   if (!row.finding.empty()) variant.finding = row.finding;
   if (row.limits) variant.limits = limits_answer(*row.limits, row.pools);

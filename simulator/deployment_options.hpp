@@ -33,6 +33,9 @@ struct DeploymentOptions {
   EngineOverrides overrides{};
 };
 
+/// Overwrites each part of `options` that `given` has.
+void lay_over(DeploymentOptions& options, const DeploymentOptions& given);
+
 /// The engine as named, or the default.
 inline std::string engine_name(const DeploymentOptions& options) {
   return options.engine.empty() ? kDefaultEngine : options.engine;

@@ -124,7 +124,7 @@ void set_capacity_intervals(Prediction& prediction, const SimulationRun& run) {
 Prediction predict_load(SimulationRun& run, const std::optional<std::int64_t>& stage,
                         const Progress& progress) {
   const PoolStepTimes step_times = step_times_of(run);
-  run_simulation(run, step_times, progress);
+  simulate_with_notes(run, step_times, progress);
   const SimulationRun whole = run;  // its result is of all stages
   keep_stage(run, stage);
   Prediction prediction;

@@ -10,7 +10,7 @@
 #include "base/error_cause.hpp"
 #include "base/progress.hpp"
 #include "planner/scenario/resolve_deployment.hpp"
-#include "planner/scenario/run_simulation.hpp"
+#include "planner/scenario/simulation_notes.hpp"
 #include "reports/store.hpp"
 #include "validate/ledger.hpp"
 #include "validate/validate_manifest.hpp"

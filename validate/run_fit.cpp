@@ -77,7 +77,7 @@ std::vector<MetricRow> predicted_rows(PreparedCase& prepared, const Progress& go
     return {{"step_s", "value", step_time.seconds(prepared.batch).value}};
   }
   const PoolStepTimes step_times = step_times_of(*prepared.run);
-  run_simulation(*prepared.run, step_times, go_on);
+  simulate_with_notes(*prepared.run, step_times, go_on);
   keep_stage(*prepared.run, prepared.stage);
   return figures_of(*prepared.run);
 }

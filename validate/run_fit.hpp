@@ -9,7 +9,7 @@
 #include "base/progress.hpp"
 #include "calibrate/overhead_fit.hpp"
 #include "model/engines/host_terms.hpp"
-#include "planner/scenario/run_simulation.hpp"
+#include "planner/scenario/simulation_notes.hpp"
 #include "validate/validate_manifest.hpp"
 
 namespace roofcast {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/error.hpp"
+#include "base/text.hpp"
 
 namespace roofcast {
 namespace {
@@ -44,10 +45,7 @@ bool LineReader::next(std::string_view& line) {
   }
   line = std::string_view(buffer_).substr(begin_, end - begin_);
   if (line.ends_with('\r')) line.remove_suffix(1);
-  constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
-  if (line_number_ == 1 && line.starts_with(kByteOrderMark)) {
-    line.remove_prefix(kByteOrderMark.size());
-  }
+  if (line_number_ == 1) line = without_byte_order_mark(line);
   begin_ = last ? end : end + 1;
   return true;
 }

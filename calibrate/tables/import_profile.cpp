@@ -20,12 +20,13 @@ std::string joined_devices(const ImportedRows& rows) {
 }
 
 Measured provenance_of(const ImportedRows& rows, const ImportRecord& record) {
-  Measured measured{.device = joined_devices(rows),
-                    .date = record.date,
-                    .tool = record.tool,
-                    .protocol =
-                        "imported from kernel tables measured by others, on the date of the "
-                        "import; each curve names its kernel and engine"};
+  Measured measured;
+  measured.device = joined_devices(rows);
+  measured.date = record.date;
+  measured.tool = record.tool;
+  measured.protocol =
+      "imported from kernel tables measured by others, on the date of the import; each curve names "
+      "its kernel and engine";
   for (const auto& [what, version] : rows.versions) measured.versions.emplace_back(what, version);
   for (const auto& [reason, left_out] : rows.refused) {
     measured.rejected.push_back(fmt::format(

@@ -9,9 +9,6 @@ namespace roofcast {
 
 namespace {
 
-// As in model/step/measured_mixer_time.cpp.
-constexpr std::int64_t kQueryTile = 128;
-
 // Fewer sequences use few multiprocessors and run in parallel with the chunk, not after it.
 constexpr std::int64_t kMinSequences = 16;
 

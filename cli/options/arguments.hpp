@@ -37,9 +37,9 @@ struct Usage {
 /// Converts spellings of other tools: `--max_num_seqs` to `--max-num-seqs`, `-tp 2` and `--tp 2` to
 /// `--tensor-parallel-size 2`, `--isl` to `--input-len`, and `--no-x` to `--x=false` if `options`
 /// has a switch x but not no-x; throws UsageError if x takes a value. A switch takes the next
-/// argument as its value only if that is one (true, off
-/// ...): `--enforce-eager s.json` becomes `--enforce-eager=true s.json`. A single word that is no
-/// file counts as a value too, to be refused, unless the command `takes_words` as arguments.
+/// argument as its value only if that is one (true, off ...): `--enforce-eager s.json` becomes
+/// `--enforce-eager=true s.json`. A single word that is not a file counts as a value too, to be
+/// refused, unless the command `takes_words` as arguments.
 std::vector<std::string> normalise(const std::vector<std::string>& arguments,
                                    const po::options_description& options, bool takes_words = true);
 

@@ -43,4 +43,13 @@ struct Parallelism {
   bool operator==(const Parallelism&) const = default;
 };
 
+/// Calls visit("TP", 2) for each degree above 1. Experts are not a degree.
+template <class Visit>
+void visit_short_degrees(const Parallelism& parallel, Visit visit) {
+  if (parallel.tensor > 1) visit("TP", parallel.tensor);
+  if (parallel.pipeline > 1) visit("PP", parallel.pipeline);
+  if (parallel.data > 1) visit("DP", parallel.data);
+  if (parallel.context > 1) visit("PCP", parallel.context);
+}
+
 }  // namespace roofcast

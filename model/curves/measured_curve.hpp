@@ -32,6 +32,8 @@ inline constexpr double kMaxMeasured = 1e9;      // elements, heads, tokens or s
 inline constexpr double kLargestMessage = 1e15;  // bytes
 inline constexpr int kMaxMeasuredRanks = 4096;   // GPUs of a collective
 
+inline constexpr std::int64_t kQueryTile = 128;  // queries per thread block of FlashAttention
+
 /// One timed size; x and y as in shape_work().
 struct MeasuredPoint {
   double x = 0;
@@ -59,8 +61,8 @@ struct MeasuredCurve {
   std::string kernel{};  // source: "cuBLASLt 13.1", "roofcast 0.1.0 split-KV"
   PhysicalTerms terms{};
   std::vector<MeasuredPoint> points{};  // ascending by (x, y)
-  /// Decode attention in a batch with prefill: time of a tile of one head's queries that a sequence
-  /// does not fill (model/step/measured_mixer_time.hpp); 0: unknown.
+  /// Decode attention in a batch with prefill: time of a tile of one head's queries (kQueryTile)
+  /// that a sequence does not fill (model/step/measured_mixer_time.hpp); 0: unknown.
   Seconds empty_tile{};
   /// Decode attention: time per token when one sequence is read alone
   /// (model/step/attention_tail.hpp); 0: unknown.
@@ -77,18 +79,24 @@ struct MeasuredCurve {
   bool operator==(const MeasuredCurve&) const = default;
 };
 
-/// Everything measured on a device besides its curves. Rates and times that were not measured are
-/// 0.
-struct Measured {
-  std::vector<MeasuredCurve> curves{};
+/// Best rates and shortest times of a device and its host; 0: not measured.
+struct DeviceRates {
   BytesPerSecond copy_bandwidth{};      // device to device, bytes read plus written
-  BytesPerSecond read_bandwidth{};      // reads only
-  BytesPerSecond upload_bandwidth{};    // host to device
-  BytesPerSecond download_bandwidth{};  // device to host
+  BytesPerSecond read_bandwidth{};      // reads only, of weights or KV
+  BytesPerSecond upload_bandwidth{};    // from pageable memory of the host
+  BytesPerSecond download_bandwidth{};  // to it
   Seconds kernel_floor{};               // an empty kernel in a graph, back to back
   Seconds eager_launch{};               // host time of one launch outside a graph
-  Seconds graph_launch{};               // host time of launching a recorded step
-  Seconds engine_step{};                // host time per step of the small engine, without launch
+  Seconds graph_launch{};  // host time of launching a recorded step, beyond the device's own time
+  Seconds engine_step{};   // host time per step of the small engine, without launch: its arrays
+                           // to the device, its tokens back
+
+  bool operator==(const DeviceRates&) const = default;
+};
+
+/// Everything measured on a device.
+struct Measured : DeviceRates {
+  std::vector<MeasuredCurve> curves{};
   // Provenance, as shown to a user.
   std::string device{};      // as the device names itself
   std::string identity{};    // UUID

@@ -263,6 +263,11 @@ struct Engine {
   OneShotAllReduce one_shot{};
   MemoryConstants memory{};
   HostOverhead host{};
+  /// By how much times to first tokens err beside the errors of step times and host work: one
+  /// standard deviation of their logarithm; 0 where it is not known. So that 80 of 100 means (or
+  /// medians, where runs are judged by them) of the engine's runs to which nothing was fitted lie
+  /// within their 80 % intervals (docs/accuracy.md, "How wide the intervals are").
+  double first_token_uncertainty = 0;
 };
 
 /// Maximum of anything an engine counts: engines use 32 bits, and a product of two still fits in

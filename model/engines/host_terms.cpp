@@ -29,23 +29,6 @@ std::span<const HostTerm> host_terms() {
   return kTerms;
 }
 
-double first_token_uncertainty(std::string_view engine) {
-  // Beside the errors of step times and host work, so that 80 of 100 means (or medians, where runs
-  // are judged by them) of the runs to which nothing was fitted lie within their 80 % intervals:
-  // 105 of vLLM, 260 of TensorRT-LLM and 434 of SGLang on two to five GPUs each (docs/accuracy.md,
-  // "How wide the intervals are").
-  struct Width {
-    std::string_view engine;
-    double deviation;
-  };
-  static constexpr std::array kWidths{Width{"vllm", 0.12}, Width{"trtllm", 0.52},
-                                      Width{"sglang", 0.68}};
-  for (const Width& width : kWidths) {
-    if (engine.starts_with(width.engine)) return width.deviation;
-  }
-  return 0;
-}
-
 Engine with_profile(Engine engine, const EngineProfile& profile) {
   engine.name = profile.name;
   for (const EngineProfile::Value& value : profile.host)

@@ -20,10 +20,6 @@ struct HostTerm {
 /// All terms that a user may set or fit, those best determined by runs first.
 std::span<const HostTerm> host_terms();
 
-/// By how much an engine's times to first tokens err beside its step times, of its presets
-/// ("sglang-0.5"): one standard deviation of their logarithm; 0 where that is not known.
-double first_token_uncertainty(std::string_view engine);
-
 /// Facts about an engine beyond its preset: host terms fitted to measured runs.
 struct EngineProfile {
   struct Value {

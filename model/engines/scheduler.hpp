@@ -40,6 +40,9 @@ struct SchedulerTraits {
   /// With K and V from a prefill replica it computes the prompt's last token, and so the first of
   /// the output; otherwise it gets that, too.
   bool recomputes_last_token = false;
+  /// Ranks of prefill context parallelism exchange prompts alone, and only in steps in which every
+  /// prompt has a part for each of them (SGLang 0.5.16, layers/cp); else what they decode, too.
+  bool divides_prompts_alone = false;
   StreamChunks stream_chunks = StreamChunks::after_last;
   RankRouting rank_routing = RankRouting::least_waiting;
 };
@@ -58,6 +61,7 @@ inline constexpr std::array kSchedulerTraits = {
     SchedulerTraits{.kind = SchedulerKind::sglang,
                     .prefix_cache = true,
                     .copies_of_draft_slots = 2,
+                    .divides_prompts_alone = true,
                     .stream_chunks = StreamChunks::after_first,
                     .rank_routing = RankRouting::round_robin},
     // Ranks: none gets more than its share of the requests of all (1.0, executor_request_queue.py,

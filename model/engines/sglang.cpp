@@ -312,7 +312,9 @@ const EngineDescription& sglang_description() {
                                 .schedule_conservativeness = 1.0,
                                 .eager_prefill = true,
                                 .memory = memory_of_sglang(),
-                                .host = host_of_sglang()},
+                                .host = host_of_sglang(),
+                                // 434 runs on five GPUs.
+                                .first_token_uncertainty = 0.68},
                    .resolve = resolve_sglang}},
       .find = find_sglang_preset};
   return sglang;

@@ -72,12 +72,13 @@ struct Efficiencies {
   bool operator==(const Efficiencies&) const = default;
 };
 
-/// Minimum time of a kernel, back to back in a CUDA graph.
+/// Minimum time of a kernel, back to back in a CUDA graph. Defaults are assumptions, except
+/// that of memory_bound; the first three lie within the range of the profiles that state one.
 struct Floors {
-  Seconds gemm{3e-6};
-  Seconds moe{20e-6};  // the whole block of one layer: routing, sorting, two grouped GEMMs
-  Seconds attention{10e-6};
-  Seconds memory_bound{2e-6};
+  Seconds gemm{3e-6};  // profiles: 2 to 6 us
+  Seconds moe{20e-6};  // the whole block of one layer: routing, sorting, two grouped GEMMs; 8 to 24
+  Seconds attention{10e-6};    // 7.5 to 15
+  Seconds memory_bound{2e-6};  // an H200's (cuDNN frontend, norms/results/h200: 8192 x 128)
   Seconds all_reduce{5e-6};
 
   bool operator==(const Floors&) const = default;

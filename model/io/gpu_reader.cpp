@@ -14,6 +14,7 @@
 #include "base/error.hpp"
 #include "base/suggest.hpp"
 #include "model/io/kernel_tables_file.hpp"
+#include "model/io/measured_keys.hpp"
 #include "model/io/measured_reader.hpp"
 #include "model/io/profile_section.hpp"
 #include "model/step/carried_time.hpp"
@@ -22,8 +23,6 @@ namespace roofcast {
 namespace {
 
 using Json = nlohmann::json;
-
-constexpr int kSchemaVersion = 1;
 
 constexpr const char* kNetworkLink = "network_link";
 constexpr const char* kNicsPerNode = "nics_per_node";
@@ -42,7 +41,7 @@ constexpr Range kCurveX{1, 1e15, "tokens or bytes"};
 constexpr Range kJoulesPerByte{1e-13, 1e-8, "joules per byte"};
 constexpr Range kJoulesPerFlop{1e-15, 1e-9, "joules per FLOP"};
 constexpr Range kCount{1, 1e6, "pieces"};
-constexpr Range kVersion{kSchemaVersion, kSchemaVersion, "(the version this program reads)"};
+constexpr Range kVersion{kGpuSchemaVersion, kGpuSchemaVersion, "(the version this program reads)"};
 
 // Of what a profile leaves out. Sizes are the H100's (nvidia-h100-sxm.json); the ratio of 16-bit to
 // fp32 peaks is the A100's, between 2 (graphics cards) and 31 (B200).

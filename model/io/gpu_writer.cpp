@@ -14,8 +14,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr int kSchemaVersion = 1;
-
 // Whole numbers up to this are exact in a double.
 constexpr double kLargestWhole = 9007199254740992.0;  // 2^53
 
@@ -180,7 +178,7 @@ Json measured_json(const Measured& measured) {
 }
 
 void add_facts(Json& json, const Gpu& gpu) {
-  json["schema_version"] = kSchemaVersion;
+  json["schema_version"] = kGpuSchemaVersion;
   json["name"] = gpu.name;
   json["display_name"] = gpu.display_name;
   json["aliases"] = gpu.aliases;

@@ -15,6 +15,7 @@
 #include "base/error.hpp"
 #include "base/io/bounded_json.hpp"
 #include "base/io/json_reason.hpp"
+#include "base/text.hpp"
 
 namespace roofcast {
 
@@ -23,7 +24,6 @@ namespace {
 // Quantisation lists of large mixture-of-experts models reach 3 MB; this is far beyond any known.
 constexpr std::uintmax_t kLargestFile = 256u << 20;
 
-constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 constexpr std::array<std::string_view, 3> kNonFinite = {"-Infinity", "Infinity", "NaN"};
 
 /// The text with non-finite literals quoted, and the original positions of its bytes.
@@ -91,10 +91,7 @@ std::string line_and_column(std::string_view text, std::size_t position) {
 }  // namespace
 
 nlohmann::json parse_json(const std::string& text, const std::string& where) {
-  std::string_view body = text;
-  if (body.substr(0, kByteOrderMark.size()) == kByteOrderMark) {
-    body.remove_prefix(kByteOrderMark.size());
-  }
+  const std::string_view body = without_byte_order_mark(text);
   const Rewritten rewritten = quote_non_finite(body);
   constexpr bool kIgnoresComments = true;
   try {

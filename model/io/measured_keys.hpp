@@ -1,4 +1,4 @@
-// The profile's keys for measured values: one table for reader and writer.
+// A hardware profile's version and its keys for measured values: one table for reader and writer.
 #pragma once
 
 #include <array>
@@ -9,6 +9,8 @@
 #include "model/curves/measured_curve.hpp"
 
 namespace roofcast {
+
+inline constexpr int kGpuSchemaVersion = 1;
 
 inline constexpr std::array kFamilies{
     OperatorFamily::gemm,

@@ -1,6 +1,5 @@
-// Time of communication between GPUs. Within a node: the profile's measured all-reduces, else a
-// ring over the link. Between nodes: NCCL's rings and trees over all NICs of a node together, and
-// the exchange of experts' tokens as DeepEP sends them.
+#include "model/step/collective.hpp"
+
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -9,7 +8,6 @@
 #include <string>
 
 #include "base/error.hpp"
-#include "model/step/efficiency.hpp"
 
 namespace roofcast {
 

@@ -11,6 +11,7 @@
 #include "model/architecture/expert_load.hpp"
 #include "model/architecture/weights.hpp"
 #include "model/curves/curve_source.hpp"
+#include "model/step/collective.hpp"
 #include "model/step/efficiency.hpp"
 #include "model/step/expert_kernels.hpp"
 #include "model/step/measured_time.hpp"
@@ -403,8 +404,8 @@ void add_matrices(const Deployment& deployment, const LayerGroup& group, int blo
 /// what they decode as well (0.27, pcp_manager.py, _build_batch_layout), prompts' in SGLang
 /// (0.5.16, layers/cp).
 Phase phase_of_prompt_exchange(const Deployment& deployment) {
-  const bool prompts =
-      deployment.parallel.context > 1 && deployment.engine.scheduler == SchedulerKind::sglang;
+  const bool prompts = deployment.parallel.context > 1 &&
+                       traits_of(deployment.engine.scheduler).divides_prompts_alone;
   return prompts ? Phase::prefill : Phase::all;
 }
 
@@ -650,7 +651,8 @@ constexpr Seconds kSortOfALogitTogether{0.06e-9};
 
 bool absorbs_prompts(const Deployment& deployment, const LatentAttention& attention) {
   return attention.span.kind == AttentionSpan::Kind::sparse ||
-         (deployment.parallel.context > 1 && deployment.engine.scheduler == SchedulerKind::sglang);
+         (deployment.parallel.context > 1 &&
+          traits_of(deployment.engine.scheduler).divides_prompts_alone);
 }
 
 Seconds SerialTime::of(std::int64_t n) const {

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "model/step/efficiency.hpp"
-
 namespace roofcast {
 namespace {
 

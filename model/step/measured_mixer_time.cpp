@@ -11,9 +11,6 @@ namespace roofcast {
 
 namespace {
 
-// Queries per thread block of FlashAttention.
-constexpr double kQueryTile = 128.0;
-
 struct Size {
   double x = 0;
   double y = 0;
@@ -42,7 +39,7 @@ UnevenBatch uneven(const AttentionOperator& op, const StepBatch& batch, const Si
 }
 
 double tiles_of(std::int64_t queries) {
-  return std::ceil(static_cast<double>(queries) / kQueryTile);
+  return std::ceil(static_cast<double>(queries) / static_cast<double>(kQueryTile));
 }
 
 /// Query tiles that no sequence fills, over all heads.

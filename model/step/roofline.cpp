@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "model/step/collective.hpp"
 #include "model/step/efficiency.hpp"
 
 namespace roofcast {

@@ -68,6 +68,8 @@ struct OperatorEstimate {
   Seconds floor{};     // of all calls, if the time is floor + roofline / efficiency
 };
 
+struct EfficiencyEstimate;  // model/step/efficiency.hpp
+
 /// One call of an operator at a size on its curve (x, y as in shape_work()).
 Work work_of(const OperatorShape& shape, double x, double y);
 
@@ -96,6 +98,10 @@ bool beats_physics(const OperatorShape& shape, const MeasuredPoint& point, const
 /// (model/step/efficiency.hpp). Never below physical_limit. Throws Error if a collective runs on a
 /// GPU without any link.
 OperatorEstimate estimate(const Work& work, const Gpu& gpu);
+
+/// The same for callers that keep the EfficiencyEstimate between calls, and its time alone.
+OperatorEstimate estimate(const Work& work, const Gpu& gpu, const EfficiencyEstimate& efficiency);
+Seconds expected_time(const Work& work, const Gpu& gpu, const EfficiencyEstimate& efficiency);
 
 /// Arithmetic intensity at which a GPU changes from memory-bound to compute-bound.
 FlopsPerByte ridge_point(const Gpu& gpu, DType compute);

@@ -463,7 +463,7 @@ struct RooflineStepTime::Impl {
     return pass;
   }
 
-  /// Images are as many tokens in all of a run's steps, and few numbers of them come together.
+  /// All images of a run have the same number of tokens, and few batch sizes occur: kept.
   Seconds time_of_images(const StepBatch& batch) const {
     const auto key = std::pair(batch.images, batch.image_tokens);
     const auto known = images.find(key);

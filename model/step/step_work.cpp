@@ -158,7 +158,7 @@ RankBatch batch_of_rank(const Deployment& deployment, const StepBatch& batch) {
   const std::int64_t ranks = deployment.parallel.context;
   if (ranks == 1 || batch.prefills.empty()) return {.batch = batch};
   const std::int64_t parts = 2 * ranks;
-  const bool whole_steps = deployment.engine.scheduler == SchedulerKind::sglang;
+  const bool whole_steps = traits_of(deployment.engine.scheduler).divides_prompts_alone;
   const auto is_short = [&](const PrefillChunk& chunk) { return chunk.new_tokens < parts; };
   if (whole_steps && std::ranges::any_of(batch.prefills, is_short)) return {.batch = batch};
   RankBatch own{.batch = batch, .prompt_ranks = ranks};

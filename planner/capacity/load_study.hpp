@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "base/progress.hpp"
-#include "planner/answers_on.hpp"
 #include "planner/capacity/capacity.hpp"
+#include "planner/evaluate_all.hpp"
 #include "planner/scenario/simulation_run.hpp"
 #include "planner/verdict/steady_run.hpp"
 
@@ -75,7 +75,7 @@ struct Execution {
 /// fn(i), one simulation each, for i in [0, count). Throws Error if the progress cancels.
 template <class Fn>
 auto run_all(Execution& execution, std::int64_t count, const Fn& fn) {
-  auto answers = answers_on(execution.threads, count, fn, execution.ticks());
+  auto answers = answers_here_or_on(count, execution.threads, fn, execution.ticks());
   if (!answers) throw_interrupted();
   execution.simulations += count;
   return std::move(*answers);

@@ -265,14 +265,6 @@ bool has_pattern(const LoadShapeOptions& options) {
          options.diurnal || !options.stages.empty() || !options.cycle.empty();
 }
 
-bool is_given(const LoadShapeOptions& options) {
-  return has_pattern(options) || options.normalised || options.num_warmups || options.range_ratio ||
-         options.range_ratio_style || options.prefix_len || options.prefix_groups ||
-         options.prompts_per_group || options.turns || options.first_input || options.think_time ||
-         options.max_session_tokens || options.lora_adapters || options.lora_zipf ||
-         options.images || options.image_tokens;
-}
-
 void apply(const LoadShapeOptions& options, bool count_given, SyntheticWorkload& workload) {
   if (options.normalised) workload.normalised = *options.normalised;
   apply_pattern(options, workload);

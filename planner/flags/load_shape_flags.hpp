@@ -29,12 +29,14 @@ struct LoadShapeOptions {
   std::optional<std::int64_t> lora_adapters;
   std::optional<double> lora_zipf;
   std::optional<std::int64_t> images, image_tokens;
+
+  bool operator==(const LoadShapeOptions&) const = default;
 };
 
 const Flags<LoadShapeOptions>& load_shape_flags();
 
 /// Whether any of them was given.
-bool is_given(const LoadShapeOptions& options);
+inline bool is_given(const LoadShapeOptions& options) { return options != LoadShapeOptions{}; }
 
 /// Whether a flag sets how the rate changes over time.
 bool has_pattern(const LoadShapeOptions& options);

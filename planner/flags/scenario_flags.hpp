@@ -8,7 +8,7 @@
 
 #include "planner/flags/cluster_flags.hpp"
 #include "planner/flags/workload_flags.hpp"
-#include "planner/scenario/resolve_deployment.hpp"
+#include "simulator/deployment_options.hpp"
 #include "simulator/scenario.hpp"
 
 namespace roofcast {

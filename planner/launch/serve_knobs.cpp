@@ -36,11 +36,13 @@ double read_number(const std::string& text, const std::string& flag) {
 
 std::string number_text(double value) { return fmt::format("{}", value); }
 
-/// A member of the words, or of their overrides.
+/// A member of the words, of their degrees, or of their overrides.
 template <auto kMember, class Words>
 auto& at(Words& words) {
   if constexpr (std::is_invocable_v<decltype(kMember), Words&>) {
     return words.*kMember;
+  } else if constexpr (std::is_invocable_v<decltype(kMember), ParallelismOptions&>) {
+    return words.degrees.*kMember;
   } else {
     return words.overrides.*kMember;
   }
@@ -478,7 +480,7 @@ Text write_chunking_policy(const ServeWords& words) {
 
 /// SGLang's switches that imply expert parallelism.
 void read_shared_experts(ServeWords& words, const std::string& text, const std::string& flag) {
-  if (read_serve_switch(text, flag)) words.expert_parallel = true;
+  if (read_serve_switch(text, flag)) words.degrees.expert_parallel = true;
 }
 
 void read_all2all(ServeWords& words, const std::string& text, const std::string& flag) {
@@ -493,7 +495,7 @@ Text write_vllm_all2all(const ServeWords& words) {
 
 /// Any of SGLang's backends other than "none" implies expert parallelism.
 void read_sglang_all2all(ServeWords& words, const std::string& text, const std::string& flag) {
-  if (text != "none") words.expert_parallel = true;
+  if (text != "none") words.degrees.expert_parallel = true;
   read_all2all(words, text, flag);
 }
 
@@ -508,23 +510,24 @@ Text write_sglang_all2all(const ServeWords& words) {
 namespace serve_knobs {
 
 using O = EngineOverrides;
+using P = ParallelismOptions;
 using W = ServeWords;
 
 const ServeKnob kModel{"model", read_model, write_model};
 const ServeKnob kWeightFormat{"quantization", read_weight_format, write_weight_format};
 const ServeKnob kDtype{"dtype", read_dtype, write_dtype};
 const ServeKnob kBackend{"engine", read_backend, write_backend};
-const ServeKnob kTensor = degree_knob<&W::tensor>("tensor");
-const ServeKnob kPipeline = degree_knob<&W::pipeline>("pipeline");
-const ServeKnob kData = degree_knob<&W::data>("data");
-const ServeKnob kPromptRanks = degree_knob<&W::context>("context");
+const ServeKnob kTensor = degree_knob<&P::tensor>("tensor");
+const ServeKnob kPipeline = degree_knob<&P::pipeline>("pipeline");
+const ServeKnob kData = degree_knob<&P::data>("data");
+const ServeKnob kPromptRanks = degree_knob<&P::context>("context");
 const ServeKnob kPromptSplit = switch_knob<&W::divides_prompts>("context");
 const ServeKnob kPromptStrategy{
     "context",
     [](W& words, const std::string& text, const std::string&) { words.prompt_strategy = text; },
     [](const W& words) { return words.prompt_strategy; }};
 const ServeKnob kExpertRanks = degree_knob<&W::expert_ranks>("expert");
-const ServeKnob kExpertParallel = switch_knob<&W::expert_parallel>("expert");
+const ServeKnob kExpertParallel = switch_knob<&P::expert_parallel>("expert");
 const ServeKnob kSharedExperts{"expert", read_shared_experts, [](const W&) { return Text(); }};
 const ServeKnob kVllmAll2All{"all2all_backend", read_all2all, write_vllm_all2all};
 const ServeKnob kSglangAll2All{"all2all_backend", read_sglang_all2all, write_sglang_all2all};

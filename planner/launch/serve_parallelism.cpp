@@ -10,7 +10,7 @@ namespace {
 /// SGLang and TensorRT-LLM set a number of expert ranks; here it is all ranks or none.
 std::optional<bool> all_experts(const ServeWords& words, int ranks,
                                 std::vector<std::string>& notes) {
-  if (words.expert_parallel) return words.expert_parallel;
+  if (words.degrees.expert_parallel) return words.degrees.expert_parallel;
   if (!words.expert_ranks) return std::nullopt;
   const int asked = *words.expert_ranks;
   if (asked > 1 && asked != ranks) {
@@ -41,7 +41,7 @@ std::int64_t divided(const char* flag, std::int64_t all, int ranks) {
 
 EngineOverrides of_one_rank(ServeEngine engine, const ServeWords& words) {
   EngineOverrides knobs = words.overrides;
-  const int ranks = words.data.value_or(1);
+  const int ranks = words.degrees.data.value_or(1);
   const bool shared = words.data_parallel_attention.value_or(false) && ranks > 1;
   if (engine != ServeEngine::sglang || !shared) return knobs;
   if (auto& count = knobs.max_num_seqs) count = divided("--max-running-requests", *count, ranks);
@@ -55,7 +55,7 @@ EngineOverrides of_one_rank(ServeEngine engine, const ServeWords& words) {
 }
 
 void put_of_all_ranks(ServeEngine engine, ServeWords& words) {
-  const int ranks = words.data.value_or(1);
+  const int ranks = words.degrees.data.value_or(1);
   const bool shared = words.data_parallel_attention.value_or(false) && ranks > 1;
   if (engine != ServeEngine::sglang || !shared) return;
   EngineOverrides& knobs = words.overrides;
@@ -79,15 +79,11 @@ int share_of(int ranks, int parts, const char* flag, const char* who) {
 
 ParallelismOptions understood(ServeEngine engine, const ServeWords& words,
                               std::vector<std::string>& notes) {
-  ParallelismOptions parallel{.tensor = words.tensor,
-                              .pipeline = words.pipeline,
-                              .data = words.data,
-                              .context = words.context,
-                              .expert_parallel = words.expert_parallel};
+  ParallelismOptions parallel = words.degrees;
   if (engine == ServeEngine::vllm) return parallel;
-  const int ranks = words.tensor.value_or(1);
+  const int ranks = words.degrees.tensor.value_or(1);
   parallel.expert_parallel = all_experts(words, ranks, notes);
-  const int context = words.context.value_or(1);
+  const int context = words.degrees.context.value_or(1);
   if (context > 1 && !words.divides_prompts.value_or(false)) {
     notes.push_back("--attn-cp-size is modelled as with --enable-prefill-cp");
   }
@@ -97,7 +93,7 @@ ParallelismOptions understood(ServeEngine engine, const ServeWords& words,
   }
   const bool shared = words.data_parallel_attention.value_or(false);
   // TensorRT-LLM's attention is data parallel over all ranks of a stage, or not at all.
-  const int data = engine == ServeEngine::tensorrt_llm ? ranks : words.data.value_or(1);
+  const int data = engine == ServeEngine::tensorrt_llm ? ranks : words.degrees.data.value_or(1);
   if (!shared) {
     if (parallel.data.value_or(1) > 1) {
       notes.push_back(
@@ -116,26 +112,22 @@ ParallelismOptions understood(ServeEngine engine, const ServeWords& words,
 
 void put_parallelism(ServeEngine engine, const ParallelismOptions& parallel, bool has_experts,
                      ServeWords& words, std::vector<std::string>& notes) {
-  words.tensor = parallel.tensor;
-  words.pipeline = parallel.pipeline;
-  words.data = parallel.data;
-  words.context = parallel.context;
-  words.expert_parallel = parallel.expert_parallel;
+  words.degrees = parallel;
   if (engine == ServeEngine::vllm) return;
-  words.expert_parallel.reset();
+  words.degrees.expert_parallel.reset();
   const int data = parallel.data.value_or(1);
   const int context = parallel.context.value_or(1);
   const int ranks = parallel.tensor.value_or(1) * context * data;
   const bool experts = parallel.expert_parallel.value_or(false);
   if (experts && ranks > 1) words.expert_ranks = ranks;
   if (context > 1) {
-    words.tensor = ranks / data;
+    words.degrees.tensor = ranks / data;
     words.divides_prompts = true;
     words.prompt_strategy = "zigzag";
   }
   if (data == 1) return;
   if (engine == ServeEngine::tensorrt_llm) {
-    words.data.reset();
+    words.degrees.data.reset();
     if (parallel.tensor.value_or(1) > 1 || !(has_experts || experts)) {
       notes.push_back(
           fmt::format("TensorRT-LLM has no flags for {} data-parallel ranks with TP {}: start {} "
@@ -146,7 +138,7 @@ void put_parallelism(ServeEngine engine, const ParallelismOptions& parallel, boo
     }
   }
   if (!has_experts && !experts) return;
-  words.tensor = ranks;
+  words.degrees.tensor = ranks;
   words.data_parallel_attention = true;
 }
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "model/engines/engine.hpp"
+#include "simulator/deployment_options.hpp"
 
 namespace roofcast {
 
@@ -15,15 +15,11 @@ struct ServeWords {
   std::string model{};
   std::string preset{};  // if a flag decides it
   std::optional<std::string> weight_format{};
-  std::optional<DType> dtype{};  // of unquantised weights
-  std::optional<int> tensor{};
-  std::optional<int> pipeline{};
-  std::optional<int> data{};
-  std::optional<int> context{};
+  std::optional<DType> dtype{};                   // of unquantised weights
+  ParallelismOptions degrees{};                   // expert_parallel: vLLM, over all ranks
   std::optional<bool> divides_prompts{};          // SGLang: among its context ranks
   std::optional<std::string> prompt_strategy{};   // SGLang: zigzag, interleave
   std::optional<int> expert_ranks{};              // SGLang, TensorRT-LLM: number of ranks
-  std::optional<bool> expert_parallel{};          // vLLM: over all ranks
   std::optional<bool> data_parallel_attention{};  // SGLang, TensorRT-LLM: DP ranks share experts
   std::optional<std::int64_t> kv_tokens{};        // SGLang: the KV pool as given
   std::string draft_algorithm{};                  // SGLang: EAGLE, NEXTN ...

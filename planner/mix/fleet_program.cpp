@@ -66,7 +66,7 @@ class Branching {
     return !program_.contiguous || option_of_[band - 1] == option;
   }
 
-  /// Gives the option so many bands, which keep so many of its replicas busy.
+  /// Gives the option `bands` bands, which keep `busy` of its replicas busy.
   void set(std::size_t option, int bands, double busy) {
     const double before = units_of(option);
     pools_ += (bands > 0 ? 1 : 0) - (bands_of_[option] > 0 ? 1 : 0);

@@ -12,8 +12,8 @@
 
 #include "base/error.hpp"
 #include "base/statistics.hpp"
-#include "planner/answers_on.hpp"
 #include "planner/capacity/capacity.hpp"
+#include "planner/evaluate_all.hpp"
 #include "planner/load/offered_load.hpp"
 #include "planner/mix/fleet_program.hpp"
 #include "planner/mix/load_bands.hpp"
@@ -58,7 +58,7 @@ struct Search {
   /// fn(i) for i in [0, count), each of at least a simulation.
   template <class Fn>
   auto all(std::int64_t count, const Fn& fn) {
-    auto answers = answers_on(threads, count, fn, progress);
+    auto answers = answers_here_or_on(count, threads, fn, progress);
     if (!answers) throw Stopped{};
     return std::move(*answers);
   }

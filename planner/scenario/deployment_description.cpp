@@ -3,11 +3,11 @@
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
-#include <utility>
 #include <variant>
+#include <vector>
 
-#include "base/joined.hpp"
 #include "base/record.hpp"
+#include "base/text.hpp"
 #include "model/engines/knobs.hpp"
 
 namespace roofcast {
@@ -41,15 +41,12 @@ std::string placement(const Parallelism& parallel, const std::string& gpu,
                       const std::string& engine) {
   std::string text = gpu;
   if (parallel.gpus() > 1) {
-    const std::pair<const char*, int> degrees[] = {{"TP", parallel.tensor},
-                                                   {"PP", parallel.pipeline},
-                                                   {"DP", parallel.data},
-                                                   {"PCP", parallel.context}};
-    const auto degree = [](const auto& one) {
-      return one.second > 1 ? fmt::format("{} {}", one.first, one.second) : "";
-    };
-    text = fmt::format("{}x {} ({}{})", parallel.gpus(), text, joined(degrees, degree),
-                       parallel.expert_parallel ? ", EP" : "");
+    std::vector<std::string> degrees;
+    visit_short_degrees(parallel, [&](const char* name, int degree) {
+      degrees.push_back(fmt::format("{} {}", name, degree));
+    });
+    if (parallel.expert_parallel) degrees.push_back("EP");
+    text = fmt::format("{}x {} ({})", parallel.gpus(), text, joined(degrees));
   }
   return text + ", " + engine;
 }
@@ -61,33 +58,26 @@ bool is_described(const EngineKnob& knob, const Engine& engine) {
          owns(knob.owner, engine.scheduler, engine.memory_rule);
 }
 
-}  // namespace
-
-Json describe(const Deployment& deployment) {
-  const Engine& engine = deployment.engine;
-  const Parallelism& parallel = deployment.parallel;
+Json describe(const Engine& engine) {
   Json json;
-  json["model"] = deployment.model.name;
-  json["gpu"] = deployment.gpu.name;
-  json["parallel"] = {{"tensor", parallel.tensor},
-                      {"pipeline", parallel.pipeline},
-                      {"data", parallel.data},
-                      {"context", parallel.context},
-                      {"expert", parallel.expert_parallel}};
-  json["engine"] = {{"name", engine.name}};
+  json["name"] = engine.name;
   for (const EngineKnob& knob : engine_knobs()) {
     if (knob.resolved == nullptr || !is_described(knob, engine)) continue;
-    json["engine"][knob.key] =
+    json[knob.key] =
         std::visit([](const auto& value) { return Json(value); }, knob.resolved(engine));
   }
-  describe_features(engine, json["engine"]);
+  describe_features(engine, json);
   return json;
 }
 
+}  // namespace
+
 DeploymentInputs inputs_of(const Deployment& deployment) {
-  auto inputs = record_from_json<DeploymentInputs>(describe(deployment));
-  inputs.gpu_display_name = deployment.gpu.display_name;
-  return inputs;
+  return {.model = deployment.model.name,
+          .gpu = deployment.gpu.name,
+          .parallel = deployment.parallel,
+          .engine = std::make_shared<const Json>(describe(deployment.engine)),
+          .gpu_display_name = deployment.gpu.display_name};
 }
 
 std::int64_t max_model_len(const DeploymentInputs& inputs) {

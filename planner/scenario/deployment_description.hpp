@@ -11,9 +11,6 @@
 namespace roofcast {
 
 /// "inputs" of a result: the deployment as understood, every knob resolved.
-Json describe(const Deployment& deployment);
-
-/// The same, as part of an answer.
 struct DeploymentInputs {
   std::string model{};
   std::string gpu{};

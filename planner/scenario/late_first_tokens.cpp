@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "model/engines/host_terms.hpp"
 #include "simulator/results/metrics.hpp"
 
 namespace roofcast {
@@ -24,7 +23,7 @@ bool is_simulated(const SimulationRun& run, const Deviations& deviations) {
 double first_token_uncertainty_of(const SimulationRun& run) {
   double largest = 0;
   for (const PoolRun& pool : run.pools) {
-    largest = std::max(largest, first_token_uncertainty(pool.deployment.engine.version));
+    largest = std::max(largest, pool.deployment.engine.first_token_uncertainty);
   }
   return largest;
 }

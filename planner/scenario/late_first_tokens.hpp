@@ -6,19 +6,19 @@
 
 namespace roofcast {
 
-/// The largest first_token_uncertainty() of its pools' engines: relative, one standard deviation.
+/// The largest Engine::first_token_uncertainty of its pools.
 double first_token_uncertainty_of(const SimulationRun& run);
 
-/// How many times as long first tokens take if they are off by so many standard deviations. The
-/// logarithm is taken as normal.
+/// How many times as long first tokens take if they are off by `deviations` standard deviations.
+/// The logarithm is taken as normal.
 double first_token_factor(const SimulationRun& run, double deviations);
 
-/// Whether deviating_result() simulates: it does not if only first tokens deviate from a run.result
-/// that is to its end.
+/// Whether deviating_result() simulates: it does not if only first tokens deviate from a complete
+/// run.result.
 bool is_simulated(const SimulationRun& run, const Deviations& deviations);
 
 /// As simulate_deviating(). If only first tokens deviate nothing is simulated: they are late in
-/// run.result, which must be that of the run as it is, to its end.
+/// run.result, which must be the complete one of the run as it is.
 SimulationResult deviating_result(const SimulationRun& run, const PoolStepTimes& step_times,
                                   const Deviations& deviations, const Progress& progress = {});
 

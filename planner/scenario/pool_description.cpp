@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/record.hpp"
 #include "base/text.hpp"
 #include "base/wording.hpp"
 
@@ -15,7 +16,7 @@ namespace {
 
 /// Everything in which two pools' answers can differ.
 Json essence(const PoolRun& pool) {
-  Json json = describe(pool.deployment);
+  Json json = record_to_json(inputs_of(pool.deployment));
   json["profile_hash"] = pool.profile_hash;
   json["kv_blocks"] = pool.plan.kv_blocks;
   return json;

@@ -7,7 +7,6 @@
 #include "base/error.hpp"
 #include "model/architecture/requantise.hpp"
 #include "model/architecture/weights.hpp"
-#include "model/engines/knobs.hpp"
 #include "model/io/engine_profile.hpp"
 #include "model/io/gpu_reader.hpp"
 #include "model/io/model_reader.hpp"
@@ -85,17 +84,6 @@ Deployment deploy_on(const DeploymentOptions& options, Gpu gpu) {
 }
 
 }  // namespace
-
-void lay_over(DeploymentOptions& options, const DeploymentOptions& given) {
-  if (!given.model.empty()) options.model = given.model;
-  if (!given.gpu.empty()) options.gpu = given.gpu;
-  if (!given.engine.empty()) options.engine = given.engine;
-  if (given.weight_format) options.weight_format = given.weight_format;
-  visit_degrees([&](std::string_view, auto, auto degree) {
-    if (given.parallel.*degree) options.parallel.*degree = given.parallel.*degree;
-  });
-  take_overrides(options.overrides, given.overrides);
-}
 
 EngineChoice engine_choice(const std::string& text) {
   if (text.empty()) return {.preset = kDefaultEngine};

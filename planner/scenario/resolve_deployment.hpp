@@ -22,9 +22,6 @@ struct EngineChoice {
   std::optional<EngineProfile> profile{};
 };
 
-/// Overwrites each part of `options` that `given` has.
-void lay_over(DeploymentOptions& options, const DeploymentOptions& given);
-
 /// Reads the engine profile if `text` names one; a preset is not looked up here.
 EngineChoice engine_choice(const std::string& text);
 

@@ -11,7 +11,6 @@
 #include "base/wording.hpp"
 #include "model/architecture/experts.hpp"
 #include "model/architecture/transformer.hpp"
-#include "model/engines/host_terms.hpp"
 #include "model/engines/knobs.hpp"
 #include "model/io/model_reader.hpp"
 #include "model/step/error_causes.hpp"
@@ -62,8 +61,8 @@ void check_images(const Scenario& scenario, const Deployment& deployment) {
 }
 
 bool is_pooled(const SimulationRun& run) {
-  return std::ranges::any_of(
-      run.pools, [](const PoolRun& pool) { return pool.deployment.engine.pooling; });
+  return std::ranges::any_of(run.pools,
+                             [](const PoolRun& pool) { return pool.deployment.engine.pooling; });
 }
 
 /// A model that pools generates nothing: a request's single output is its vector.
@@ -229,8 +228,8 @@ namespace {
 /// stated.
 LengthDistribution* unstated_output(Scenario& scenario) {
   auto* load = std::get_if<SyntheticWorkload>(&scenario.workload);
-  const bool unstated = load != nullptr && !load->states_output &&
-                        load->output == fixed_length(kDefaultOutputTokens);
+  const bool unstated =
+      load != nullptr && !load->states_output && load->output == fixed_length(kDefaultOutputTokens);
   return unstated ? &load->output : nullptr;
 }
 

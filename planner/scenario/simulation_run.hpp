@@ -121,8 +121,7 @@ struct Deviations {
   double per_request = 0;  // host work on a request outside its steps, by kHostUncertainty
   double kv_capacity = 0;  // blocks, by MemoryPlan::relative_uncertainty
   double acceptance = 0;   // of drafts, by Speculation::acceptance_deviation
-  double first_token =
-      0;  // of the time to each request's first token, by first_token_uncertainty()
+  double first_token = 0;  // of times to first tokens, by Engine::first_token_uncertainty
 
   bool operator==(const Deviations&) const = default;
 };

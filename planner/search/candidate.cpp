@@ -32,13 +32,8 @@ std::vector<PoolScenario> pools_of(const Candidate& candidate) {
 /// "TP2 PP2 EP", the degrees above 1.
 std::string degrees_of(const Parallelism& parallel) {
   std::string text;
-  const auto degree = [&](const char* name, int value) {
-    if (value > 1) text += fmt::format(" {}{}", name, value);
-  };
-  degree("TP", parallel.tensor);
-  degree("PP", parallel.pipeline);
-  degree("DP", parallel.data);
-  degree("PCP", parallel.context);
+  visit_short_degrees(
+      parallel, [&](const char* name, int degree) { text += fmt::format(" {}{}", name, degree); });
   if (parallel.expert_parallel) text += " EP";
   return text;
 }

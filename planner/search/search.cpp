@@ -10,9 +10,6 @@
 namespace roofcast {
 namespace {
 
-// Objectives are sums of prices: equal ones may differ in the last bits.
-constexpr double kEqual = 1e-9;
-
 struct State {
   SearchItem item{};
   ItemOutcome outcome{};
@@ -39,7 +36,7 @@ class Incumbents {
     std::sort(best.begin(), best.end(), better);
     if (std::ssize(best) > keep_) best.resize(static_cast<std::size_t>(keep_));
     std::erase_if(best, [&](const Found& found) {
-      return found.objective > within_ * (1 + kEqual) * best.front().objective;
+      return found.objective > within_ * (1 + kEqualObjectives) * best.front().objective;
     });
     return best;
   }
@@ -57,7 +54,8 @@ class Incumbents {
 
  private:
   static bool better(const Found& a, const Found& b) {
-    if (std::abs(a.objective - b.objective) > kEqual * std::max(a.objective, b.objective)) {
+    if (std::abs(a.objective - b.objective) >
+        kEqualObjectives * std::max(a.objective, b.objective)) {
       return a.objective < b.objective;
     }
     return std::tuple(-a.margin, a.item, a.units) < std::tuple(-b.margin, b.item, b.units);
@@ -73,7 +71,7 @@ std::int64_t max_useful(const State& state, double limit) {
   std::int64_t max = state.item.max_units;
   if (state.outcome.holds_at) max = std::min(max, *state.outcome.holds_at - 1);
   if (std::isinf(limit)) return max;
-  const double affordable = std::floor(limit / state.item.unit_objective * (1 + kEqual));
+  const double affordable = std::floor(limit / state.item.unit_objective * (1 + kEqualObjectives));
   return affordable < static_cast<double>(max) ? static_cast<std::int64_t>(affordable) : max;
 }
 

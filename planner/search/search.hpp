@@ -11,6 +11,9 @@
 
 namespace roofcast {
 
+/// Objectives are sums of prices: equal ones may differ in the last bits, by this share.
+inline constexpr double kEqualObjectives = 1e-9;
+
 /// A shape in the search.
 struct SearchItem {
   std::int64_t min_units = 1;  // optimistic lower bound: fewer cannot hold

@@ -13,7 +13,7 @@
 #include <utility>
 
 #include "base/itp_bracket.hpp"
-#include "planner/answers_on.hpp"
+#include "planner/evaluate_all.hpp"
 #include "planner/scenario/late_first_tokens.hpp"
 #include "planner/side_by_side.hpp"
 #include "planner/verdict/margin_scale.hpp"
@@ -219,7 +219,7 @@ std::optional<Confidence> confidence_of(const SimulationRun& run, SloRequirement
   const DeviatingMargin margin = margin_lending(run, nullptr, requirement);
   // One answer of a pool, of which idle threads take parts.
   const auto whole = [&](std::int64_t) { return confidence_within(margin, predicted, threads); };
-  const auto answers = answers_on(threads, 1, whole, progress);
+  const auto answers = answers_here_or_on(1, threads, whole, progress);
   if (!answers) return std::nullopt;
   return answers->front();
 }

@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "base/paired_difference.hpp"
-#include "base/statistics.hpp"
-#include "planner/answers_on.hpp"
+#include "planner/evaluate_all.hpp"
 #include "planner/scenario/late_first_tokens.hpp"
 #include "simulator/io/scenario_workload.hpp"
+#include "simulator/results/figures.hpp"
 
 namespace roofcast {
 namespace {
@@ -30,7 +30,7 @@ SimulationResult simulate_other_draw(const SimulationRun& run, std::uint64_t dra
   SimulationRun other{.scenario = run.scenario, .pools = run.pools, .stopped = run.stopped};
   other.scenario.seed += draw;
   other.workload = load_workload(other.scenario);
-  return simulate_deviating(other, step_times_of(other), {}, {});
+  return simulate_run(other);
 }
 
 /// Squares of what the causes add above and below.
@@ -65,7 +65,7 @@ LatencyInterval interval_of(const LatencyFigure& latency, const SimulationResult
                             const std::vector<SimulationResult>& results, std::size_t deviations) {
   const auto distribution = latency.distribution;
   LatencyInterval interval{
-      .latency = &latency, .low = predicted.*distribution, .high = predicted.*distribution};
+      .latency = latency.name, .low = predicted.*distribution, .high = predicted.*distribution};
   for (const DistributionStatistic& statistic : kDistributionStatistics) {
     if (!is_mean_or_percentile(statistic)) continue;
     const auto of = [&](const SimulationResult& result) {
@@ -99,10 +99,10 @@ std::optional<LatencyIntervals> intervals_of(const SimulationRun& run, bool othe
     }
     return deviating_result(run, causes[static_cast<std::size_t>(i)]);
   };
-  const auto results =
-      answers_on(threads, deviations + (other_draws ? kOtherDraws : 0), simulate_one, progress);
+  const auto results = answers_here_or_on(deviations + (other_draws ? kOtherDraws : 0), threads,
+                                          simulate_one, progress);
   if (!results) return std::nullopt;
-  LatencyIntervals intervals{.with_chance = other_draws};
+  LatencyIntervals intervals{.chance = other_draws};
   for (const LatencyFigure& latency : kLatencyFigures) {
     if ((run.result.*latency.distribution).count == 0) continue;
     intervals.latencies.push_back(interval_of(latency, run.result, *results, causes.size()));

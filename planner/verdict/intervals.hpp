@@ -3,12 +3,13 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "base/distribution.hpp"
 #include "base/progress.hpp"
+#include "base/statistics.hpp"
 #include "planner/scenario/simulation_run.hpp"
-#include "simulator/results/figures.hpp"
 
 namespace roofcast {
 
@@ -18,16 +19,17 @@ inline constexpr int kOtherDraws = 5;
 /// Lower and upper end of each mean and percentile of one latency; `low.count` is that of the
 /// latency.
 struct LatencyInterval {
-  const LatencyFigure* latency = nullptr;
+  std::string latency{};       // LatencyFigure::name
   Distribution low{}, high{};  // seconds
 };
 
 struct LatencyIntervals {
-  std::vector<LatencyInterval> latencies{};  // of those that were measured, as in kLatencyFigures
-  bool with_chance = false;                  // from other draws too
+  double level = kIntervalShare;  // share of all cases that an interval is to contain
+  bool chance = false;            // from other draws of the load, too
   /// Some simulation of the slow end does not keep up: its latencies grow with the run's length,
   /// and upper ends are those of this length.
   bool saturates = false;
+  std::vector<LatencyInterval> latencies{};  // of those that were measured, as in kLatencyFigures
 };
 
 /// 80 % intervals around the result of a run that simulate_sampled has filled in. Each uncertain

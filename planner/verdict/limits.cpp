@@ -7,7 +7,7 @@
 #include <span>
 #include <utility>
 
-#include "planner/answers_on.hpp"
+#include "planner/evaluate_all.hpp"
 #include "planner/load/offered_load.hpp"
 #include "simulator/simulate.hpp"
 
@@ -327,7 +327,7 @@ std::optional<LimitReport> report_limits(const SimulationRun& run, const LimitAc
     const double gain = report.as_is_s > 0 ? 1 - relaxed / report.as_is_s : 0;
     return LimitGain{.use = use, .relaxed_s = relaxed, .gain = gain};
   };
-  auto gains = answers_on(threads, std::ssize(account.uses), gain_of, progress);
+  auto gains = answers_here_or_on(std::ssize(account.uses), threads, gain_of, progress);
   if (!gains) return std::nullopt;
   std::stable_sort(gains->begin(), gains->end(),
                    [](const LimitGain& a, const LimitGain& b) { return a.gain > b.gain; });
@@ -338,11 +338,10 @@ std::optional<LimitReport> report_limits(const SimulationRun& run, const LimitAc
 }
 
 std::optional<LimitKind> binding_limit(const std::vector<LimitGain>& gains) {
-  constexpr double kNoticeable = 0.01;  // of the yardstick, for 10 % more
   for (const bool chance : {false, true}) {
     for (const LimitGain& gain : gains) {
       const bool is_chance = gain.use.kind == LimitKind::queueing;
-      if (is_chance == chance && gain.gain >= kNoticeable) return gain.use.kind;
+      if (is_chance == chance && gain.gain >= kNoticeableGain) return gain.use.kind;
     }
   }
   return std::nullopt;

@@ -31,6 +31,9 @@ std::string_view name_of(LimitKind kind);
 /// spaced arrivals.
 inline constexpr double kRelaxation = 0.10;
 
+/// The least gain that counts, of the yardstick.
+inline constexpr double kNoticeableGain = 0.01;
+
 /// Factors on a pool's step times with 10 % more of a limit.
 struct RelaxedShares {
   double prompt_steps = 1;  // factor on steps that compute prompts

@@ -20,7 +20,7 @@ std::optional<double> throughput_at_once(const SimulationRun& run) {
   SimulationRun batch{.scenario = run.scenario, .pools = run.pools};
   batch.stopped = run.stopped;
   batch.workload = all_at_once(run.workload);
-  const SimulationResult result = simulate_deviating(batch, step_times_of(batch), {}, {});
+  const SimulationResult result = simulate_run(batch);
   if (result.stopped) return std::nullopt;
   return result.request_rate_per_s;
 }

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "base/error.hpp"
-#include "planner/answers_on.hpp"
+#include "planner/evaluate_all.hpp"
 #include "planner/vary/vary_scenario.hpp"
 
 namespace roofcast {
@@ -99,9 +99,8 @@ std::vector<Change> changes_for(const SimulationRun& run) {
 
 /// The verdict on a run that has been simulated, of more requests where it needs them.
 SloOutcome settled_outcome(SimulationRun& run, const SteadyQuestion& question) {
-  return outcome_of(lengthen_until_decided(run, question, [](SimulationRun& one) {
-    one.result = simulate_deviating(one, step_times_of(one), {}, {});
-  }));
+  return outcome_of(lengthen_until_decided(
+      run, question, [](SimulationRun& one) { one.result = simulate_run(one); }));
 }
 
 /// Nullopt if it cannot run, or is what there is already.
@@ -112,7 +111,7 @@ std::optional<TriedChange> tried(const SimulationRun& run, const Change& change,
         prepare_simulation(with_settings(run.scenario, change.settings), run.workload);
     if (!changed.refusal.empty()) return std::nullopt;
     changed.stopped = run.stopped;
-    changed.result = simulate_deviating(changed, step_times_of(changed), {}, {});
+    changed.result = simulate_run(changed);
     TriedChange one{.title = change.title, .settings = change.settings};
     one.latency_s = yardstick_of(run.result).of(changed.result);
     const double as_is = yardstick_of(run.result).of(run.result);
@@ -194,8 +193,8 @@ SloOutcome outcome_of(const SloVerdict& verdict) {
 std::optional<Advice> advice_on(const SimulationRun& run, const SteadyQuestion& question,
                                 int threads, const Progress& progress) {
   const std::vector<Change> changes = changes_for(run);
-  auto answers = answers_on(
-      threads, std::ssize(changes),
+  auto answers = answers_here_or_on(
+      std::ssize(changes), threads,
       [&](std::int64_t i) { return tried(run, changes[static_cast<std::size_t>(i)], question); },
       progress);
   if (!answers) return std::nullopt;

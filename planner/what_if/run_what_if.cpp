@@ -227,9 +227,7 @@ std::int64_t arrivals_for(const WhatIfVariant& variant) {
     simulate_until_decided(
         run,
         {.load = &load, .most = limits.search, .requirement = {.sample = true, .must_stand = true}},
-        [](SimulationRun& one) {
-          one.result = simulate_deviating(one, step_times_of(one), {}, {});
-        });
+        [](SimulationRun& one) { one.result = simulate_run(one); });
     return std::get<SyntheticWorkload>(run.scenario.workload).num_prompts;
   } catch (const Error&) {
     return limits.first;  // answer_of() says why

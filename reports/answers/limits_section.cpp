@@ -102,10 +102,8 @@ std::string in_words(const LimitsAnswer& limits, const AdvisedChange& change) {
                      gain_cell(change.relative_gain.value_or(0)).text);
 }
 
-constexpr double kNoticeable = 0.01;  // of the latency
-
 bool is_noticeable(const AdvisedChange& one) {
-  return one.relative_gain.value_or(0) >= kNoticeable;
+  return one.relative_gain.value_or(0) >= kNoticeableGain;
 }
 
 /// Without an SLO the mean E2E latency is compared, and to meet it is to keep up with the load.

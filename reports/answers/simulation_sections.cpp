@@ -1,7 +1,6 @@
 #include "reports/answers/simulation_sections.hpp"
 
 #include <algorithm>
-#include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
@@ -18,7 +17,7 @@ namespace roofcast {
 namespace {
 
 /// Ends of the interval of each statistic of a table's row; none of the maximum.
-std::vector<Cell> interval_row(double level, const SimulatedInterval& interval,
+std::vector<Cell> interval_row(double level, const LatencyInterval& interval,
                                const Distribution& predicted) {
   std::vector<Cell> row{fmt::format("  {:.0f} %", level * 100)};
   for (const DistributionStatistic& statistic : kDistributionStatistics) {
@@ -30,11 +29,6 @@ std::vector<Cell> interval_row(double level, const SimulatedInterval& interval,
                       : "");
   }
   return row;
-}
-
-/// Whether it contains the wait in queues, which beyond saturation lasts as long as the run.
-bool grows_beyond_saturation(std::string_view latency) {
-  return latency != "tpot_s" && latency != "itl_s";
 }
 
 Table latency_table(const SimulationAnswer& answer) {
@@ -49,7 +43,7 @@ Table latency_table(const SimulationAnswer& answer) {
     // Without a concurrency limit no request waits at the client.
     if (latency.distribution == &LoadResult::client_queue && distribution.max <= 0) continue;
     std::vector<Cell> row{latency.title};
-    if (answer.saturation.saturated && grows_beyond_saturation(latency.name)) {
+    if (answer.saturation.saturated && latency.waits) {
       row.emplace_back("grows without bound");
       row.resize(table.columns.size());
       table.rows.push_back(std::move(row));
@@ -61,7 +55,7 @@ Table latency_table(const SimulationAnswer& answer) {
     table.rows.push_back(std::move(row));
     if (!answer.intervals) continue;
     const auto& intervals = answer.intervals->latencies;
-    const auto interval = std::ranges::find(intervals, latency.name, &SimulatedInterval::latency);
+    const auto interval = std::ranges::find(intervals, latency.name, &LatencyInterval::latency);
     if (interval == intervals.end()) continue;
     table.rows.push_back(interval_row(answer.intervals->level, *interval, distribution));
   }
@@ -93,7 +87,7 @@ Table plain_latency_table(const SimulationAnswer& answer) {
       row.push_back(plain(distribution.*statistic.value));
       if (!answer.intervals || !is_mean_or_percentile(statistic)) continue;
       const auto& intervals = answer.intervals->latencies;
-      const auto interval = std::ranges::find(intervals, latency.name, &SimulatedInterval::latency);
+      const auto interval = std::ranges::find(intervals, latency.name, &LatencyInterval::latency);
       const bool known = interval != intervals.end();
       row.push_back(known ? plain(interval->low.*statistic.value) : "");
       row.push_back(known ? plain(interval->high.*statistic.value) : "");
@@ -353,16 +347,14 @@ Table slo_table(const SimulationAnswer& answer) {
   const bool grows = answer.saturation.saturated;
   for (const TargetOutcome& outcome : answer.slo.targets) {
     const PercentileTarget& target = outcome.target;
-    table.rows.push_back(
-        {outcome.slo_class, words_of(target),
-         grows && target.metric != LatencyMetric::tpot && target.metric != LatencyMetric::itl
-             ? "grows without bound"
-         : outcome.achieved > 0 ? printed::time(Seconds{outcome.achieved})
-                                : "-",
-         printed::percent(outcome.attainment),
-         !outcome.judged ? "not judged"
-         : outcome.met   ? "met"
-                         : "missed"});
+    table.rows.push_back({outcome.slo_class, words_of(target),
+                          grows && figure_of(target.metric).waits ? "grows without bound"
+                          : outcome.achieved > 0 ? printed::time(Seconds{outcome.achieved})
+                                                 : "-",
+                          printed::percent(outcome.attainment),
+                          !outcome.judged ? "not judged"
+                          : outcome.met   ? "met"
+                                          : "missed"});
   }
   return table;
 }

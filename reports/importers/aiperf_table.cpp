@@ -56,9 +56,7 @@ Row row_of(const std::vector<std::string>& header, const std::vector<std::string
 }  // namespace
 
 bool is_aiperf_table(std::string_view head) {
-  constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
-  if (head.starts_with(kByteOrderMark)) head.remove_prefix(kByteOrderMark.size());
-  return head.starts_with("Metric,avg,");
+  return without_byte_order_mark(head).starts_with("Metric,avg,");
 }
 
 MeasuredRuns read_aiperf_table(ByteSource& bytes, const ImportOptions&) {

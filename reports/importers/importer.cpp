@@ -13,6 +13,7 @@
 #include "base/error.hpp"
 #include "base/io/shown.hpp"
 #include "base/joined.hpp"
+#include "base/text.hpp"
 #include "reports/importers/consistency.hpp"
 #include "reports/importers/formats.hpp"
 #include "reports/importers/result_folder.hpp"
@@ -38,8 +39,7 @@ const Format* matching(std::span<const Format> formats, const Content& content) 
 
 /// Whether the text starts like JSON: a brace, or a bracket and a brace for a list of objects.
 bool looks_like_json(std::string_view head) {
-  constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
-  if (head.starts_with(kByteOrderMark)) head.remove_prefix(kByteOrderMark.size());
+  head = without_byte_order_mark(head);
   const auto skip_blanks = [&] {
     head.remove_prefix(std::min(head.find_first_not_of(" \t\r\n"), head.size()));
   };

@@ -14,7 +14,7 @@
 #include "base/wording.hpp"
 #include "planner/capacity/load_study.hpp"
 #include "planner/scenario/pool_description.hpp"
-#include "planner/scenario/run_simulation.hpp"
+#include "planner/scenario/simulation_notes.hpp"
 #include "planner/verdict/steady_run.hpp"
 #include "reports/pages/scenario_files.hpp"
 #include "reports/rows/simulation_rows.hpp"
@@ -94,7 +94,7 @@ Replay replayed(const Store& store, const Run& stored, const ReportEffort& effor
   if (profile_hashes_of(run.pools) != stored.row.profile_hash) {
     return not_the_same("The hardware profile has changed since the run.");
   }
-  run_simulation(run, effort.progress);
+  simulate_with_notes(run, effort.progress);
   if (run.result.stopped) throw_interrupted();
   if (effort.progress) run.stopped = [&effort] { return !effort.progress(0, 1); };
   settled_verdict(run, requirement_of(stored, run.scenario));

@@ -12,6 +12,7 @@
 #include "base/error.hpp"
 #include "base/fnv1a.hpp"
 #include "base/io/byte_source.hpp"
+#include "base/text.hpp"
 #include "simulator/io/trace_formats.hpp"
 
 namespace roofcast {
@@ -44,8 +45,7 @@ void check(const TraceWorkload& spec) {
 }
 
 TraceFormat sniff(std::string_view head) {
-  constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
-  if (head.starts_with(kByteOrderMark)) head.remove_prefix(kByteOrderMark.size());
+  head = without_byte_order_mark(head);
   const std::size_t first = head.find_first_not_of(" \t\r\n");
   if (first == std::string_view::npos) return TraceFormat::csv;
   if (head[first] != '{' && head[first] != '[') return TraceFormat::csv;

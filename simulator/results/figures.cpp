@@ -1,5 +1,6 @@
 #include "simulator/results/figures.hpp"
 
+#include <algorithm>
 #include <string>
 #include <variant>
 
@@ -33,12 +34,9 @@ const FigureWords* find_words(const Figures& figures, std::string_view name) {
 
 }  // namespace
 
-const char* title_of(LatencyMetric metric) {
+const LatencyFigure& figure_of(LatencyMetric metric) {
   const std::string name = std::string(name_of(metric)) + "_s";
-  for (const LatencyFigure& latency : kLatencyFigures) {
-    if (name == latency.name) return latency.title;
-  }
-  return "";  // unreachable: every metric has a figure
+  return *std::ranges::find(kLatencyFigures, name, &LatencyFigure::name);  // every metric has one
 }
 
 EngineCounts& EngineCounts::operator+=(const EngineCounts& more) {

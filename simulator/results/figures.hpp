@@ -21,27 +21,29 @@ struct LatencyFigure {
   Distribution LoadResult::*distribution;
   const char* meaning;
   std::optional<LatencyPart> part{};  // of each request's life; ITL has none, its gaps are pooled
-  bool has_queue = false;  // of an engine that does not keep up it grows with the load's length
+  bool waits = true;  // contains time in queues: beyond saturation it grows with the run's length
 };
 
 inline constexpr auto kLatencyFigures = std::to_array<LatencyFigure>({
     {"ttft_s", "TTFT", &LoadResult::ttft, "time to first token, from when the client sent it",
-     LatencyPart::ttft, true},
+     LatencyPart::ttft},
     {"tpot_s", "TPOT", &LoadResult::tpot, "mean time between the tokens of a request",
-     LatencyPart::tpot},
-    {"itl_s", "ITL", &LoadResult::itl, "every gap between two tokens"},
+     LatencyPart::tpot, false},
+    {"itl_s", "ITL", &LoadResult::itl, "every gap between two tokens", {}, false},
     {"e2e_s", "E2E", &LoadResult::e2e, "time to the last token, from when the client sent it",
-     LatencyPart::e2e, true},
-    {"queue_s", "queue", &LoadResult::queue, "in the engine's queue", LatencyPart::queue, true},
+     LatencyPart::e2e},
+    {"queue_s", "queue", &LoadResult::queue, "in the engine's queue", LatencyPart::queue},
     {"client_queue_s", "client queue", &LoadResult::client_queue,
-     "waiting for the client's concurrency limit", LatencyPart::client_queue, true},
+     "waiting for the client's concurrency limit", LatencyPart::client_queue},
 });
 
 /// Those that an SLO can limit, in the order of LatencyMetric; the rest are queues.
 inline constexpr auto kTargetLatencies = std::span(kLatencyFigures).first<4>();
 
+const LatencyFigure& figure_of(LatencyMetric metric);
+
 /// "TTFT"
-const char* title_of(LatencyMetric metric);
+inline const char* title_of(LatencyMetric metric) { return figure_of(metric).title; }
 
 /// A figure with a single value, as the store has it.
 struct StoredFigure {

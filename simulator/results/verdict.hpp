@@ -32,7 +32,8 @@ enum class Binding {
 };
 
 struct SloVerdict {
-  bool holds = false;      // all requirements are met and at least one request is served
+  /// All requirements are met, the load does not saturate and at least one request is served.
+  bool holds = false;
   bool saturated = false;  // then no requirement counts as met
   bool undecided = false;  // a longer run might give another verdict
   /// If undecided: only whether the backlog grows is open, and a target is missed either way, since

@@ -21,6 +21,12 @@ TEST(Text, BlanksAreTrimmedAtBothEndsOnly) {
   EXPECT_EQ(trimmed("==a=b=", "="), "a=b");
 }
 
+TEST(Text, AByteOrderMarkIsTakenOffTheFrontAlone) {
+  EXPECT_EQ(without_byte_order_mark("\xEF\xBB\xBF{}"), "{}");
+  EXPECT_EQ(without_byte_order_mark("{\xEF\xBB\xBF}"), "{\xEF\xBB\xBF}");
+  EXPECT_EQ(without_byte_order_mark("\xEF\xBB"), "\xEF\xBB");
+}
+
 TEST(Text, SplittingKeepsEmptyParts) {
   EXPECT_THAT(split("a::b", ':'), ElementsAre("a", "", "b"));
   EXPECT_THAT(split("a:", ':'), ElementsAre("a", ""));

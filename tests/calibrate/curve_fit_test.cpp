@@ -147,7 +147,8 @@ TEST(CurveFit, SourcesThatOvertakeEachOtherGetTheFastestBesides) {
     EXPECT_EQ(point.time, same.point.time) << point.x;
   }
   // And it is what answers.
-  const Measured measured{.curves = fitted.curves};
+  Measured measured;
+  measured.curves = fitted.curves;
   EXPECT_EQ(find_curve(measured, matrix(4096, 4096))->kernel, fastest.kernel);
 }
 

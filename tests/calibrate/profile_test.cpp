@@ -44,7 +44,8 @@ CalibrationData calibrated(FakeBackend& backend) {
   EXPECT_TRUE(result.failed.empty());
   return {.device = backend.facts(),
           .timed = std::move(result.timed),
-          .host = {.upload = BytesPerSecond{5e10}, .download = BytesPerSecond{4e10}},
+          .host = {.upload_bandwidth = BytesPerSecond{5e10},
+                   .download_bandwidth = BytesPerSecond{4e10}},
           .protocol = protocol,
           .date = "2026-01-31T12:00:00Z",
           .tool = "roofcast 0.1.0"};
@@ -149,7 +150,8 @@ TEST(DerivedEfficiency, IsTheShareOfTheLimitNetOfTheFloor) {
       .kernel = "fake",
       .terms = {.floor = Seconds{5e-6}, .seconds_per_byte = 1.0 / 2e12},
       .points = {{.x = 1, .time = Seconds{5e-6 + 2 * limit_s}, .samples = 10}}};
-  const Measured measured{.curves = {curve}};
+  Measured measured;
+  measured.curves = {curve};
   const Floors floors = derive_floors(measured, {});
   EXPECT_DOUBLE_EQ(floors.gemm.value, 5e-6);
   EXPECT_EQ(floors.attention, Floors{}.attention);
@@ -165,7 +167,9 @@ TEST(DerivedEfficiency, AFloorIsBelowTheShortestTime) {
   MeasuredCurve curve{.shape = {.family = OperatorFamily::memory_bound, .name = "norms"},
                       .terms = {.floor = Seconds{9e-6}},
                       .points = {{.x = 1e6, .time = Seconds{4e-6}}}};
-  EXPECT_DOUBLE_EQ(derive_floors({.curves = {curve}}, {}).memory_bound.value, 3.6e-6);
+  Measured measured;
+  measured.curves = {curve};
+  EXPECT_DOUBLE_EQ(derive_floors(measured, {}).memory_bound.value, 3.6e-6);
 }
 
 TEST(Ceilings, AnEmptyCallIsNoShorterThanProfilesTake) {

@@ -126,6 +126,16 @@ TEST(EnginePresets, AreListedOncePerEraWithASummary) {
   }
 }
 
+// Every version of an engine has the width of its runs; our own engine and loops have none.
+TEST(EnginePresets, OfServersStateTheErrorOfFirstTokens) {
+  for (const EnginePreset& preset : engine_presets()) {
+    const bool serves = preset.name.starts_with("vllm") || preset.name.starts_with("sglang") ||
+                        preset.name.starts_with("trtllm");
+    EXPECT_EQ(engine_on(test::h100(), preset.name).first_token_uncertainty > 0, serves)
+        << preset.name;
+  }
+}
+
 // A preset is all that says how large the default batch is: 48 sequences and 4096 tokens of an
 // edited one are the answer, and 96 and 6144 on a large GPU.
 TEST(EnginePresets, TheBatchIsThePresets) {
@@ -713,7 +723,9 @@ TEST(OwnEngineDefaults, ContiguousKAndVAreReservedToTheTokenAndNotShared) {
 
 TEST(OwnEngineDefaults, TakeTheHostTimeOfTheProfile) {
   Gpu gpu = test::h100();
-  gpu.measured = Measured{.graph_launch = Seconds{8e-6}, .engine_step = Seconds{3e-5}};
+  gpu.measured = Measured();
+  gpu.measured->graph_launch = Seconds{8e-6};
+  gpu.measured->engine_step = Seconds{3e-5};
   EXPECT_EQ(engine_on(gpu, "roofcast").host.step_base, Seconds{3e-5});
   EXPECT_EQ(engine_on(gpu, "roofcast").host.graph_launch, Seconds{8e-6});
   // Another engine's host work is its own.

@@ -148,7 +148,8 @@ TEST(MeasuredTimes, ABatchOfPromptsTakesWhatWasTimedOfTheSumOfItsPrompts) {
                     .kernel = "some",
                     .terms = {.floor = Seconds{1e-6}},
                     .points = {{.x = 64, .time = Seconds{4e-6}, .samples = 1}}};
-  gpu.measured = Measured{.curves = {one}};
+  gpu.measured = Measured();
+  gpu.measured->curves = {one};
   EXPECT_EQ(measured_times(gpu, one.shape)->batch_ratio(4, 64, 0), 1);
   MeasuredCurve four = one;
   four.shape.prompts = 4;

@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "model/io/gpu_reader.hpp"
-#include "model/step/efficiency.hpp"
+#include "model/step/collective.hpp"
 #include "tests/model/step/step_time_cases.hpp"
 
 namespace roofcast {

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "model/step/collective.hpp"
 #include "model/step/efficiency.hpp"
 #include "tests/model/step/step_time_cases.hpp"
 

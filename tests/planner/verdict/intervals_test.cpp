@@ -9,6 +9,7 @@
 #include "planner/scenario/late_first_tokens.hpp"
 #include "planner/scenario/simulation_run.hpp"
 #include "planner/verdict/confidence.hpp"
+#include "simulator/results/figures.hpp"
 
 namespace roofcast::test {
 namespace {
@@ -18,9 +19,7 @@ struct Simulated {
   LatencyIntervals intervals{};
 
   const LatencyInterval& of(std::string_view name) const {
-    return *std::ranges::find_if(intervals.latencies, [&](const LatencyInterval& interval) {
-      return interval.latency->name == name;
-    });
+    return *std::ranges::find(intervals.latencies, name, &LatencyInterval::latency);
   }
 };
 
@@ -120,12 +119,13 @@ TEST(LatencyIntervals, HoldThePredictedValueAndAreWiderWithChance) {
                                .output = fixed_length(50)};
   const Simulated inputs_only = simulated(load, "vllm", false);
   const Simulated with_chance = simulated(load, "vllm", true);
-  EXPECT_FALSE(inputs_only.intervals.with_chance);
-  EXPECT_TRUE(with_chance.intervals.with_chance);
+  EXPECT_FALSE(inputs_only.intervals.chance);
+  EXPECT_TRUE(with_chance.intervals.chance);
   for (const char* latency : {"ttft_s", "tpot_s", "itl_s", "e2e_s"}) {
     const LatencyInterval& narrow = inputs_only.of(latency);
     const LatencyInterval& wide = with_chance.of(latency);
-    const Distribution& predicted = with_chance.run.result.*narrow.latency->distribution;
+    const auto figure = std::ranges::find(kLatencyFigures, narrow.latency, &LatencyFigure::name);
+    const Distribution& predicted = with_chance.run.result.*figure->distribution;
     for (const DistributionStatistic& statistic : kDistributionStatistics) {
       if (!is_mean_or_percentile(statistic)) continue;
       const double value = predicted.*statistic.value;

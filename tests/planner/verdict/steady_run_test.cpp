@@ -62,7 +62,7 @@ TEST(SimulateUntilDecided, StopsWhereTheVerdictStands) {
       simulate_until_decided(run, {.load = &load, .most = 16'000, .requirement = {.sample = true}},
                              [&](SimulationRun& one) {
                                ++simulations;
-                               one.result = simulate_deviating(one, step_times_of(one), {}, {});
+                               one.result = simulate_run(one);
                              });
   EXPECT_TRUE(verdict.holds);
   EXPECT_FALSE(verdict.undecided) << verdict.finding;
@@ -76,9 +76,9 @@ TEST(SimulateUntilDecided, LengthensARunWhoseEngineHasNotFilled) {
   std::get<SyntheticWorkload>(scenario.workload).output = fixed_length(2000);
   SimulationRun run = prepare_simulation(scenario);
   const GrowingLoad load(scenario, run.workload, true);
-  const SloVerdict verdict = simulate_until_decided(
-      run, {.load = &load, .most = 16'000, .requirement = {.sample = true}},
-      [](SimulationRun& one) { one.result = simulate_deviating(one, step_times_of(one), {}, {}); });
+  const SloVerdict verdict =
+      simulate_until_decided(run, {.load = &load, .most = 16'000, .requirement = {.sample = true}},
+                             [](SimulationRun& one) { one.result = simulate_run(one); });
   EXPECT_FALSE(run.result.saturation.undecided && arrivals_of(run) < 16'000);
   EXPECT_TRUE(!verdict.holds || arrivals_of(run) > kRequestLimits.first);
 }
@@ -87,16 +87,16 @@ TEST(SimulateUntilDecided, LengthensARunWhoseEngineHasNotFilled) {
 TEST(LengthenUntilDecided, GoesOnFromTheRequestsThatHaveBeenSimulated) {
   Scenario scenario = poisson(30);
   SimulationRun run = prepare_simulation(scenario);
-  run.result = simulate_deviating(run, step_times_of(run), {}, {});
+  run.result = simulate_run(run);
   scenario.slo.targets = {{LatencyMetric::ttft, 95, Seconds{run.result.ttft.p95}}};
   run = prepare_simulation(scenario);
   const GrowingLoad load(scenario, run.workload, true);
-  run.result = simulate_deviating(run, step_times_of(run), {}, {});
+  run.result = simulate_run(run);
   std::vector<std::int64_t> lengths;
   lengthen_until_decided(run, {.load = &load, .most = 8000, .requirement = {.sample = true}},
                          [&](SimulationRun& one) {
                            lengths.push_back(arrivals_of(one));
-                           one.result = simulate_deviating(one, step_times_of(one), {}, {});
+                           one.result = simulate_run(one);
                          });
   ASSERT_FALSE(lengths.empty());
   EXPECT_EQ(lengths.front(), 2 * kRequestLimits.first);

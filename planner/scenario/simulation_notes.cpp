@@ -1,4 +1,4 @@
-#include "planner/scenario/run_simulation.hpp"
+#include "planner/scenario/simulation_notes.hpp"
 
 #include <fmt/format.h>
 
@@ -175,13 +175,13 @@ std::vector<std::string> notes_on(const SimulationRun& run,
 
 }  // namespace
 
-void run_simulation(SimulationRun& run, const PoolStepTimes& step_times, const Progress& progress) {
+void simulate_with_notes(SimulationRun& run, const PoolStepTimes& step_times, const Progress& progress) {
   const std::vector<StepEstimate> steps = simulate_sampled(run, step_times, progress);
   run.notes = notes_on(run, steps);
 }
 
-void run_simulation(SimulationRun& run, const Progress& progress) {
-  run_simulation(run, step_times_of(run), progress);
+void simulate_with_notes(SimulationRun& run, const Progress& progress) {
+  simulate_with_notes(run, step_times_of(run), progress);
 }
 
 }  // namespace roofcast
