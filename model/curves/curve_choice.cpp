@@ -3,6 +3,7 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <string_view>
 #include <utility>
 
@@ -120,10 +121,35 @@ bool is_same_product(const OperatorShape& a, const OperatorShape& b) {
   return a.query_heads == b.query_heads && a.name == b.name;
 }
 
+/// A curve by its place among others.
 struct Neighbour {
   double octaves = 0;
-  const MeasuredCurve* curve = nullptr;
+  std::size_t place = 0;
 };
+
+template <class Look>
+void for_each_shape(const std::vector<MeasuredCurve>& curves, const Look& look) {
+  for (std::size_t place = 0; place < curves.size(); ++place) look(place, curves[place].shape);
+}
+
+template <class Look>
+void for_each_shape(const CurveGroup& curves, const Look& look) {
+  OperatorShape shape = curves.any;
+  for (std::size_t place = 0; place < curves.size; ++place) {
+    curves.set_shape(place, shape);
+    look(place, shape);
+  }
+}
+
+OperatorShape shape_at(const std::vector<MeasuredCurve>& curves, std::size_t place) {
+  return curves[place].shape;
+}
+OperatorShape shape_at(const CurveGroup& curves, std::size_t place) { return curves.shape(place); }
+
+MeasuredCurve curve_at(const std::vector<MeasuredCurve>& curves, std::size_t place) {
+  return curves[place];
+}
+MeasuredCurve curve_at(const CurveGroup& curves, std::size_t place) { return curves.curve(place); }
 
 /// Curves of a profile, where an engine's own kernels come first.
 struct ProfileCurves {
@@ -143,8 +169,8 @@ struct SourceCurves {
   const KernelTables& tables;
   std::string_view source{};
 
-  const std::vector<MeasuredCurve>& like(const OperatorShape& shape) const {
-    static const std::vector<MeasuredCurve> none;
+  const CurveGroup& like(const OperatorShape& shape) const {
+    static const CurveGroup none;
     const std::vector<TableGroup>& groups = tables.groups();
     const GroupKey key = group_key(shape);
     for (std::size_t i = 0; i < groups.size(); ++i) {
@@ -152,35 +178,46 @@ struct SourceCurves {
     }
     return none;
   }
-  const MeasuredCurve* find(const OperatorShape& shape) const {
-    const std::vector<MeasuredCurve>& all = like(shape);
-    const auto found = std::lower_bound(
-        all.begin(), all.end(), shape,
-        [](const MeasuredCurve& curve, const OperatorShape& s) { return curve.shape < s; });
-    return found != all.end() && found->shape == shape ? &*found : nullptr;
+  std::optional<MeasuredCurve> find(const OperatorShape& shape) const {
+    const CurveGroup& all = like(shape);
+    OperatorShape at = all.any;
+    std::size_t first = 0;
+    for (std::size_t last = all.size; first < last;) {
+      const std::size_t middle = first + (last - first) / 2;
+      all.set_shape(middle, at);
+      if (at < shape) {
+        first = middle + 1;
+      } else {
+        last = middle;
+      }
+    }
+    if (first == all.size || all.shape(first) != shape) return std::nullopt;
+    return all.curve(first);
   }
 };
 
 /// The nearest timed GEMMs in the shape's own format, nearest first, one source each.
 template <class Curves>
-std::vector<Neighbour> neighbours_of(const Curves& curves, const OperatorShape& shape) {
+std::vector<std::pair<double, MeasuredCurve>> neighbours_of(const Curves& curves,
+                                                            const OperatorShape& shape) {
+  const auto& like = curves.like(shape);
   std::vector<Neighbour> all;
-  for (const MeasuredCurve& curve : curves.like(shape)) {
-    if (curve.shape.family != shape.family || curve.shape.format != shape.format ||
-        !is_same_product(curve.shape, shape)) {
-      continue;
+  for_each_shape(like, [&](std::size_t place, const OperatorShape& timed) {
+    if (timed.family != shape.family || timed.format != shape.format ||
+        !is_same_product(timed, shape)) {
+      return;
     }
-    all.push_back({octaves_between(curve.shape, shape), &curve});
-  }
+    all.push_back({octaves_between(timed, shape), place});
+  });
   std::stable_sort(all.begin(), all.end(),
                    [](const Neighbour& a, const Neighbour& b) { return a.octaves < b.octaves; });
-  std::vector<Neighbour> nearest;
+  std::vector<std::pair<double, MeasuredCurve>> nearest;
   for (const Neighbour& one : all) {
     if (nearest.size() == kNeighbours) break;
-    const MeasuredCurve* chosen = curves.find(one.curve->shape);
-    const bool listed = std::any_of(nearest.begin(), nearest.end(),
-                                    [&](const Neighbour& other) { return other.curve == chosen; });
-    if (!listed) nearest.push_back({one.octaves, chosen});
+    const OperatorShape timed = shape_at(like, one.place);
+    const bool listed = std::ranges::any_of(
+        nearest, [&](const auto& other) { return other.second.shape == timed; });
+    if (!listed) nearest.emplace_back(one.octaves, *curves.find(timed));
   }
   return nearest;
 }
@@ -209,11 +246,11 @@ CurveBlend blend_of_cell(const SourceCurves& curves, const OperatorShape& shape)
   CurveBlend blend{.shape = shape};
   Around outputs;
   Around inputs;
-  for (const MeasuredCurve& curve : curves.like(shape)) {
-    if (!is_same_product(curve.shape, shape)) continue;
-    widen(outputs, curve.shape.outputs, shape.outputs);
-    widen(inputs, curve.shape.inputs, shape.inputs);
-  }
+  for_each_shape(curves.like(shape), [&](std::size_t, const OperatorShape& timed) {
+    if (!is_same_product(timed, shape)) return;
+    widen(outputs, timed.outputs, shape.outputs);
+    widen(inputs, timed.inputs, shape.inputs);
+  });
   if (outputs.low == 0 || outputs.high == 0 || inputs.low == 0 || inputs.high == 0) return blend;
   const double n = share_between(outputs, shape.outputs);
   const double k = share_between(inputs, shape.inputs);
@@ -223,20 +260,21 @@ CurveBlend blend_of_cell(const SourceCurves& curves, const OperatorShape& shape)
       if (by_n * by_k == 0) continue;
       corner.outputs = size;
       corner.inputs = inner;
-      const MeasuredCurve* curve = curves.find(corner);
-      if (curve == nullptr) return {.shape = shape};
-      blend.parts.push_back({*curve, by_n * by_k});
+      std::optional<MeasuredCurve> curve = curves.find(corner);
+      if (!curve) return {.shape = shape};
+      blend.parts.push_back({*std::move(curve), by_n * by_k});
     }
   }
   return blend;
 }
 
-CurveBlend blend_of(const std::vector<Neighbour>& neighbours, const OperatorShape& shape) {
-  CurveBlend blend{.octaves = neighbours.front().octaves, .shape = shape};
+CurveBlend blend_of(const std::vector<std::pair<double, MeasuredCurve>>& neighbours,
+                    const OperatorShape& shape) {
+  CurveBlend blend{.octaves = neighbours.front().first, .shape = shape};
   double sum = 0;
-  for (const Neighbour& neighbour : neighbours) sum += 1.0 / neighbour.octaves;
-  for (const Neighbour& neighbour : neighbours) {
-    blend.parts.push_back({*neighbour.curve, 1.0 / neighbour.octaves / sum});
+  for (const auto& [octaves, curve] : neighbours) sum += 1.0 / octaves;
+  for (const auto& [octaves, curve] : neighbours) {
+    blend.parts.push_back({curve, 1.0 / octaves / sum});
   }
   return blend;
 }
@@ -247,12 +285,15 @@ template <class Curves>
 std::vector<MeasuredCurve> batches_of(const Curves& curves, const MeasuredCurve& one) {
   std::vector<MeasuredCurve> batches;
   if (one.shape.family != OperatorFamily::prefill_attention) return batches;
-  for (const MeasuredCurve& curve : curves.like(one.shape)) {
-    OperatorShape shape = curve.shape;
+  const auto& like = curves.like(one.shape);
+  for_each_shape(like, [&](std::size_t place, const OperatorShape& timed) {
+    if (timed.prompts <= 1) return;
+    OperatorShape shape = timed;
     shape.prompts = 1;
-    const bool batched = curve.shape.prompts > 1 && shape == one.shape;
-    if (batched && (Curves::kOneOfAShape || curve.kernel == one.kernel)) batches.push_back(curve);
-  }
+    if (shape != one.shape) return;
+    MeasuredCurve curve = curve_at(like, place);
+    if (Curves::kOneOfAShape || curve.kernel == one.kernel) batches.push_back(std::move(curve));
+  });
   std::stable_sort(batches.begin(), batches.end(),
                    [](const auto& a, const auto& b) { return a.shape.prompts < b.shape.prompts; });
   return batches;
@@ -262,15 +303,15 @@ std::vector<MeasuredCurve> batches_of(const Curves& curves, const MeasuredCurve&
 template <class Curves>
 CurveBlend blend_from(const Curves& curves, const OperatorShape& shape, double reach) {
   for (const OperatorShape& kernel : kernels_of(shape)) {
-    if (const MeasuredCurve* own = curves.find(kernel)) {
+    if (const auto own = curves.find(kernel)) {
       return {.parts = {{*own, 1.0}}, .batches = batches_of(curves, *own), .shape = kernel};
     }
   }
   const std::vector<OperatorShape> others = stand_ins(shape);
   for (const OperatorShape& other : others) {
     for (const OperatorShape& kernel : kernels_of(other)) {
-      const MeasuredCurve* curve = curves.find(kernel);
-      if (curve == nullptr) continue;
+      const auto curve = curves.find(kernel);
+      if (!curve) continue;
       CurveBlend blend{.parts = {{*curve, 1.0}}, .borrowed = true, .shape = shape};
       blend.shape.window = kernel.window;
       blend.shape.power_law = kernel.power_law;
@@ -284,12 +325,12 @@ CurveBlend blend_from(const Curves& curves, const OperatorShape& shape, double r
     if (CurveBlend cell = blend_of_cell(curves, shape); !cell.parts.empty()) return cell;
   }
   auto neighbours = neighbours_of(curves, shape);
-  if (!neighbours.empty() && neighbours.front().octaves <= reach) {
+  if (!neighbours.empty() && neighbours.front().first <= reach) {
     return blend_of(neighbours, shape);
   }
   for (const OperatorShape& other : others) {
     neighbours = neighbours_of(curves, other);
-    if (neighbours.empty() || neighbours.front().octaves > reach) continue;
+    if (neighbours.empty() || neighbours.front().first > reach) continue;
     // No distance is 0: the same size would have been found above.
     CurveBlend blend = blend_of(neighbours, shape);
     blend.borrowed = true;
@@ -303,7 +344,7 @@ CurveBlend named_experts(const SourceCurves& curves, const OperatorShape& shape)
   OperatorShape kernel = shape;
   for (const int power_law : {shape.power_law, 0}) {
     kernel.power_law = power_law;
-    if (const MeasuredCurve* own = curves.find(kernel)) {
+    if (const std::optional<MeasuredCurve> own = curves.find(kernel)) {
       return {.parts = {{*own, 1.0}}, .shape = kernel};
     }
   }

@@ -13,7 +13,7 @@ struct KernelTables::Opened {
   /// A group's curves, once unpacked.
   struct Slot {
     std::once_flag once;
-    std::vector<MeasuredCurve> curves;
+    CurveGroup curves;
   };
 
   explicit Opened(Contents given)
@@ -29,6 +29,29 @@ struct KernelTables::Opened {
   std::set<std::string, std::less<>> owners;  // engines whose kernels are in there
   std::unique_ptr<Slot[]> slots;
 };
+
+OperatorShape CurveGroup::shape(std::size_t place) const {
+  OperatorShape shape = any;
+  set_shape(place, shape);
+  return shape;
+}
+
+std::vector<MeasuredCurve> CurveGroup::all() const {
+  std::vector<MeasuredCurve> curves;
+  curves.reserve(size);
+  for (std::size_t place = 0; place < size; ++place) curves.push_back(curve(place));
+  return curves;
+}
+
+CurveGroup curve_group(std::vector<MeasuredCurve> curves) {
+  if (curves.empty()) return {};
+  const auto shared = std::make_shared<const std::vector<MeasuredCurve>>(std::move(curves));
+  return {.size = shared->size(),
+          .any = shared->front().shape,
+          .set_shape = [shared](std::size_t place,
+                                OperatorShape& shape) { shape = (*shared)[place].shape; },
+          .curve = [shared](std::size_t place) { return (*shared)[place]; }};
+}
 
 GroupKey group_key(const OperatorShape& shape) {
   return {.family = shape.family,
@@ -56,7 +79,7 @@ bool KernelTables::answer_for(std::string_view engine) const {
   return opened().owners.contains(kernel_owner(engine));
 }
 
-const std::vector<MeasuredCurve>& KernelTables::curves(std::size_t group) const {
+const CurveGroup& KernelTables::curves(std::size_t group) const {
   Opened& all = opened();
   Opened::Slot& slot = all.slots[group];
   std::call_once(slot.once, [&] { slot.curves = all.contents.unpack(group); });

@@ -43,6 +43,24 @@ struct TableGroup {
   bool operator==(const TableGroup&) const = default;
 };
 
+/// The curves of a group, ascending by shape, at most one for each. A group of thousands is asked
+/// for a few, so each is made when it is asked for. Safe to ask from several threads.
+struct CurveGroup {
+  std::size_t size = 0;
+  /// A shape of the group: with what they have in common.
+  OperatorShape any{};
+  /// Turns a shape of the group into that of curve number `place`.
+  std::function<void(std::size_t place, OperatorShape& shape)> set_shape{};
+  /// Curve number `place`. Throws Error if it cannot be read.
+  std::function<MeasuredCurve(std::size_t place)> curve{};
+
+  OperatorShape shape(std::size_t place) const;
+  std::vector<MeasuredCurve> all() const;
+};
+
+/// Curves that are there already, ascending by shape.
+CurveGroup curve_group(std::vector<MeasuredCurve> curves);
+
 /// Where tables come from.
 struct TableRecord {
   std::string gpu{};                    // name of the profile that they were checked against
@@ -59,8 +77,8 @@ class KernelTables {
   struct Contents {
     TableRecord record{};
     std::vector<TableGroup> groups{};
-    /// The curves of a group, ascending by shape. Throws Error if they cannot be read.
-    std::function<std::vector<MeasuredCurve>(std::size_t group)> unpack{};
+    /// The curves of a group. Throws Error if they cannot be read.
+    std::function<CurveGroup(std::size_t group)> unpack{};
   };
   /// `open` is called when something is first asked. It may throw Error.
   KernelTables(std::string name, std::function<Contents()> open);
@@ -75,8 +93,8 @@ class KernelTables {
   /// Whether they hold kernels of the engine (of vLLM, where it has none of its own). Tables
   /// without them were left out for a reason (TableRecord::left_out) and answer nothing for it.
   bool answer_for(std::string_view engine) const;
-  /// The curves of group number `group`, ascending by shape.
-  const std::vector<MeasuredCurve>& curves(std::size_t group) const;
+  /// The curves of group number `group`.
+  const CurveGroup& curves(std::size_t group) const;
 
  private:
   struct Opened;

@@ -17,7 +17,6 @@
 #include "base/text.hpp"
 #include "embedded_models.hpp"
 #include "model/io/config_fields.hpp"
-#include "model/io/entry_names.hpp"
 #include "model/io/json_text.hpp"
 #include "model/io/model_reader.hpp"
 
@@ -26,6 +25,12 @@ namespace roofcast {
 namespace {
 
 using nlohmann::json;
+
+/// The name of the entry's file and `part`, the part of its text that holds its names, run together
+/// as letters_and_digits: what is not in there is no name of the entry.
+std::string names_in(std::string_view file, std::string_view part) {
+  return letters_and_digits(file) + letters_and_digits(part);
+}
 
 std::string file_of(const EmbeddedFile& text) {
   return fmt::format("model/catalogue/{}.json", text.name);

@@ -16,7 +16,6 @@
 #include "base/text.hpp"
 #include "embedded_profiles.hpp"
 #include "model/curves/kernel_tables.hpp"
-#include "model/io/entry_names.hpp"
 #include "model/io/gpu_reader.hpp"
 #include "model/io/kernel_tables_file.hpp"
 #include "model/step/carried_time.hpp"
@@ -157,10 +156,20 @@ BuiltInProfiles& built_in_profiles() {
   return profiles;
 }
 
-/// The part of a profile's text that ends with its other names.
-std::string_view up_to_aliases(std::string_view text) {
+/// Whether one of the strings in a profile's text, up to the end of its other names, is spelt like
+/// `key`; no other profile answers to it. Without parsing it: three profiles begin with "H100", two
+/// of them with the curves of the third.
+bool may_answer_to(std::string_view text, const std::string& key) {
   const std::size_t aliases = text.find("\"aliases\"");
-  return text.substr(0, text.find(']', std::min(aliases, text.size())));
+  std::string_view rest = text.substr(0, text.find(']', std::min(aliases, text.size())));
+  for (std::size_t open = rest.find('"'); open != std::string_view::npos; open = rest.find('"')) {
+    rest.remove_prefix(open + 1);
+    const std::size_t size = rest.find('"');
+    if (size == std::string_view::npos) return false;
+    if (gpu_name_key(std::string(rest.substr(0, size))) == key) return true;
+    rest.remove_prefix(size + 1);
+  }
+  return false;
 }
 
 /// "H100" of "2xH100", "8 x H100", "H100:8" and "H100 x8"; empty if nothing is counted.
@@ -187,8 +196,7 @@ GpuProfile load_gpu(const std::string& gpu) {
   const std::string key = gpu_name_key(gpu);
   BuiltInProfiles& built_in = built_in_profiles();
   for (std::size_t i = 0; i < built_in.size(); ++i) {
-    const EmbeddedFile& file = embedded_profiles()[i];
-    if (names_in(file.name, up_to_aliases(file.text)).find(key) == std::string::npos) continue;
+    if (!may_answer_to(embedded_profiles()[i].text, key)) continue;
     const GpuProfile& profile = built_in.at(i);
     if (answers_to(profile.gpu, key)) return profile;
   }

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <cstring>
 #include <map>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <type_traits>
@@ -45,19 +46,24 @@ struct Column {
   const char* name;
   double (*get)(const MeasuredCurve&);
   void (*set)(MeasuredCurve&, double);
+  void (*set_shape)(OperatorShape&, double) = nullptr;  // null: it is not of its shape
 };
+
+template <auto Field>
+void set_field(OperatorShape& shape, double value) {
+  using Value = std::remove_reference_t<decltype(shape.*Field)>;
+  if constexpr (std::is_same_v<Value, bool>) {
+    shape.*Field = value != 0;
+  } else {
+    shape.*Field = static_cast<Value>(value);
+  }
+}
 
 template <auto Field>
 constexpr Column shape_column(const char* name) {
   return {name, [](const MeasuredCurve& c) { return static_cast<double>(c.shape.*Field); },
-          [](MeasuredCurve& c, double value) {
-            using Value = std::remove_reference_t<decltype(c.shape.*Field)>;
-            if constexpr (std::is_same_v<Value, bool>) {
-              c.shape.*Field = value != 0;
-            } else {
-              c.shape.*Field = static_cast<Value>(value);
-            }
-          }};
+          [](MeasuredCurve& c, double value) { set_field<Field>(c.shape, value); },
+          set_field<Field>};
 }
 
 template <auto Field>
@@ -152,10 +158,11 @@ class Writer {
 
 class Reader {
  public:
-  Reader(std::string_view bytes, std::string where) : bytes_(bytes), where_(std::move(where)) {}
+  Reader(std::string_view bytes, std::string_view where) : bytes_(bytes), where_(where) {}
 
   [[noreturn]] void fail() const {
-    throw Error(where_ + ": its curves cannot be read: they are damaged or of another version");
+    throw Error(std::string(where_) +
+                ": its curves cannot be read: they are damaged or of another version");
   }
   unsigned byte() {
     if (at_ >= bytes_.size()) fail();
@@ -185,11 +192,38 @@ class Reader {
     at_ += size;
     return bytes_.substr(at_ - size, size);
   }
+  /// `values` counts of at most `max` each; empty if that is 0.
+  std::vector<std::uint32_t> counts(std::size_t values, std::uint64_t max) {
+    std::vector<std::uint32_t> result;
+    if (max == 0) {
+      if (values > bytes_.size() - at_) fail();
+      if (bytes_.substr(at_, values).find_first_not_of('\0') != std::string_view::npos) fail();
+      at_ += values;
+      return result;
+    }
+    result.reserve(values);
+    for (std::size_t i = 0; i < values; ++i) {
+      result.push_back(static_cast<std::uint32_t>(count(max)));
+    }
+    return result;
+  }
+  /// Passes over so many bytes, or counts, whatever their values.
+  void skip_bytes(std::uint64_t bytes) {
+    if (bytes > bytes_.size() - at_) fail();
+    at_ += bytes;
+  }
+  void skip_counts(std::uint64_t values) {
+    while (values > 0) {
+      if (byte() < 128) --values;
+    }
+  }
+  std::size_t place() const { return at_; }
+  void move_to(std::size_t place) { at_ = place; }
   bool at_end() const { return at_ == bytes_.size(); }
 
  private:
   std::string_view bytes_;
-  std::string where_;
+  std::string_view where_;  // for errors; outlives the reader
   std::size_t at_ = 0;
 };
 
@@ -361,83 +395,182 @@ class Places {
   std::uint64_t at_ = 0;
 };
 
-/// Curves of `key`; the columns set the rest of their shapes.
-std::vector<MeasuredCurve> read_group(std::string_view bytes, const GroupKey& key,
-                                      const std::string& where) {
-  Reader in(bytes, where);
-  std::vector<MeasuredCurve> curves(in.count(kMaxCurves));
-  std::vector<std::string> kernels(in.count(curves.size()));
-  for (std::string& kernel : kernels) kernel = in.text();
-  for (MeasuredCurve& curve : curves) {
-    const std::uint64_t place = in.count(kernels.size());
-    if (place >= kernels.size()) in.fail();
-    curve.kernel = kernels[place];
-    curve.shape.family = key.family;
-    curve.shape.name = key.name;
-    curve.shape.format = key.format;
-    curve.shape.cache = key.cache;
-    curve.shape.exchange = key.exchange;
+/// A column as it was read: values, and the place of each curve's; no places: all have the first.
+struct ReadColumn {
+  const Column* column = nullptr;
+  std::vector<double> values{};
+  std::vector<std::uint32_t> places{};
+
+  double at(std::size_t curve) const { return values[places.empty() ? 0 : places[curve]]; }
+};
+
+/// The columns of points, and what the next curve's first time is predicted from.
+struct PointReaders {
+  static constexpr std::size_t kColumns = 6;
+  std::array<Reader, kColumns> columns;
+  StepPrediction before{};
+
+  Reader& rows() { return columns[0]; }
+  Reader& x() { return columns[1]; }
+  Reader& counts() { return columns[2]; }
+  Reader& y() { return columns[3]; }
+  Reader& low() { return columns[4]; }
+  Reader& high() { return columns[5]; }
+
+  std::int64_t difference() {
+    const std::uint64_t lower = low().byte();
+    return unfolded(high().count(1 << 20) << 8 | lower);
   }
-  struct Filled {
-    const Column* column;
-    std::vector<double> values;
-    std::vector<std::uint32_t> places;
+  bool at_end() const { return std::ranges::all_of(columns, &Reader::at_end); }
+};
+
+/// Where a curve's points begin in their columns.
+struct CurveStart {
+  std::array<std::uint32_t, PointReaders::kColumns> places{};
+  StepPrediction before{};
+};
+
+/// The bytes of a group, of which only the columns of curves are read.
+struct OpenGroup {
+  std::string bytes{};
+  std::string where{};  // for errors
+  GroupKey key{};
+  std::vector<std::string> kernels{};
+  std::vector<std::uint32_t> kernel_places{};  // empty: all have the first
+  std::vector<ReadColumn> columns{};
+  std::vector<const ReadColumn*> varying{};  // of shapes, in which curves differ
+  std::vector<double> x_values{};
+  std::vector<double> y_values{};
+  std::optional<PointReaders> points{};
+  std::vector<CurveStart> starts{};  // of each curve
+
+  OperatorShape any_shape() const {
+    OperatorShape shape{.family = key.family,
+                        .name = key.name,
+                        .format = key.format,
+                        .cache = key.cache,
+                        .exchange = key.exchange};
+    for (const ReadColumn& one : columns) {
+      if (one.column->set_shape != nullptr) one.column->set_shape(shape, one.values.front());
+    }
+    return shape;
+  }
+  void set_shape(std::size_t place, OperatorShape& shape) const {
+    for (const ReadColumn* one : varying) one->column->set_shape(shape, one->at(place));
+  }
+};
+
+std::vector<MeasuredPoint> read_points(const OpenGroup& group, std::size_t curve) {
+  const CurveStart& start = group.starts[curve];
+  PointReaders from = *group.points;
+  for (std::size_t i = 0; i < PointReaders::kColumns; ++i) {
+    from.columns[i].move_to(start.places[i]);
+  }
+  from.before = start.before;
+  std::vector<MeasuredPoint> points;
+  const std::uint64_t rows = from.rows().count(kMaxPoints);
+  Places x_places(group.x_values);
+  for (std::uint64_t row = 0; row < rows; ++row) {
+    const double x = row == 0 ? x_places.first(from.x()) : x_places.next(from.x());
+    const std::uint64_t count = from.counts().count(kMaxPoints);
+    Places y_places(group.y_values);
+    for (std::uint64_t i = 0; i < count; ++i) {
+      const double y = i == 0 ? y_places.first(from.y()) : y_places.next(from.y());
+      const bool first_of_curve = row == 0 && i == 0;
+      const std::int64_t guess = first_of_curve ? from.before.curve()
+                                 : i == 0       ? from.before.row()
+                                                : from.before.point();
+      const std::int64_t step = guess + from.difference();
+      from.before.is(step, i == 0, first_of_curve);
+      const Seconds time = time_of(step);
+      if (!(time.value >= kShortestCall && time.value <= kLongestCall)) from.low().fail();
+      points.push_back({.x = x, .y = y, .time = time});
+    }
+  }
+  if (points.empty()) from.rows().fail();
+  return points;
+}
+
+/// Passes over a curve's points, of which only the first time is read: the next curve's is
+/// predicted from it.
+void skip_points(PointReaders& from) {
+  const std::uint64_t rows = from.rows().count(kMaxPoints);
+  std::uint64_t points = 0;
+  for (std::uint64_t row = 0; row < rows; ++row) points += from.counts().count(kMaxPoints);
+  if (points == 0) from.rows().fail();
+  from.x().skip_counts(rows);
+  from.y().skip_counts(points);
+  const std::int64_t step = from.before.curve() + from.difference();
+  from.before.is(step, true, true);
+  from.low().skip_bytes(points - 1);
+  from.high().skip_counts(points - 1);
+}
+
+/// Curves of `key`; the columns set the rest of their shapes.
+std::shared_ptr<const OpenGroup> open_group(std::string bytes, const GroupKey& key,
+                                            const std::string& where) {
+  const auto group = std::make_shared<OpenGroup>();
+  group->bytes = std::move(bytes);
+  group->where = where;
+  group->key = key;
+  Reader in(group->bytes, group->where);
+  const std::uint64_t curves = in.count(kMaxCurves);
+  if (curves > group->bytes.size()) in.fail();
+  const auto places_in = [&](std::size_t values) {
+    if (curves > 0 && values == 0) in.fail();
+    return in.counts(curves, values == 0 ? 0 : values - 1);
   };
-  std::vector<Filled> columns(in.count(2 * kColumns.size()));
-  for (Filled& filled : columns) {
+  group->kernels.resize(in.count(curves));
+  for (std::string& kernel : group->kernels) kernel = in.text();
+  group->kernel_places = places_in(group->kernels.size());
+  group->columns.resize(in.count(2 * kColumns.size()));
+  for (ReadColumn& one : group->columns) {
     const std::string_view name = in.text();
     const auto known =
         std::ranges::find_if(kColumns, [&](const Column& column) { return column.name == name; });
     if (known == kColumns.end()) in.fail();
-    filled.column = &*known;
-    filled.values = read_values(in);
-    filled.places.resize(curves.size());
-    for (std::uint32_t& place : filled.places) {
-      place = static_cast<std::uint32_t>(in.count(filled.values.size()));
-      if (place >= filled.values.size()) in.fail();
-    }
+    one.column = &*known;
+    one.values = read_values(in);
+    one.places = places_in(one.values.size());
+    if (one.column->set_shape != nullptr && !one.places.empty()) group->varying.push_back(&one);
   }
-  const std::vector<double> x_values = read_values(in);
-  const std::vector<double> y_values = read_values(in);
-  Reader rows(in.text(), where);
-  Reader xs(in.text(), where);
-  Reader counts(in.text(), where);
-  Reader ys(in.text(), where);
-  Reader low(in.text(), where);
-  Reader high(in.text(), where);
-  StepPrediction before;
-  for (MeasuredCurve& curve : curves) {
-    const std::uint64_t count = rows.count(kMaxPoints);
-    Places x_places(x_values);
-    for (std::uint64_t row = 0; row < count; ++row) {
-      const double x = row == 0 ? x_places.first(xs) : x_places.next(xs);
-      const std::uint64_t points = counts.count(kMaxPoints);
-      Places y_places(y_values);
-      for (std::uint64_t i = 0; i < points; ++i) {
-        const double y = i == 0 ? y_places.first(ys) : y_places.next(ys);
-        const bool first_of_curve = row == 0 && i == 0;
-        const std::int64_t guess = first_of_curve ? before.curve()
-                                   : i == 0       ? before.row()
-                                                  : before.point();
-        const std::uint64_t lower = low.byte();
-        const std::int64_t step = guess + unfolded(high.count(1 << 20) << 8 | lower);
-        before.is(step, i == 0, first_of_curve);
-        curve.points.push_back({.x = x, .y = y, .time = time_of(step)});
-        const double seconds = curve.points.back().time.value;
-        if (!(seconds >= kShortestCall && seconds <= kLongestCall)) low.fail();
-      }
-    }
-    if (curve.points.empty()) rows.fail();
+  group->x_values = read_values(in);
+  group->y_values = read_values(in);
+  const auto reader = [&] { return Reader(in.text(), group->where); };
+  // In braces, so in this order.
+  group->points.emplace(
+      PointReaders{.columns{reader(), reader(), reader(), reader(), reader(), reader()}});
+  PointReaders at = *group->points;
+  group->starts.reserve(curves);
+  for (std::uint64_t i = 0; i < curves; ++i) {
+    CurveStart& start = group->starts.emplace_back();
+    std::ranges::transform(at.columns, start.places.begin(), [](const Reader& column) {
+      return static_cast<std::uint32_t>(column.place());
+    });
+    start.before = at.before;
+    skip_points(at);
   }
-  for (const Filled& filled : columns) {
-    for (std::size_t i = 0; i < curves.size(); ++i) {
-      filled.column->set(curves[i], filled.values[filled.places[i]]);
-    }
-  }
-  const bool all = in.at_end() && rows.at_end() && xs.at_end() && counts.at_end() && ys.at_end() &&
-                   low.at_end() && high.at_end();
-  if (!all) in.fail();
-  return curves;
+  if (!in.at_end() || !at.at_end()) in.fail();
+  return group;
+}
+
+MeasuredCurve read_curve(const OpenGroup& group, std::size_t place) {
+  MeasuredCurve curve{
+      .shape = group.any_shape(),
+      .kernel = group.kernels[group.kernel_places.empty() ? 0 : group.kernel_places[place]],
+      .points = read_points(group, place)};
+  for (const ReadColumn& one : group.columns) one.column->set(curve, one.at(place));
+  return curve;
+}
+
+CurveGroup read_group(std::string bytes, const GroupKey& key, const std::string& where) {
+  const std::shared_ptr<const OpenGroup> group = open_group(std::move(bytes), key, where);
+  if (group->starts.empty()) return {};
+  return {.size = group->starts.size(),
+          .any = group->any_shape(),
+          .set_shape = [group](std::size_t place,
+                               OperatorShape& shape) { group->set_shape(place, shape); },
+          .curve = [group](std::size_t place) { return read_curve(*group, place); }};
 }
 
 // ---- the header
@@ -562,9 +695,9 @@ std::string write_kernel_tables(const TableRecord& record, const std::vector<Pac
     group.points = 0;
     for (const MeasuredCurve& curve : one.curves) group.points += std::ssize(curve.points);
     const std::string raw = group_bytes(one.curves);
-    const std::vector<MeasuredCurve> read = read_group(raw, group.key, "the group written");
-    for (std::size_t i = 0; i < read.size(); ++i) {
-      if (read[i].shape == one.curves[i].shape) continue;
+    const CurveGroup read = read_group(raw, group.key, "the group written");
+    for (std::size_t i = 0; i < read.size; ++i) {
+      if (read.shape(i) == one.curves[i].shape) continue;
       throw Error(fmt::format("a {} curve of {} has a size that kernel tables do not store",
                               name_of(group.key.family), group.source));
     }

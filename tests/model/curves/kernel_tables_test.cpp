@@ -54,7 +54,7 @@ struct Tables {
     }
     contents.unpack = [this, lists](std::size_t group) {
       ++unpacked;
-      return lists[group];
+      return curve_group(lists[group]);
     };
     tables = std::make_unique<KernelTables>("invented", [contents] { return contents; });
   }
@@ -210,7 +210,7 @@ TEST(KernelTables, AnUnreadableGroupSaysSoEachTime) {
   const KernelTables tables("broken", [] {
     KernelTables::Contents contents;
     contents.groups = {{.source = "vLLM 0.24.0", .key = group_key(product(64, 64))}};
-    contents.unpack = [](std::size_t) -> std::vector<MeasuredCurve> { throw Error("damaged"); };
+    contents.unpack = [](std::size_t) -> CurveGroup { throw Error("damaged"); };
     return contents;
   });
   EXPECT_THROW(find_blend(tables, product(64, 64), "vllm"), Error);

@@ -93,7 +93,7 @@ std::string written() {
 
 /// Reads everything.
 void unpack(const KernelTables& tables) {
-  for (std::size_t i = 0; i < tables.groups().size(); ++i) tables.curves(i);
+  for (std::size_t i = 0; i < tables.groups().size(); ++i) tables.curves(i).all();
 }
 
 std::string complaint(const std::string& bytes) {
@@ -120,7 +120,7 @@ TEST(KernelTablesFile, ReadsBackWhatWasWritten) {
   ASSERT_EQ(tables->groups().size(), 2u);
   for (std::size_t i = 0; i < 2; ++i) {
     EXPECT_EQ(tables->groups()[i], expected[i].group);
-    EXPECT_EQ(tables->curves(i), expected[i].curves);
+    EXPECT_EQ(tables->curves(i).all(), expected[i].curves);
   }
 }
 
@@ -203,7 +203,7 @@ TEST(BuiltInKernelTables, AreWhole) {
     EXPECT_EQ(tables->record().gpu, name);
     for (std::size_t i = 0; i < tables->groups().size(); ++i) {
       const TableGroup& group = tables->groups()[i];
-      const std::vector<MeasuredCurve>& curves = tables->curves(i);
+      const std::vector<MeasuredCurve> curves = tables->curves(i).all();
       ASSERT_EQ(std::ssize(curves), group.curves);
       std::int64_t points = 0;
       for (std::size_t c = 0; c < curves.size(); ++c) {
@@ -228,7 +228,7 @@ TEST(BuiltInKernelTables, HoldNothingThatBeatsTheirGpusPhysics) {
     if (!gpu.tables || gpu.sister) continue;  // a sister's are scaled as they answer
     SCOPED_TRACE(name);
     for (std::size_t i = 0; i < gpu.tables->groups().size(); ++i) {
-      for (const MeasuredCurve& curve : gpu.tables->curves(i)) {
+      for (const MeasuredCurve& curve : gpu.tables->curves(i).all()) {
         for (std::size_t p = 0; p < curve.points.size(); ++p) {
           const MeasuredPoint& point = curve.points[p];
           ASSERT_FALSE(beats_physics(curve.shape, point, gpu)) << curve.kernel << " " << point.x;

@@ -64,7 +64,7 @@ TEST(CarriedTime, APointIsItsFixedTimeAndTheRestEachScaledAndNoLongerMeasured) {
                             .points = {{.x = 1, .time = Seconds{5e-6}, .samples = 1}}};
   KernelTables::Contents contents;
   contents.groups = {{.source = "vLLM 0.24.0", .key = group_key(shape)}};
-  contents.unpack = [curve](std::size_t) { return std::vector<MeasuredCurve>{curve}; };
+  contents.unpack = [curve](std::size_t) { return curve_group({curve}); };
   Gpu timed = timed_card();
   timed.tables = std::make_shared<KernelTables>("invented", [contents] { return contents; });
   Gpu slower = slower_card();
@@ -101,7 +101,7 @@ TEST(CarriedTime, FixedTimesOfABatchOfPromptsFollowTheClock) {
   four.points[0].time = Seconds{7e-6};
   KernelTables::Contents contents;
   contents.groups = {{.source = "vLLM 0.24.0", .key = group_key(one.shape)}};
-  contents.unpack = [one, four](std::size_t) { return std::vector<MeasuredCurve>{one, four}; };
+  contents.unpack = [one, four](std::size_t) { return curve_group({one, four}); };
   Gpu timed = timed_card();
   timed.tables = std::make_shared<KernelTables>("invented", [contents] { return contents; });
   Gpu slower = timed_card();
@@ -220,8 +220,8 @@ std::vector<double> errors_between(const Gpu& from, const Gpu& to) {
       return other.source == group.source && other.key == group.key;
     });
     if (same == theirs.end()) continue;
-    const auto& curves = from.tables->curves(static_cast<std::size_t>(same - theirs.begin()));
-    for (const MeasuredCurve& own : to.tables->curves(i)) {
+    const auto curves = from.tables->curves(static_cast<std::size_t>(same - theirs.begin())).all();
+    for (const MeasuredCurve& own : to.tables->curves(i).all()) {
       const auto other = std::ranges::find(curves, own.shape, &MeasuredCurve::shape);
       if (other == curves.end()) continue;
       for (const MeasuredPoint& point : own.points) {

@@ -198,9 +198,8 @@ TEST(TimedMixers, WhatRunsBesideInGraphsRunsInTurnWhereKernelsAreLaunched) {
   d.engine.graph_batch_sizes = {40};
   d.engine.version = "sglang-0.5.9";
   d.gpu.tables = std::make_shared<KernelTables>("no times", [] {
-    return KernelTables::Contents{
-        .groups = {{.source = "SGLang 0.5.9"}},
-        .unpack = [](std::size_t) { return std::vector<MeasuredCurve>{}; }};
+    return KernelTables::Contents{.groups = {{.source = "SGLang 0.5.9"}},
+                                  .unpack = [](std::size_t) { return CurveGroup{}; }};
   });
   const OperatorShape up{
       .family = OperatorFamily::gemm, .format = "fp8_block", .outputs = 512, .inputs = 7168};
