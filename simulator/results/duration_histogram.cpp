@@ -1,14 +1,9 @@
 #include "simulator/results/duration_histogram.hpp"
 
 #include <algorithm>
-#include <boost/histogram/unsafe_access.hpp>
+#include <functional>
 
 namespace roofcast {
-namespace {
-
-constexpr DurationHistogram::Bin kBinsPerDoubling = 1 << DurationHistogram::kMantissaBits;
-
-}  // namespace
 
 Nanoseconds DurationHistogram::middle_of(Bin bin) {
   if (bin < 2 * kBinsPerDoubling) return bin;
@@ -18,32 +13,24 @@ Nanoseconds DurationHistogram::middle_of(Bin bin) {
   return (leading << shift) + (width - 1) / 2;
 }
 
-/// Grows the axis by whole doublings, so at most 54 times: growing bin by bin would copy the counts
-/// each time when values rise slowly.
-void DurationHistogram::cover(Bin bin) {
-  const Bin first = bin / kBinsPerDoubling * kBinsPerDoubling;
-  const Bin last = first + kBinsPerDoubling - 1;
-  if (begin_ == end_) {
-    counts_ = Counts(Axis(first, last + 1));
-  } else {
-    counts_(first, boost::histogram::weight(0));
-    counts_(last, boost::histogram::weight(0));
-  }
-  begin_ = counts_.axis().bin(0);
-  end_ = begin_ + counts_.axis().size();
-}
-
 void DurationHistogram::add(const DurationHistogram& other) {
-  if (other.count_ == 0) return;
-  cover(other.begin_);
-  cover(other.end_ - 1);
-  for (Bin bin = other.begin_; bin < other.end_; ++bin) {
-    counts_.at(bin - begin_) += other.counts_.at(bin - other.begin_);
+  for (std::size_t i = 0; i < other.doublings_.size(); ++i) {
+    const Doubling& theirs = other.doublings_[i];
+    if (theirs.bins.empty()) continue;
+    Doubling& ours = of(static_cast<Bin>(i) * kBinsPerDoubling);
+    std::ranges::transform(theirs.bins, ours.bins, ours.bins.begin(), std::plus());
+    ours.count += theirs.count;
   }
   count_ += other.count_;
   sum_ += other.sum_;
   min_ = std::min(min_, other.min_);
   max_ = std::max(max_, other.max_);
+}
+
+std::int64_t DurationHistogram::bins_kept() const {
+  return kBinsPerDoubling * std::ranges::count_if(doublings_, [](const Doubling& doubling) {
+           return !doubling.bins.empty();
+         });
 }
 
 double DurationHistogram::mean_s() const {
@@ -57,14 +44,13 @@ double DurationHistogram::mean_s() const {
 
 DurationHistogram::Place DurationHistogram::place_of(std::int64_t rank) const {
   assert(rank >= 0 && rank < count_);
-  Place place{.bin = begin_, .before = 0};
-  // Reads the storage directly: bounds checks on each access would cost more than the counting.
-  const auto& counts = boost::histogram::unsafe_access::storage(counts_);
-  for (;; ++place.bin) {
-    const std::int64_t here = counts[static_cast<std::size_t>(place.bin - begin_)];
-    if (rank < place.before + here) return place;
-    place.before += here;
-  }
+  std::int64_t before = 0;
+  auto doubling = doublings_.begin();
+  for (; rank >= before + doubling->count; ++doubling) before += doubling->count;
+  auto bin = doubling->bins.begin();
+  for (; rank >= before + *bin; ++bin) before += *bin;
+  const auto whole = static_cast<Bin>(doubling - doublings_.begin()) * kBinsPerDoubling;
+  return {.bin = whole + static_cast<Bin>(bin - doubling->bins.begin()), .before = before};
 }
 
 Nanoseconds DurationHistogram::value_at(std::int64_t rank) const {

@@ -5,13 +5,11 @@
 #pragma once
 
 #include <bit>
-#include <boost/histogram/axis/integer.hpp>
-#include <boost/histogram/histogram.hpp>
-#include <boost/histogram/storage_adaptor.hpp>
 #include <cassert>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
-#include <tuple>
+#include <vector>
 
 #include "simulator/time.hpp"
 
@@ -43,8 +41,9 @@ class DurationHistogram {
   /// Precondition: value >= 0.
   void add(Nanoseconds value, std::int64_t count = 1) {
     const Bin bin = bin_of(value);
-    if (bin < begin_ || bin >= end_) cover(bin);
-    counts_.at(bin - begin_) += count;
+    Doubling& doubling = of(bin);
+    doubling.bins[static_cast<std::size_t>(bin % kBinsPerDoubling)] += count;
+    doubling.count += count;
     count_ += count;
     sum_ += static_cast<Sum>(value) * count;
     if (value < min_) min_ = value;
@@ -70,22 +69,31 @@ class DurationHistogram {
   /// Returns that value, within kRelativeError.
   Nanoseconds value_at(std::int64_t rank) const;
 
-  /// Bins kept in memory (8 bytes each), and the index of the first.
-  std::int64_t bins_kept() const { return end_ - begin_; }
-  Bin begin() const { return begin_; }
+  /// Bins kept in memory, 8 bytes each.
+  std::int64_t bins_kept() const;
+  /// The bin after the last that may hold a value; 0 if there are no values.
+  Bin end() const { return static_cast<Bin>(doublings_.size()) * kBinsPerDoubling; }
 
  private:
-  using Axis = boost::histogram::axis::integer<Bin, boost::histogram::use_default,
-                                               boost::histogram::axis::option::growth_t>;
-  using Counts =
-      boost::histogram::histogram<std::tuple<Axis>, boost::histogram::dense_storage<std::int64_t>>;
+  static constexpr Bin kBinsPerDoubling = 1 << kMantissaBits;
+
+  struct Doubling {
+    std::int64_t count = 0;            // in all its bins
+    std::vector<std::int64_t> bins{};  // empty if no value was in any
+  };
   // A sum of 64-bit durations can exceed 2^63; as an integer it does not depend on the order.
   __extension__ using Sum = __int128;
 
-  void cover(Bin bin);
+  /// The doubling of a bin, which is kept from now on.
+  Doubling& of(Bin bin) {
+    const auto index = static_cast<std::size_t>(bin / kBinsPerDoubling);
+    if (index >= doublings_.size()) doublings_.resize(index + 1);
+    Doubling& doubling = doublings_[index];
+    if (doubling.bins.empty()) doubling.bins.resize(kBinsPerDoubling);
+    return doubling;
+  }
 
-  Counts counts_;
-  Bin begin_ = 0, end_ = 0;  // range of bins kept: whole doublings
+  std::vector<Doubling> doublings_{};  // from that of bin 0 on
   std::int64_t count_ = 0;
   Sum sum_ = 0;
   Nanoseconds min_ = std::numeric_limits<Nanoseconds>::max();

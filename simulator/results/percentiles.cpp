@@ -10,12 +10,12 @@ Percentiles::Percentiles(DurationHistogram counted, const std::vector<double>& p
                          std::int64_t missing, Source source)
     : counted_(std::move(counted)), missing_(missing), exact_(source == Source::values) {
   if (!exact_ || count() == 0 || percents.empty()) return;
-  wanted_.resize(static_cast<std::size_t>(counted_.bins_kept()));
+  wanted_.resize(static_cast<std::size_t>(counted_.end()));
   for (const double percent : percents) {
     const QuantileRank place = rank_of(percent);
     for (const std::int64_t rank : {place.below, place.above}) {
       if (rank >= count()) continue;
-      wanted_[static_cast<std::size_t>(counted_.place_of(rank).bin - counted_.begin())] = 1;
+      wanted_[static_cast<std::size_t>(counted_.place_of(rank).bin)] = 1;
     }
   }
 }

@@ -31,7 +31,7 @@ class Percentiles {
   bool needs_second_look() const { return !wanted_.empty(); }
   void look_at(Nanoseconds value, std::int64_t count = 1) {
     const DurationHistogram::Bin bin = DurationHistogram::bin_of(value);
-    if (wanted_[static_cast<std::size_t>(bin - counted_.begin())] != 0) keep(value, count);
+    if (wanted_[static_cast<std::size_t>(bin)] != 0) keep(value, count);
   }
   /// Call after the last value.
   void finish();

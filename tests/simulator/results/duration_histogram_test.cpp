@@ -79,14 +79,16 @@ TEST(DurationHistogram, KeepsABoundedNumberOfBinsWhateverComes) {
 }
 
 TEST(DurationHistogram, KeepsOnlyTheDoublingsThatOccur) {
-  // 2^20 and its bins up to 2^21, then 2^23: four doublings of 1024 bins in between and with them.
+  // 2^20 up to 2^21, then 2^23 up to 2^24, then 2^21 up to 2^22: 1024 bins each.
   DurationHistogram histogram;
   histogram.add(1 << 20);
   EXPECT_EQ(histogram.bins_kept(), 1024);
   histogram.add(1 << 23);
-  EXPECT_EQ(histogram.bins_kept(), 4 * 1024);
+  EXPECT_EQ(histogram.bins_kept(), 2 * 1024);
+  histogram.add((1 << 20) + 5000);
+  EXPECT_EQ(histogram.bins_kept(), 2 * 1024);
   histogram.add((1 << 21) + 5);
-  EXPECT_EQ(histogram.bins_kept(), 4 * 1024);
+  EXPECT_EQ(histogram.bins_kept(), 3 * 1024);
 }
 
 TEST(DurationHistogram, CountsMeanAndEndsAreExact) {
