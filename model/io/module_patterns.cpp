@@ -115,6 +115,25 @@ bool matches_wherever(std::string_view expression, std::string_view literal) {
   return expression == literal;
 }
 
+bool may_tell_numbers_apart(std::string_view glob) {
+  return glob.find_first_of("?0123456789") != std::string_view::npos;
+}
+
+bool expression_may_tell_numbers_apart(std::string_view expression) {
+  for (std::size_t at = 0; at < expression.size(); ++at) {
+    const std::string_view two = expression.substr(at, 2);
+    if (two == ".*" || two == "\\.") {
+      ++at;
+      continue;
+    }
+    const auto letter = static_cast<unsigned char>(expression[at]);
+    const bool is_plain = std::isalpha(letter) != 0 ||
+                          std::string_view("_-(|)").find(expression[at]) != std::string_view::npos;
+    if (!is_plain) return true;
+  }
+  return false;
+}
+
 bool ModulePatterns::empty() const {
   return names_.empty() && parts_.empty() && globs_.empty() && expressions_.empty();
 }
@@ -133,6 +152,7 @@ void ModulePatterns::add_expression(const std::string& expression, const std::st
                             expression.find("\\B") == std::string::npos;
     entry.is_literal = matches_wherever(expression, entry.literal);
     expressions_.push_back(std::move(entry));
+    tell_layers_apart_ = tell_layers_apart_ || expression_may_tell_numbers_apart(expression);
   } catch (const std::regex_error&) {
     throw Error(fmt::format("{}: '{}' is not a supported regular expression", where, expression));
   }
@@ -145,6 +165,8 @@ void ModulePatterns::add(const std::string& pattern, const std::string& where) {
   }
   const std::string name{without_model_prefix(pattern)};
   if (name.empty()) return;
+  // A name of a layer has its number.
+  tell_layers_apart_ = tell_layers_apart_ || may_tell_numbers_apart(name);
   if (name.find_first_of("*?") != std::string::npos) {
     globs_.push_back(name);
   } else if (starts_with(name, "layers.")) {

@@ -25,6 +25,12 @@ std::string literal_in(std::string_view expression);
 /// name's start: ".*self_attn.*".
 bool matches_wherever(std::string_view expression, std::string_view literal);
 
+/// Whether a wildcard or a regular expression (as text) that matches a name may fail to match the
+/// name with another number in it: it has a digit, or something that stands for one letter, an
+/// edge or a count. Letters, alternatives and what stands for any text (* or .*) do not.
+bool may_tell_numbers_apart(std::string_view glob);
+bool expression_may_tell_numbers_apart(std::string_view expression);
+
 class ModulePatterns {
  public:
   bool empty() const;
@@ -36,6 +42,10 @@ class ModulePatterns {
   /// names a parent matches its children; one that is part of a name ("gate") matches modules with
   /// that component.
   bool matches(const std::string& module) const;
+
+  /// Whether some pattern may tell one layer from another: false only if a module matches in all
+  /// layers or in none.
+  bool tell_layers_apart() const { return tell_layers_apart_; }
 
  private:
   /// A regular expression, which is slow: `literal` is a text that every match contains, so that
@@ -53,6 +63,7 @@ class ModulePatterns {
   std::vector<std::string> parts_;            // ".self_attn.", compared with ".NAME."
   std::vector<std::string> globs_;
   std::vector<Expression> expressions_;
+  bool tell_layers_apart_ = false;
 };
 
 }  // namespace roofcast

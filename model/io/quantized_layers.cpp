@@ -202,6 +202,26 @@ void set_ffn_formats(std::size_t index, const ModuleNames& names, std::int64_t h
   }
 }
 
+/// Whether the scheme may store the same block of two layers in different formats.
+bool tells_layers_apart(const QuantizationScheme& scheme) {
+  return std::ranges::any_of(scheme.by_module,
+                             [](const auto& one) { return one.first.starts_with("layers"); }) ||
+         scheme.excluded.tell_layers_apart() ||
+         std::ranges::any_of(scheme.groups, [](const QuantizedGroup& group) {
+           return group.targets.tell_layers_apart();
+         });
+}
+
+/// The layer before number `index` that has the same blocks; null: there is none.
+const Layer* like_layer(const Transformer& model, std::size_t index) {
+  const Layer& layer = model.layers[index];
+  for (std::size_t i = index; i-- > 0;) {
+    const Layer& other = model.layers[i];
+    if (other.mixer == layer.mixer && other.ffn == layer.ffn) return &other;
+  }
+  return nullptr;
+}
+
 WeightFormat lm_head_format(const QuantizationScheme& scheme, const Resolver& resolver,
                             const WeightFormat& plain) {
   if (const WeightFormat* const format = resolver.listed("lm_head")) return *format;
@@ -218,10 +238,19 @@ void apply_quantization(const QuantizationScheme& scheme, const ModuleNames& nam
                         Transformer& model) {
   const WeightFormat plain = plain_format(model.activation);
   Resolver resolver(scheme, plain);
+  const bool apart = tells_layers_apart(scheme);
   std::vector<Module> modules;
+  const Mixer* of_modules = nullptr;
   for (std::size_t i = 0; i < model.layers.size(); ++i) {
     Layer& layer = model.layers[i];
-    if (i == 0 || layer.mixer != model.layers[i - 1].mixer) {
+    if (const Layer* const like = apart ? nullptr : like_layer(model, i)) {
+      layer.mixer_format = like->mixer_format;
+      layer.ffn_format = like->ffn_format;
+      layer.shared_format = like->shared_format;
+      continue;
+    }
+    if (of_modules == nullptr || *of_modules != layer.mixer) {
+      of_modules = &layer.mixer;
       modules =
           std::visit([&](const auto& mixer) { return mixer_modules(mixer, model.hidden, names); },
                      layer.mixer);

@@ -219,6 +219,16 @@ TEST(Quantization, ExclusionsByNameParentPartWildcardAndExpression) {
   EXPECT_EQ(excluded("gate").layers[0].ffn_format.name, "fp8");
 }
 
+TEST(Quantization, APatternOfOneDigitTellsLayersApart) {
+  for (const char* pattern : {"model.layers.?.mlp", "re:.*layers.\\d\\.mlp.*", "layers.?.mlp*"}) {
+    const Transformer model =
+        quantised({{"quant_method", "fp8"}, {"modules_to_not_convert", {pattern}}});
+    EXPECT_EQ(model.layers[9].ffn_format.name, "bf16") << pattern;
+    EXPECT_EQ(model.layers[10].ffn_format.name, "fp8") << pattern;
+    EXPECT_EQ(model.layers[9].mixer_format.name, "fp8") << pattern;
+  }
+}
+
 TEST(Quantization, BlocksThatMixFormatsAverageTheirBits) {
   // k and v (64 * 2 rows each of the 8 * 64 + 2 * 64 + 2 * 64 of qkv, and o of 8 * 64) excluded.
   const Transformer model = quantised(
@@ -320,6 +330,24 @@ TEST(ModulePatterns, AnExpressionThatIsALiteralWithAnythingAroundItIsRecognised)
   EXPECT_FALSE(is_literal(".*mlp\\.down_proj.*"));  // "." is one character, "\\." two
   EXPECT_FALSE(is_literal(".*(gate|up)_proj.*"));
   EXPECT_FALSE(is_literal(".*"));
+}
+
+TEST(ModulePatterns, SayWhetherTheyMayTellLayersApart) {
+  const auto apart = [](const char* pattern) {
+    ModulePatterns patterns;
+    patterns.add(pattern, "config.json");
+    return patterns.tell_layers_apart();
+  };
+  EXPECT_FALSE(ModulePatterns{}.tell_layers_apart());
+  EXPECT_FALSE(apart("model.layers.*.self_attn"));
+  EXPECT_FALSE(apart("gate"));
+  EXPECT_FALSE(apart("re:.*mlp\\.(gate|up)_proj.*"));
+  EXPECT_TRUE(apart("model.layers.3.self_attn"));
+  EXPECT_TRUE(apart("layers.?.mlp"));
+  EXPECT_TRUE(apart("re:.*layers..\\.mlp"));  // one character, so not 10
+  EXPECT_TRUE(apart("re:.*\\d\\.mlp"));
+  EXPECT_TRUE(apart("re:.*[0-4]\\.mlp"));
+  EXPECT_TRUE(apart("re:model.layers.*mlp$"));
 }
 
 TEST(ModulePatterns, PrefixesOfTheLanguageModelAreDropped) {
