@@ -52,7 +52,7 @@ std::int64_t clipped_output(std::int64_t tokens) { return std::min(tokens, kMaxR
 
 /// How a waiting request would start: `computed` tokens are cached, `loaded` of them in host
 /// memory, `tokens` are computed.
-struct Start {
+struct PromptStart {
   RadixCache::Match match{};
   std::int64_t loaded = 0;
   std::int64_t computed = 0;
@@ -62,7 +62,7 @@ struct Start {
 
 /// Whether enough blocks are free for the start. For models whose layers all keep all tokens, the
 /// budget's reservations already ensure it.
-bool has_blocks(const EngineState& state, const RadixPrefix& prefix, const Start& start) {
+bool has_blocks(const EngineState& state, const RadixPrefix& prefix, const PromptStart& start) {
   const std::int64_t held = prefix.rows(start.match.tokens);
   const std::int64_t locked_now = prefix.rows(prefix.free_tokens(start.match));
   const std::int64_t needed = state.blocks.needed(start.computed + start.tokens, start.tokens);
@@ -70,7 +70,7 @@ bool has_blocks(const EngineState& state, const RadixPrefix& prefix, const Start
 }
 
 /// Cuts the start to the remaining chunk; false if that is less than a page.
-bool cut_to(Start& start, std::int64_t chunk_left, std::int64_t page) {
+bool cut_to(PromptStart& start, std::int64_t chunk_left, std::int64_t page) {
   const std::int64_t end = (start.computed + chunk_left / page * page) / page * page;
   start.tokens = end - start.computed;
   start.cut = true;
@@ -88,7 +88,7 @@ Seconds load_time(const EngineState& state, std::int64_t tokens) {
          state.blocks.layout().row_bytes() * static_cast<double>(rows) / host.bandwidth;
 }
 
-void begin(EngineState& state, RadixPrefix& prefix, const Start& start, StepPlan& plan) {
+void begin(EngineState& state, RadixPrefix& prefix, const PromptStart& start, StepPlan& plan) {
   const RequestId id = state.waiting.front();
   RequestState& request = state[id];
   state.waiting.pop_front();
@@ -166,7 +166,7 @@ Admission admit_next(EngineState& state, RadixPrefix& prefix, PrefillBudget& bud
   const RequestId id = state.waiting.front();
   const RequestState& request = state[id];
   const std::int64_t page = page_of(state);
-  Start start{.match = prefix.find(state, id)};
+  PromptStart start{.match = prefix.find(state, id)};
   start.loaded = prefix.find_in_host(state, id, start.match);
   start.computed = std::max(start.match.tokens + start.loaded, request.received);
   start.tokens = request.tokens() - start.computed;
