@@ -175,7 +175,8 @@ std::vector<std::string> notes_on(const SimulationRun& run,
 
 }  // namespace
 
-void simulate_with_notes(SimulationRun& run, const PoolStepTimes& step_times, const Progress& progress) {
+void simulate_with_notes(SimulationRun& run, const PoolStepTimes& step_times,
+                         const Progress& progress) {
   const std::vector<StepEstimate> steps = simulate_sampled(run, step_times, progress);
   run.notes = notes_on(run, steps);
 }

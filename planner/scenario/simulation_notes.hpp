@@ -7,7 +7,8 @@
 namespace roofcast {
 
 /// Fills in the result, the uncertainty of each pool's steps and the notes.
-void simulate_with_notes(SimulationRun& run, const PoolStepTimes& step_times, const Progress& progress);
+void simulate_with_notes(SimulationRun& run, const PoolStepTimes& step_times,
+                         const Progress& progress);
 void simulate_with_notes(SimulationRun& run, const Progress& progress);
 
 }  // namespace roofcast
