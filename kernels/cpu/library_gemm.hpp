@@ -7,7 +7,8 @@
 // - oneDNN runs single-threaded, and the pool's threads divide the columns (or rows) of a product.
 //   Its own OpenMP threads are not used: they spin while waiting, which ruins all timings as soon
 //   as another program takes a core, and they are not the pinned ones.
-// - The weight is passed as stored, row-major. Repacking it once to the library's own layout was
+// - The weight is passed as stored, row-major, but for the columns that are being widened.
+// Repacking it once to the library's own layout was
 //   not faster where the library is used: 4096 x 4096 on one core of a Granite Rapids, fp32 150
 //   against 152 GFLOP/s at 256 rows, bf16 (AMX) 620 against 440; below 64 rows our own kernels read
 //   the weight at memory speed (kernels/cpu/gemm.hpp). So a second copy of all weights gains

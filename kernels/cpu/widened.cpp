@@ -10,7 +10,7 @@ namespace {
 template <int N>
 ROOFCAST_INLINE void widen_by(float* to, const void* from, Element element, std::int64_t count) {
   const std::int64_t vectors = count / N * N;
-  const auto all = [&](const auto* elements) {
+  const auto all = [&](const auto* elements) __attribute__((always_inline)) {
     widen<N>(to, elements, vectors, vectors);
     for (std::int64_t i = vectors; i < count; ++i) to[i] = to_float(elements[i]);
   };
