@@ -697,7 +697,7 @@ std::string write_kernel_tables(const TableRecord& record, const std::vector<Pac
     const std::string raw = group_bytes(one.curves);
     const CurveGroup read = read_group(raw, group.key, "the group written");
     for (std::size_t i = 0; i < read.size; ++i) {
-      if (read.shape(i) == one.curves[i].shape) continue;
+      if (read.curve(i).shape == one.curves[i].shape) continue;
       throw Error(fmt::format("a {} curve of {} has a size that kernel tables do not store",
                               name_of(group.key.family), group.source));
     }
