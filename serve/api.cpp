@@ -269,10 +269,14 @@ ApiAnswer Api::worked(WorkSlots& slots, const GivenUp& given_up, const Work& wor
   const bool searches = &slots == &search_slots_;
   const auto patience = searches ? longest_in(slots) + kBeyondAnother : limits_.patience;
   const auto place = slots.take(patience, is_abandoned);
+  if (!place && is_abandoned()) {
+    return api_error(http_status::kServiceUnavailable,
+                     stopping_ ? "the server is stopping" : "cancelled");
+  }
   if (!place) {
     ApiAnswer busy =
         api_error(http_status::kServiceUnavailable, "the server is busy: try again in a moment");
-    busy.is_busy = !is_abandoned();
+    busy.is_busy = true;
     return busy;
   }
   const FreedMemory freed;
