@@ -67,12 +67,15 @@ FigureSeries& series_of(Figure& drawn, const std::string& name) {
   return drawn.series.back();
 }
 
+/// What grows as long as the load lasts has no value to draw.
+bool is_drawn(const MetricAnswer& figure) { return figure.value && !figure.grows; }
+
 void fill_by_number(const WhatIfAnswer& answer, std::size_t metric, const std::string& key,
                     Figure& drawn) {
   drawn.x = {.title = key};
   for (const VariantAnswer& row : answer.variants) {
     const MetricAnswer& figure = row.metrics[metric];
-    if (row.settings.empty() || !figure.value) continue;
+    if (row.settings.empty() || !is_drawn(figure)) continue;
     Settings others;
     for (const Setting& setting : row.settings) {
       if (setting.key != key) others.push_back(setting);
@@ -92,7 +95,7 @@ void fill_by_name(const WhatIfAnswer& answer, std::size_t metric, Figure& drawn)
     const auto x = static_cast<double>(drawn.x.names.size());
     drawn.x.names.push_back(name_of(row));
     const MetricAnswer& figure = row.metrics[metric];
-    if (!figure.value) continue;
+    if (!is_drawn(figure)) continue;
     series_of(drawn, "").points.push_back(point_of(x, row, figure));
   }
 }
