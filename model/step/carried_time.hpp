@@ -9,8 +9,9 @@
 namespace roofcast {
 
 /// One standard deviation that transferring a time adds, relative. Of the points that the tables of
-/// two cards of one chip share, two thirds are predicted within 0.064 (GB200 from B200), 0.083
-/// (B200 from GB200), 0.053 (GB300 from B300) and 0.084 (B300 from GB300).
+/// two cards of one chip share, two thirds are predicted within 0.050 (GB200 from B200), 0.071
+/// (B200 from GB200), 0.041 (GB300 from B300) and 0.074 (B300 from GB300); with another memory
+/// 0.071 (B300 from B200), but 0.142 (H200 from H100) and 0.177 (H100 from H200).
 inline constexpr double kCarriedDeviation = 0.10;
 
 /// The same between different chips: two thirds are within 0.27 (B200 from H200) and 0.30 (RTX PRO
