@@ -72,15 +72,19 @@ dnnl::matmul::primitive_desc describe(const Shape& shape, const dnnl::engine& en
   return {dnnl::matmul::desc(input, weight, output), attributes, engine};
 }
 
+/// Whether the library uses what `isa` adds to `base` here.
+bool runs(dnnl::cpu_isa isa, dnnl::cpu_isa base) {
+  const auto bits = [](dnnl::cpu_isa one) { return static_cast<unsigned>(one); };
+  return (bits(dnnl::get_effective_cpu_isa()) & bits(isa) & ~bits(base)) != 0;
+}
+
 /// Whether a product of 16 bits is computed in 32, the weight widened a few columns at a time: the
 /// library knows no fp16, and multiplies bf16 by instructions that it emulates where the processor
 /// has none (3.3 times as long as fp32 on a Cascade Lake, 512 rows of 4096 x 4096).
 bool is_widened(Element element) {
   if (element == Element::fp16) return true;
-  const auto bits = [](dnnl::cpu_isa isa) { return static_cast<unsigned>(isa); };
-  const unsigned bf16 =
-      bits(dnnl::cpu_isa::avx512_core_bf16) & ~bits(dnnl::cpu_isa::avx512_core_vnni);
-  return element == Element::bf16 && (bits(dnnl::get_effective_cpu_isa()) & bf16) == 0;
+  return element == Element::bf16 &&
+         !runs(dnnl::cpu_isa::avx512_core_bf16, dnnl::cpu_isa::avx512_core_vnni);
 }
 
 /// Columns of a weight of `k` inputs that are widened at a time: enough that the library's packing
@@ -145,10 +149,8 @@ Shape widened_shape(const Gemm& gemm, const Range& rows, const Range& columns) {
 /// Without VNNI the library adds two products of 8 bits in 16, where they saturate (oneDNN
 /// developer guide, "Nuances of int8 Computations").
 bool sums_int8_exactly() {
-  const auto bits = [](dnnl::cpu_isa isa) { return static_cast<unsigned>(isa); };
-  const unsigned vnni = (bits(dnnl::cpu_isa::avx2_vnni) & ~bits(dnnl::cpu_isa::avx2)) |
-                        (bits(dnnl::cpu_isa::avx512_core_vnni) & ~bits(dnnl::cpu_isa::avx512_core));
-  return (bits(dnnl::get_effective_cpu_isa()) & vnni) != 0;
+  return runs(dnnl::cpu_isa::avx2_vnni, dnnl::cpu_isa::avx2) ||
+         runs(dnnl::cpu_isa::avx512_core_vnni, dnnl::cpu_isa::avx512_core);
 }
 
 void* element_at(const void* tensor, Element element, std::int64_t index) {
