@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <fstream>
@@ -211,7 +212,7 @@ Scenario synthetic(const SyntheticWorkload& workload = {.request_rate = 10}) {
 }
 
 Scenario replay(const char* rows) {
-  const std::string path = testing::TempDir() + "/idle_flags.jsonl";
+  const std::string path = fmt::format("{}/idle_flags_{}.jsonl", testing::TempDir(), getpid());
   std::ofstream(path) << rows;
   return {.deployment = {.model = "llama-3.1-8b", .gpu = "h100"},
           .workload = TraceWorkload{.path = path}};

@@ -11,6 +11,7 @@
 #include "roofcast/memory.hpp"
 #include "roofcast/staircase.hpp"
 #include "tests/roofcast/read_back.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 namespace roofcast {
 namespace {
@@ -264,8 +265,8 @@ TEST(Lesson, NeitherLimitIsNamedWhereASlowStepComesNearNeither) {
       20 * profile.at("memory_bandwidth_bytes_per_s").get<double>();
   for (auto& [name, peak] : profile.at("dense_peak_flops_per_s").items())
     peak = 20 * peak.get<double>();
-  const std::string path = ::testing::TempDir() + "/slow-cpu.json";
-  std::ofstream(path) << profile;
+  const test::TemporaryFolder folder;
+  const std::string path = folder.write("slow-cpu.json", profile.dump());
   const LessonAnswer answer = lesson("gpt2", path.c_str());
   for (const LessonBatch& one : answer.numbers.batches) ASSERT_LT(one.bandwidth_share, 0.5);
   EXPECT_THAT(all_of(step(answer, "phases")),

@@ -4,11 +4,11 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
-#include <fstream>
 #include <functional>
 #include <nlohmann/json.hpp>
 
 #include "base/error.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 namespace roofcast {
 namespace {
@@ -125,11 +125,8 @@ Gpu own_profile(const std::string& of, const std::function<void(Json&)>& change)
   Json profile = Json::parse(write_gpu(load_gpu(of).gpu));
   profile["name"] = "my-card";
   change(profile);
-  const std::string path = testing::TempDir() + "gpu_reader_own.json";
-  std::ofstream(path) << profile.dump();
-  Gpu gpu = load_gpu(path).gpu;
-  std::filesystem::remove(path);
-  return gpu;
+  const test::TemporaryFolder folder;
+  return load_gpu(folder.write("own.json", profile.dump())).gpu;
 }
 
 TEST(GpuReader, AnOwnProfileHasTheChipOfItsCurvesOnlyIfItsFactsAreThoseOfOne) {
@@ -372,26 +369,25 @@ TEST(GpuNames, SuggestsTheNearest) {
 }
 
 TEST(GpuNames, ReadsAProfileByItsPath) {
-  const auto path = std::filesystem::path(testing::TempDir()) / "roofcast_test_card.json";
-  std::ofstream(path) << valid_profile().dump();
-  EXPECT_EQ(load_gpu(path.string()).gpu.name, "test-card");
+  const test::TemporaryFolder folder;
+  const std::string path = folder.write("card.json", valid_profile().dump());
+  EXPECT_EQ(load_gpu(path).gpu.name, "test-card");
   std::filesystem::remove(path);
-  EXPECT_THAT(unknown_gpu_error(path.string()), HasSubstr("no such file"));
+  EXPECT_THAT(unknown_gpu_error(path), HasSubstr("no such file"));
   EXPECT_THAT(unknown_gpu_error(testing::TempDir()), HasSubstr("no such file"));
 }
 
 TEST(GpuNames, HashesTheText) {
   // FNV-1a 64 of the same text is the same, and of a changed text another.
-  const auto path = std::filesystem::path(testing::TempDir()) / "roofcast_hash_card.json";
+  const test::TemporaryFolder folder;
   Json profile = valid_profile();
-  std::ofstream(path) << profile.dump();
-  const std::string first = load_gpu(path.string()).hash;
-  EXPECT_EQ(load_gpu(path.string()).hash, first);
+  const std::string path = folder.write("card.json", profile.dump());
+  const std::string first = load_gpu(path).hash;
+  EXPECT_EQ(load_gpu(path).hash, first);
   profile["board_power_w"] = 401;
-  std::ofstream(path) << profile.dump();
-  EXPECT_NE(load_gpu(path.string()).hash, first);
+  folder.write("card.json", profile.dump());
+  EXPECT_NE(load_gpu(path).hash, first);
   EXPECT_EQ(first.size(), 16U);
-  std::filesystem::remove(path);
 }
 
 TEST(LoadGpu, AskedForSeveralSaysWhereTheirNumberBelongs) {

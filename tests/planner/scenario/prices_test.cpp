@@ -3,12 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <filesystem>
-#include <fstream>
 #include <string>
 
 #include "base/error.hpp"
 #include "model/io/gpu_reader.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 namespace roofcast {
 namespace {
@@ -18,10 +17,7 @@ using testing::HasSubstr;
 class Prices : public testing::Test {
  protected:
   /// The path of a table with that text.
-  std::string table(const std::string& text) {
-    std::ofstream(path_) << text;
-    return path_;
-  }
+  std::string table(const std::string& text) { return folder_.write("prices_test.json", text); }
   std::string complaint(const std::string& text) {
     try {
       read_price_table(table(text));
@@ -30,10 +26,9 @@ class Prices : public testing::Test {
     }
     return "";
   }
-  void TearDown() override { std::filesystem::remove(path_); }
 
  private:
-  std::string path_ = testing::TempDir() + "prices_test.json";
+  test::TemporaryFolder folder_;
 };
 
 const char* const kTable = R"({"schema_version": 1, "amortisation_years": 5,

@@ -1,9 +1,8 @@
 // Results that are not JSON: pasted tables, tables of sweeps, start-up logs, scrapes, YAML.
 #include <gmock/gmock.h>
 
-#include <fstream>
-
 #include "tests/reports/importers/import_text.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 namespace roofcast::test {
 namespace {
@@ -178,8 +177,8 @@ TEST(Prometheus, MeansAreExactAndPercentilesBounded) {
 }
 
 TEST(Prometheus, TwoScrapesGiveWhatCameBetweenThem) {
-  const std::string earlier = testing::TempDir() + "/earlier.prom";
-  std::ofstream(earlier) << scrape(2, 0.1);
+  const TemporaryFolder folder;
+  const std::string earlier = folder.write("earlier.prom", scrape(2, 0.1));
   const ImportOptions options{.format = "", .meta = {}, .since = earlier};
   // (0.4 - 0.1) / (5 - 2) s; 500 - 200 tokens.
   const MeasuredRun run = import_one(scrape(5, 0.4), options);
@@ -205,8 +204,8 @@ TEST(Prometheus, ARestartedServerIsTakenWholeThoughItCountedFurtherInSomeSeries)
            line(ttft + R"(count{engine="0"})", all) +
            line(R"(generation_tokens_total{engine="0"})", tokens);
   };
-  const std::string earlier = testing::TempDir() + "/before_restart.prom";
-  std::ofstream(earlier) << histogram(50, 100, 400, 1000);
+  const TemporaryFolder folder;
+  const std::string earlier = folder.write("earlier.prom", histogram(50, 100, 400, 1000));
   const ImportOptions options{.format = "", .meta = {}, .since = earlier};
   const MeasuredRun run = import_one(histogram(300, 310, 320, 5000), options);
   EXPECT_DOUBLE_EQ(metric(run, "output_tokens"), 5000);

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <boost/iostreams/copy.hpp>
@@ -39,7 +40,8 @@ class TraceFile : public testing::Test {
 
   TraceWorkload write(const std::string& bytes, const std::string& extension = ".csv") {
     const auto* info = testing::UnitTest::GetInstance()->current_test_info();
-    path_ = fmt::format("{}roofcast_{}{}", testing::TempDir(), info->name(), extension);
+    path_ =
+        fmt::format("{}roofcast_{}_{}{}", testing::TempDir(), info->name(), getpid(), extension);
     std::ofstream(path_, std::ios::binary) << bytes;
     return {.path = path_};
   }
