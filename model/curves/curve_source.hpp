@@ -10,6 +10,7 @@ namespace roofcast {
 inline constexpr std::string_view kTrtllmGenExperts = "trtllm_gen";
 inline constexpr std::string_view kCutlassExperts = "cutlass";
 inline constexpr std::string_view kDeepgemmExperts = "deepgemm";
+inline constexpr std::string_view kMarlinExperts = "marlin";
 
 /// The part of a curve's kernel that says who ran it: "vLLM 0.24.0" of "flash_attn, vLLM 0.24.0";
 /// the whole name if it has one part.

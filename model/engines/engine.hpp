@@ -88,8 +88,8 @@ struct EngineOverrides {
   std::optional<bool> attention_dp_enable_balance{};  // TensorRT-LLM: prompts wait for all ranks'
   std::optional<std::int64_t> attention_dp_timeout_iters{};        // for at most this many steps
   std::optional<std::int64_t> attention_dp_batching_wait_iters{};  // and then for further prompts
-  std::optional<MoeBackend> moe_backend{};   // TensorRT-LLM: which kernels run the experts
-  std::optional<All2All> all2all_backend{};  // unset: the engine's
+  std::optional<MoeBackend> moe_backend{};                         // whose kernels run the experts
+  std::optional<All2All> all2all_backend{};                        // unset: the engine's
   std::optional<double> expert_power_law{};  // of experts' popularity; unset: the model's
   std::optional<bool> enable_eplb{};         // popular experts are moved and copied
   std::optional<std::int64_t> num_redundant_experts{};         // copies over all ranks
@@ -237,7 +237,8 @@ struct Engine {
   bool attention_dp_enable_balance = false;
   std::int64_t attention_dp_timeout_iters = 50;
   std::int64_t attention_dp_batching_wait_iters = 10;
-  MoeBackend moe_backend = MoeBackend::automatic;  // TRT-LLM
+  /// TRT-LLM; vLLM: resolved for mxfp4 experts on Hopper, else automatic.
+  MoeBackend moe_backend = MoeBackend::automatic;
   bool counts_cached = false;  // TRT-LLM: cached prefixes count before a request starts
   All2All all2all = All2All::allgather_reducescatter;  // of experts on data-parallel ranks
   /// Exponent of a power law of the experts' picks, for times measured with one; 0: even; unset: as

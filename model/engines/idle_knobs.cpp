@@ -78,8 +78,14 @@ bool one_expert_rank(const S& s) {
   return s.parallel && (!s.parallel->expert_parallel || s.parallel->expert_ranks() == 1);
 }
 
-/// Only built-in tables hold kernels of several backends.
-bool one_kernel_of_experts(const S& s) { return !has_tables(s); }
+/// vLLM has two kernels for mxfp4 experts on Hopper, resolved where it does. Of TensorRT-LLM's only
+/// built-in tables hold several.
+bool one_kernel_of_experts(const S& s) {
+  if (s.engine.memory_rule != MemoryRule::vllm) return !has_tables(s);
+  return !s.gpu.compute_capability.starts_with("9.") ||
+         std::ranges::none_of(s.model.layers,
+                              [](const Layer& layer) { return layer.ffn_format.name == "mxfp4"; });
+}
 
 bool shares_no_experts(const S& s) { return no_experts(s) || no_exchange(s); }
 
@@ -164,10 +170,10 @@ const std::vector<IdleRule>& idle_rules() {
       {.keys = {"kv_offloading_bandwidth_bytes_per_s", "kv_offloading_latency_s"},
        .idle = only_fits,
        .reason = kOnlyTime},
-      {.keys = {"moe_backend"}, .idle = only_fits, .reason = kOnlyTime},
+      {.keys = {"moe_backend"}, .idle = fits_by_other_than_vllm, .reason = kOnlyTime},
       {.keys = {"moe_backend"},
        .idle = one_kernel_of_experts,
-       .reason = "experts were timed with several kernels on other GPUs only"},
+       .reason = "these experts have kernels of one kind on this GPU"},
       {.keys = {"all2all_backend"},
        .idle = no_exchange,
        .reason = "it acts between data-parallel ranks"},

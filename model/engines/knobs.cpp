@@ -653,13 +653,15 @@ std::vector<EngineKnob> feature_knobs() {
            .key = "moe_backend",
            .group = scheduler,
            .kind = choice,
-           .owner = tensorrt_llm,
+           .owner = vllm_or_tensorrt_llm,
            .choice = {.placeholder = "NAME", .noun = "backend", .names = moe_backend_names()},
-           .help =
-               "TensorRT-LLM: kernels of the experts: AUTO (default), CUTLASS, TRTLLM, DEEPGEMM",
-           .effect = "TensorRT-LLM's moe_config.backend: whose kernels run the experts, where "
-                     "several were timed. AUTO: by version, model and GPU.",
-           .examples = {"CUTLASS"}}),
+           .help = "kernels of the experts: AUTO (default); TensorRT-LLM: CUTLASS, TRTLLM, "
+                   "DEEPGEMM; vLLM, mxfp4 on Hopper: MARLIN, TRITON",
+           .effect = "TensorRT-LLM's moe_config.backend and vLLM's --moe-backend: whose kernels "
+                     "run the experts, where several were timed. Marlin's pad mxfp4 weights and "
+                     "take twice as long for prompts on Hopper as Triton's. AUTO: by version, "
+                     "model and GPU.",
+           .examples = {"CUTLASS", "MARLIN"}}),
       knob<&O::prefill_schedule_interval, &Engine::prefill_schedule_interval>(
           {.flag = "prefill-schedule-interval",
            .key = "prefill_schedule_interval",
@@ -1054,6 +1056,8 @@ bool owns(KnobOwner owner, SchedulerKind scheduler, MemoryRule memory) {
       return scheduler == SchedulerKind::sglang || scheduler == SchedulerKind::tensorrt_llm;
     case vllm_or_sglang:  // the servers
       return memory == MemoryRule::vllm || memory == MemoryRule::sglang;
+    case vllm_or_tensorrt_llm:
+      return memory == MemoryRule::vllm || scheduler == SchedulerKind::tensorrt_llm;
     case textbook_memory:
       return memory == MemoryRule::textbook;
     case own_scheduler:
@@ -1079,6 +1083,8 @@ const char* engines_of(KnobOwner owner) {
       return "engine sglang or trtllm";
     case vllm_or_sglang:
       return "engine vllm or sglang";
+    case vllm_or_tensorrt_llm:
+      return "engine vllm or trtllm";
     case textbook_memory:
       return "engine roofcast, textbook, static or naive";
     case own_scheduler:

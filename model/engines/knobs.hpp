@@ -69,6 +69,7 @@ enum class KnobOwner {
   tensorrt_llm,
   sglang_or_tensorrt_llm,
   vllm_or_sglang,
+  vllm_or_tensorrt_llm,
   textbook_memory,
   own_scheduler,  // vLLM's schedule in an engine of ours, which no server has
 };

@@ -30,10 +30,12 @@ constexpr NameTable<ChunkingPolicy, 2> kChunking = {
     {{ChunkingPolicy::first_come_first_served, "FIRST_COME_FIRST_SERVED"},
      {ChunkingPolicy::equal_progress, "EQUAL_PROGRESS"}}};
 
-constexpr NameTable<MoeBackend, 4> kMoeBackends = {{{MoeBackend::automatic, "AUTO"},
+constexpr NameTable<MoeBackend, 6> kMoeBackends = {{{MoeBackend::automatic, "AUTO"},
                                                     {MoeBackend::cutlass, "CUTLASS"},
                                                     {MoeBackend::trtllm, "TRTLLM"},
-                                                    {MoeBackend::deepgemm, "DEEPGEMM"}}};
+                                                    {MoeBackend::deepgemm, "DEEPGEMM"},
+                                                    {MoeBackend::marlin, "MARLIN"},
+                                                    {MoeBackend::triton, "TRITON"}}};
 
 // vLLM 0.19, config/parallel.py (All2AllBackend); SGLang 0.5.15, server_args.py
 // (MOE_A2A_BACKEND_CHOICES).

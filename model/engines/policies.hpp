@@ -41,12 +41,15 @@ std::vector<std::string_view> chunking_policy_names();
 std::string_view name_of(ChunkingPolicy policy);
 std::optional<ChunkingPolicy> parse_chunking_policy(std::string_view text);
 
-/// TensorRT-LLM's moe_config.backend: whose kernels run the experts. Parsed in upper or lower case.
+/// TensorRT-LLM's moe_config.backend and vLLM's --moe-backend: whose kernels run the experts.
+/// Parsed in upper or lower case.
 enum class MoeBackend {
   automatic,  // by version, model and GPU
-  cutlass,
-  trtllm,  // TRTLLM-gen, on compute capability 10.x
+  cutlass,    // TensorRT-LLM's three
+  trtllm,     // TRTLLM-gen, on compute capability 10.x
   deepgemm,
+  marlin,  // vLLM's two for mxfp4 weights on Hopper
+  triton,
 };
 std::vector<std::string_view> moe_backend_names();
 std::string_view name_of(MoeBackend backend);

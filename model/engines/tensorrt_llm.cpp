@@ -106,6 +106,12 @@ bool gathers_tokens(const EngineSetting& setting) {
 
 void resolve_tensorrt_llm(Engine& engine, const EngineSetting& setting) {
   check_weight_formats(setting, kTensorrtCapabilities);
+  if (engine.moe_backend == MoeBackend::marlin || engine.moe_backend == MoeBackend::triton) {
+    throw UsageError(
+        fmt::format("`moe_backend`: {} is not modelled with TensorRT-LLM, expected "
+                    "CUTLASS, TRTLLM, DEEPGEMM or AUTO",
+                    name_of(engine.moe_backend)));
+  }
   if (!setting.given.all2all_backend && gathers_tokens(setting)) {
     engine.all2all = All2All::allgather_reducescatter;
   }

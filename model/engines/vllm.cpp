@@ -345,6 +345,34 @@ void check_weights(const EngineSetting& setting) {
   check_weight_formats(setting, least);
 }
 
+/// On Hopper mxfp4 experts run in Triton's kernels where they are installed, else in Marlin's
+/// (0.11, quantization/mxfp4.py, get_mxfp4_backend; since 0.18 fused_moe/oracle/mxfp4.py). vLLM
+/// brings Triton's along (third_party/triton_kernels) since builds of December 2025, which
+/// vllm-project/vllm issue 27672 of 2025-10-28 asks for: here from 0.12.
+void resolve_experts(Engine& engine, const EngineSetting& setting) {
+  constexpr int kFirstWithTriton = 12;
+  switch (engine.moe_backend) {
+    case MoeBackend::automatic:
+      break;
+    case MoeBackend::marlin:
+    case MoeBackend::triton:
+      return;
+    case MoeBackend::cutlass:
+    case MoeBackend::trtllm:
+    case MoeBackend::deepgemm:
+      throw UsageError(
+          fmt::format("`moe_backend`: {} is not modelled with vLLM, expected MARLIN, "
+                      "TRITON or AUTO",
+                      name_of(engine.moe_backend)));
+  }
+  const auto is_mxfp4 = [](const Layer& layer) { return layer.ffn_format.name == "mxfp4"; };
+  if (!setting.gpu.compute_capability.starts_with("9.") ||
+      std::ranges::none_of(setting.model.layers, is_mxfp4)) {
+    return;
+  }
+  engine.moe_backend = setting.minor < kFirstWithTriton ? MoeBackend::marlin : MoeBackend::triton;
+}
+
 /// Features between data-parallel ranks. Prompts in every N-th step: vllm-project/vllm pull
 /// 44558 of 2026-06, with 46532 (0.24). Two-batch overlap: pull 23693 of 2025-09, with the
 /// thresholds of config/parallel.py; the backends that config/vllm.py admits (0.22,
@@ -428,6 +456,7 @@ void resolve_vllm_0_29(Engine& engine, const EngineSetting& setting) {
   engine.first_token_uncertainty = 0.12;  // 105 runs on four GPUs
   resolve_encoder(engine, setting);
   check_drafts(setting);
+  resolve_experts(engine, setting);
   resolve_rank_steps(engine, setting);
   check_weights(setting);
   check_context_ranks(engine, setting);

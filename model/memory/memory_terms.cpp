@@ -125,11 +125,12 @@ std::int64_t round_up(std::int64_t value, std::int64_t step) {
 }
 
 /// vLLM pads mxfp4 experts for its kernels: their width on a rank to a multiple of 128 with
-/// Marlin's, which GPUs without fp4 arithmetic run, and of 256, from 0.27 on 128, with those of
-/// TensorRT-LLM on Blackwell; the hidden size to one of 256 (0.11, quantization/mxfp4.py,
+/// Marlin's, which GPUs without fp4 arithmetic run, of 64 with Triton's on Hopper, and of 256, from
+/// 0.27 on 128, with those of TensorRT-LLM on Blackwell; the hidden size to one of 256, but not
+/// with Triton's (0.11, quantization/mxfp4.py,
 /// Mxfp4MoEMethod.create_weights; since 0.18 fused_moe/oracle/mxfp4.py,
 /// mxfp4_round_up_hidden_size_and_intermediate_size; vllm-project/vllm pull 50000 of 2026-07-30).
-/// gpt-oss-120b on an H200: 66.14 GiB printed (0.22.0), 60.8 without.
+/// gpt-oss-120b on an H200 with Marlin's: 66.14 GiB printed (0.22.0), 60.8 without.
 Bytes expert_padding(const Deployment& deployment) {
   const Transformer& model = deployment.model;
   const Gpu& gpu = deployment.gpu;
@@ -137,8 +138,11 @@ Bytes expert_padding(const Deployment& deployment) {
       gpu.compute_capability.starts_with("gfx")) {
     return {};
   }
-  const std::int64_t width_step =
-      gpu.compute_capability.starts_with("10.") ? deployment.engine.memory.fp4_width_step : 128;
+  const bool triton = deployment.engine.moe_backend == MoeBackend::triton;
+  const bool blackwell = gpu.compute_capability.starts_with("10.");
+  const std::int64_t input_step = triton ? 1 : 256;
+  std::int64_t width_step = triton ? 64 : 128;
+  if (blackwell) width_step = deployment.engine.memory.fp4_width_step;
   Bytes padding;
   for (const Layer& layer : model.layers) {
     const auto* experts = std::get_if<MoeFfn>(&layer.ffn);
@@ -146,8 +150,9 @@ Bytes expert_padding(const Deployment& deployment) {
     const std::int64_t input = experts->latent > 0 ? experts->latent : model.hidden;
     const std::int64_t width =
         ceil_divide(experts->expert_intermediate, deployment.parallel.expert_width_ranks());
-    const double padded = static_cast<double>(round_up(input, 256) * round_up(width, width_step)) /
-                          static_cast<double>(input * width);
+    const double padded =
+        static_cast<double>(round_up(input, input_step) * round_up(width, width_step)) /
+        static_cast<double>(input * width);
     double elements = 0;
     for (const Weight& whole : layer_weights(layer, model.hidden, model.activation)) {
       if (whole.split != Split::expert || !whole.multiplies) continue;

@@ -187,6 +187,7 @@ LinearOperator expert_operator(const Deployment& deployment, const Layer& layer,
   op.work.calls = kExpertCalls * layers;
   op.work.compute = layer.ffn_format.compute;
   op.work.format = layer.ffn_format.name;
+  op.work.library = expert_kernels(deployment, layer);
   op.work.weight_bits = layer.ffn_format.bits_per_weight;
   if (parallel.context > 1) op.phase = Phase::context;
   op.pick_probability = to_double(picked) / to_double(all);

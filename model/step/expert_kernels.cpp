@@ -27,10 +27,18 @@ std::string_view automatic_kernels(const Deployment& deployment, const Layer& la
 }  // namespace
 
 std::string_view expert_kernels(const Deployment& deployment, const Layer& layer) {
+  const MoeBackend backend = deployment.engine.moe_backend;
+  if (deployment.engine.memory_rule == MemoryRule::vllm) {
+    const bool marlin = backend == MoeBackend::marlin && layer.ffn_format.name == "mxfp4";
+    return marlin ? kMarlinExperts : std::string_view();
+  }
   if (!deployment.engine.name.starts_with("trtllm")) return {};
-  switch (deployment.engine.moe_backend) {
+  switch (backend) {
     case MoeBackend::automatic:
       break;
+    case MoeBackend::marlin:
+    case MoeBackend::triton:
+      return {};
     case MoeBackend::cutlass:
       return kCutlassExperts;
     case MoeBackend::trtllm:

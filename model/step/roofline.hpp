@@ -44,7 +44,7 @@ struct Work {
   Bytes stored_bytes{};  // weights and cache among them: in HBM when the step starts
   DType compute = DType::bf16;
   std::string format{};       // weight format name (gemm, moe)
-  std::string library{};      // whose kernels, where a profile distinguishes them (gemm)
+  std::string library{};      // whose kernels, where a profile distinguishes them
   double weight_bits = 16;    // of that format
   DType cache = DType::bf16;  // KV element type (attention)
   double scale = 1;           // the x of the family's efficiency curve: tokens, or bytes per call

@@ -59,10 +59,6 @@ struct Container {
   Words environment{};
 };
 
-std::string variable_name(const std::string& assignment) {
-  return assignment.substr(0, assignment.find('='));
-}
-
 /// The container that `docker run` or `podman run` starts; nullopt for other commands.
 std::optional<Container> container_of(const Words& words) {
   const auto is_runtime = [](const std::string& word) {
@@ -81,7 +77,7 @@ std::optional<Container> container_of(const Words& words) {
     if (!bare && std::next(at) == words.end()) break;
     const std::string value =
         bare ? (equals == std::string::npos ? "" : at->substr(equals + 1)) : *++at;
-    if (name == "-e" || name == "--env") container.environment.push_back(variable_name(value));
+    if (name == "-e" || name == "--env") container.environment.push_back(value);
     if (name == "--entrypoint") container.entrypoint = value;
   }
   if (at == words.end()) return std::nullopt;
@@ -133,7 +129,9 @@ class LaunchFinder {
   void look_at(const ShellCommand& command, int depth) {
     const Words& words = command.words;
     Words variables;
-    for (const auto& assignment : command.assignments) variables.push_back(assignment.first);
+    for (const auto& [name, value] : command.assignments) {
+      variables.push_back(name + "=" + value);
+    }
     if (words.empty()) {
       if (command.exports) exported_.insert(exported_.end(), variables.begin(), variables.end());
       return;
@@ -202,9 +200,7 @@ class LaunchFinder {
   static void add_wrapper_variables(const Words& words, std::size_t end, Launch& launch) {
     for (std::size_t i = 0; i < end; ++i) {
       if (words[i].starts_with("-")) continue;
-      if (words[i].find('=') != std::string::npos) {
-        launch.environment.push_back(variable_name(words[i]));
-      }
+      if (words[i].find('=') != std::string::npos) launch.environment.push_back(words[i]);
     }
   }
 

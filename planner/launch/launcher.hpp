@@ -15,7 +15,7 @@ struct Launch {
   ServeEngine engine = ServeEngine::vllm;
   std::string version{};                   // "0.11.0" from an image tag or pip install; else empty
   std::vector<std::string> arguments{};    // after the program
-  std::vector<std::string> environment{};  // names of variables set for it
+  std::vector<std::string> environment{};  // "NAME=value" of variables set for it
   std::map<std::string, std::string> files{};  // written by the script
 };
 

@@ -12,6 +12,7 @@
 
 #include "base/error.hpp"
 #include "base/io/shown.hpp"
+#include "base/text.hpp"
 #include "model/architecture/weights.hpp"
 #include "model/cache/kv_cache.hpp"
 #include "model/io/model_reader.hpp"
@@ -306,10 +307,25 @@ class ServeReader {
       return std::any_of(beginnings.begin(), beginnings.end(),
                          [&](std::string_view beginning) { return name.starts_with(beginning); });
     };
-    for (const std::string& name : launch_.environment) {
+    for (const std::string& assignment : launch_.environment) {
+      const std::string name = assignment.substr(0, assignment.find('='));
+      if (name == kMarlinVariable && takes_marlin(assignment.substr(name.size()))) continue;
       const bool telling = begins(name, kTelling) && !begins(name, kIdle);
       add_once(telling ? command_.not_modelled : command_.ignored, name);
     }
+  }
+
+  /// vLLM's switch of before --moe-backend, which goes before it (0.22, fused_moe/oracle/mxfp4.py).
+  static constexpr std::string_view kMarlinVariable = "VLLM_MXFP4_USE_MARLIN";
+
+  /// Reads "=1" or "=0"; false if it is neither.
+  bool takes_marlin(const std::string& value) {
+    const std::optional<bool> marlin =
+        value.starts_with('=') ? switch_named(value.substr(1)) : std::nullopt;
+    if (!marlin) return false;
+    std::optional<MoeBackend>& backend = words_.overrides.moe_backend;
+    if (!backend) backend = *marlin ? MoeBackend::marlin : MoeBackend::triton;
+    return true;
   }
 
   static std::optional<Transformer> known_model(const std::string& name) {

@@ -17,6 +17,7 @@ void add_knobs(std::vector<ServeFlag>& rows) {
   add_flag(rows, "--prefill-context-parallel-size|-pcp", kPromptRanks);
   add_flag(rows, "--enable-expert-parallel|-ep", kExpertParallel, on);
   add_flag(rows, "--all2all-backend", kVllmAll2All);
+  add_flag(rows, "--moe-backend", kVllmMoeBackend);
   add_flag(rows, "--quantization|-q", kWeightFormat);
   add_flag(rows, "--dtype", kDtype);
   add_flag(rows, "--kv-cache-dtype", kVllmCacheDtype);
@@ -103,7 +104,7 @@ void add_telling_flags(std::vector<ServeFlag>& rows) {
   add_flags(rows, Effect::possible, Takes::value,
             "--api-server-count|-asc --attention-backend --attention-config|-ac "
             "--optimization-level --performance-mode --kernel-config "
-            "--moe-backend --gdn-prefill-backend --distributed-executor-backend "
+            "--gdn-prefill-backend --distributed-executor-backend "
             "--nnodes|-n "
             "--data-parallel-backend|-dpb --ubatch-size "
             "--cpu-offload-gb "

@@ -455,15 +455,35 @@ Text write_capacity_policy(const ServeWords& words) {
   return policy ? Text(name_of(*policy)) : Text();
 }
 
+/// Takes the backend if it is `automatic` or among `modelled`.
+void take_moe_backend(ServeWords& words, const std::string& text, const std::string& flag,
+                      std::initializer_list<MoeBackend> modelled) {
+  const std::optional<MoeBackend> named = parse_moe_backend(text);
+  if (named == MoeBackend::automatic || (named && std::ranges::count(modelled, *named) > 0)) {
+    words.overrides.moe_backend = named;
+  } else {
+    words.not_modelled.push_back(flag + " " + text);
+  }
+}
+
+/// CUTEDSL, WIDEEP, TRITON and others were not timed.
 void read_moe_backend(ServeWords& words, const std::string& text, const std::string& flag) {
-  words.overrides.moe_backend = parse_moe_backend(text);
-  // CUTEDSL, WIDEEP, TRITON and others were not timed.
-  if (!words.overrides.moe_backend) words.not_modelled.push_back(flag + " " + text);
+  take_moe_backend(words, text, flag,
+                   {MoeBackend::cutlass, MoeBackend::trtllm, MoeBackend::deepgemm});
+}
+
+void read_vllm_moe_backend(ServeWords& words, const std::string& text, const std::string& flag) {
+  take_moe_backend(words, text, flag, {MoeBackend::marlin, MoeBackend::triton});
 }
 
 Text write_moe_backend(const ServeWords& words) {
   const auto& backend = words.overrides.moe_backend;
   return backend ? Text(name_of(*backend)) : Text();
+}
+
+Text write_vllm_moe_backend(const ServeWords& words) {
+  const Text name = write_moe_backend(words);
+  return name ? Text(lower(*name)) : Text();
 }
 
 void read_chunking_policy(ServeWords& words, const std::string& text, const std::string& flag) {
@@ -628,6 +648,7 @@ const ServeKnob kBalanceTimeout =
 const ServeKnob kBalanceWait =
     count_knob<&O::attention_dp_batching_wait_iters>("attention_dp_batching_wait_iters");
 const ServeKnob kMoeBackend{"moe_backend", read_moe_backend, write_moe_backend};
+const ServeKnob kVllmMoeBackend{"moe_backend", read_vllm_moe_backend, write_vllm_moe_backend};
 
 }  // namespace serve_knobs
 

@@ -45,7 +45,7 @@ extern const ServeKnob kPromptRanks, kPromptSplit, kPromptStrategy;
 extern const ServeKnob kContextRanks, kEplb, kEplbConfig, kRedundantExperts, kLora, kMaxLoraRank;
 extern const ServeKnob kDraftAlgorithm, kDraftModel, kDraftSteps, kDraftBranches, kDraftTree;
 extern const ServeKnob kRecvInterval, kStreamInterval, kBatchWaitIters, kBatchWaitRatio;
-extern const ServeKnob kBalance, kBalanceTimeout, kBalanceWait, kMoeBackend;
+extern const ServeKnob kBalance, kBalanceTimeout, kBalanceWait, kMoeBackend, kVllmMoeBackend;
 
 }  // namespace serve_knobs
 

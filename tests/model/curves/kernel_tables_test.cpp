@@ -159,6 +159,13 @@ TEST(KernelTables, ExpertsAnswerInTheKernelsThatAreNamed) {
   EXPECT_DOUBLE_EQ(all.us(named("", "nvfp4"), "vllm"), 3);
 }
 
+TEST(KernelTables, NoOtherExpertsAnswerForMarlins) {
+  OperatorShape marlin = experts("mxfp4", 2880);
+  marlin.name = "marlin";
+  const Tables triton({curve(experts("mxfp4", 2880), "vLLM 0.24.0", 9)});
+  EXPECT_DOUBLE_EQ(triton.us(marlin, "vllm"), 0);
+}
+
 TEST(KernelTables, ExpertsOfAnotherEngineAnswerOnlyWhereTheOwnWereTimedAtNoSize) {
   const Tables all({curve(experts("fp8", 768), "vLLM 0.14.0", 14),
                     curve(experts("fp8", 4096), "TRTLLM 1.3.0", 13),

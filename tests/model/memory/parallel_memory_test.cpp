@@ -241,20 +241,31 @@ TEST(RedundantExperts, TakeTheMemoryOfAsManyMore) {
               1e-9);
 }
 
-// Widths of 2,880 become 3,072 (hidden) and 2,944: 9.04 % more; an eighth of the width, 360,
-// becomes 384: 13.8 %. Blackwell's kernels want multiples of 256 in both: 3,072 x 3,072, and from
-// 0.27 on 3,072 x 2,944 again.
+// Widths of 2,880 become 3,072 (hidden) and 2,944 for Marlin's kernels: 9.04 % more; an eighth of
+// the width, 360, becomes 384: 13.8 %. Triton's on Hopper, from 0.12 on, want multiples of 64 of
+// the width alone: 2,880 is one, 360 becomes 384. Blackwell's kernels want multiples of 256 in
+// both: 3,072 x 3,072, and from 0.27 on 3,072 x 2,944 again.
 TEST(ExpertPadding, RoundsTheWidthsOfMxfp4Experts) {
-  const auto plan_on = [](Gpu gpu, int tensor, const char* engine = "vllm-0.22") {
+  const auto plan_on = [](Gpu gpu, int tensor, const char* engine = "vllm-0.22",
+                          const EngineOverrides& given = {}) {
     return plan_memory(
-        test::deploy(test::gpt_oss_20b(), std::move(gpu), engine, {}, {.tensor = tensor}));
+        test::deploy(test::gpt_oss_20b(), std::move(gpu), engine, given, {.tensor = tensor}));
   };
-  const MemoryPlan one = plan_on(h200(), 1);
+  Gpu hopper = h200();
+  hopper.compute_capability = "9.0";
+  EngineOverrides marlin;
+  marlin.moe_backend = MoeBackend::marlin;
   const double matrices = 24.0 * 32 * 3 * 2880 * 2880 * 4.25 / 8;
-  EXPECT_NEAR(term_of(one, "weights.expert_padding").value,
-              matrices * (3072.0 * 2944 / (2880.0 * 2880) - 1), 1.0);
-  EXPECT_NEAR(term_of(plan_on(h200(), 8), "weights.expert_padding").value,
+  for (const MemoryPlan& one :
+       {plan_on(hopper, 1, "vllm-0.22", marlin), plan_on(hopper, 1, "vllm-0.11")}) {
+    EXPECT_NEAR(term_of(one, "weights.expert_padding").value,
+                matrices * (3072.0 * 2944 / (2880.0 * 2880) - 1), 1.0);
+  }
+  EXPECT_NEAR(term_of(plan_on(hopper, 8, "vllm-0.22", marlin), "weights.expert_padding").value,
               matrices / 8 * (3072.0 * 384 / (2880.0 * 360) - 1), 1.0);
+  EXPECT_EQ(term_of(plan_on(hopper, 1), "weights.expert_padding").value, 0);
+  EXPECT_NEAR(term_of(plan_on(hopper, 8), "weights.expert_padding").value,
+              matrices / 8 * (384.0 / 360 - 1), 1.0);
   Gpu blackwell = test::gpu_of("b200", 178.35);
   blackwell.compute_capability = "10.0";
   EXPECT_NEAR(term_of(plan_on(blackwell, 1), "weights.expert_padding").value,

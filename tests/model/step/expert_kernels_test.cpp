@@ -2,12 +2,15 @@
 
 #include <gtest/gtest.h>
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 
+#include "base/error.hpp"
 #include "model/architecture/requantise.hpp"
 #include "model/curves/curve_source.hpp"
+#include "tests/model/deployments.hpp"
 #include "tests/model/step/step_time_cases.hpp"
 #include "tests/support/shapes.hpp"
 
@@ -66,12 +69,25 @@ TEST(ExpertKernels, AreTheBackendsThatIsAskedFor) {
   EXPECT_EQ(asked(MoeBackend::deepgemm), kDeepgemmExperts);
 }
 
-TEST(ExpertKernels, OfOtherEnginesAreNotModelled) {
-  Deployment d = test::deployment_of(test::gpt_oss_20b(), test::round_gpu());
-  d.engine.name = "vllm-0.24";
-  d.engine.version = "vllm-0.24";
-  d.gpu.compute_capability = kBlackwell;
-  EXPECT_EQ(expert_kernels(d, d.model.layers.front()), kNone);
+TEST(ExpertKernels, OfVllmAreNamedWhereTheyAreMarlinsForMxfp4) {
+  const auto of_vllm = [](const char* engine, const char* capability, Transformer model,
+                          std::optional<MoeBackend> given = {}) {
+    Gpu gpu = test::round_gpu();
+    gpu.compute_capability = capability;
+    EngineOverrides overrides;
+    overrides.moe_backend = given;
+    const Deployment d = test::deploy(std::move(model), gpu, engine, overrides);
+    return expert_kernels(d, d.model.layers.front());
+  };
+  const Transformer model = test::gpt_oss_20b();
+  EXPECT_EQ(of_vllm("vllm-0.24", kHopper, model), kNone);  // Triton's
+  EXPECT_EQ(of_vllm("vllm-0.11", kHopper, model), kMarlinExperts);
+  EXPECT_EQ(of_vllm("vllm-0.24", kHopper, model, MoeBackend::marlin), kMarlinExperts);
+  EXPECT_EQ(of_vllm("vllm-0.11", kHopper, model, MoeBackend::triton), kNone);
+  // Of one kind elsewhere, and in other formats.
+  EXPECT_EQ(of_vllm("vllm-0.24", kBlackwell, model), kNone);
+  EXPECT_EQ(of_vllm("vllm-0.11", kHopper, test::qwen3_30b_a3b()), kNone);
+  EXPECT_THROW(of_vllm("vllm-0.24", kHopper, model, MoeBackend::cutlass), UsageError);
 }
 
 }  // namespace
