@@ -82,6 +82,11 @@ bool is_time(std::string_view figure) {
   return figure.ends_with("_s") && !figure.ends_with("_per_s");
 }
 
+std::string with_dashes(std::string name) {
+  std::ranges::replace(name, '_', '-');
+  return name;
+}
+
 std::optional<bool> switch_named(std::string_view text) {
   for (const char* yes : {"true", "1", "on", "yes"}) {
     if (text == yes) return true;

@@ -12,6 +12,9 @@ namespace roofcast {
 std::string lower(std::string_view text);
 std::string upper(std::string_view text);
 
+/// "max-model-len" for "max_model_len": a flag's spelling of a key.
+std::string with_dashes(std::string name);
+
 /// `text` without leading and trailing `blanks`.
 std::string_view trimmed(std::string_view text, std::string_view blanks = " \t\r\n");
 

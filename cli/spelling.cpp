@@ -7,16 +7,14 @@
 #include <vector>
 
 #include "base/keys.hpp"
+#include "base/text.hpp"
 #include "cli/terminal.hpp"
 
 namespace roofcast {
 
 std::string with_flags(std::string_view message) {
-  return with_keys(message, [](std::string_view key) {
-    std::string flag = "--" + std::string(key);
-    std::ranges::replace(flag, '_', '-');
-    return flag;
-  });
+  return with_keys(message,
+                   [](std::string_view key) { return "--" + with_dashes(std::string(key)); });
 }
 
 void print(Document document, OutputFormat format, const CommandContext& context) {

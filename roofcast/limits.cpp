@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/text.hpp"
 #include "roofcast/record_parts.hpp"
 
 namespace roofcast {
@@ -50,9 +51,8 @@ AdviceAnswer advice_answer(const Advice& advice) {
   for (const TriedChange& tried : advice.changes) {
     std::string flags;
     for (const Setting& setting : tried.settings) {
-      std::string flag = setting.key;
-      std::ranges::replace(flag, '_', '-');
-      flags += fmt::format("{}--{} {}", flags.empty() ? "" : " ", flag, setting.value);
+      flags += fmt::format("{}--{} {}", flags.empty() ? "" : " ", with_dashes(setting.key),
+                           setting.value);
     }
     AdvisedChange change{.change = tried.title,
                          .flags = std::move(flags),

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "base/json.hpp"
+#include "base/text.hpp"
 #include "planner/flags/flag.hpp"
 #include "reports/document.hpp"
 
@@ -55,8 +56,7 @@ std::vector<std::string> texts_of(const std::string& key, const Json& value, boo
 
 template <class Target>
 const Flag<Target>& flag_named(const Flags<Target>& flags, const std::string& key) {
-  std::string name = key;
-  std::ranges::replace(name, '_', '-');
+  const std::string name = with_dashes(key);
   // A name before an alias: plan has a --price of its own, elsewhere that is --prices.
   const auto named = std::ranges::find(flags, name, &Flag<Target>::name);
   if (named != flags.end()) return *named;

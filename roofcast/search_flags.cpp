@@ -104,10 +104,8 @@ bool is_given(const DeploymentOptions& given, const std::string& key) {
 void refuse_searched_flags(const DeploymentOptions& given, const std::vector<Knob>& dimensions) {
   for (const Knob& dimension : dimensions) {
     if (!is_given(given, dimension.key)) continue;
-    std::string flag = dimension.key;
-    std::replace(flag.begin(), flag.end(), '_', '-');
-    throw UsageError(
-        fmt::format("--search {}: conflicts with --{}; give only one", dimension.key, flag));
+    throw UsageError(fmt::format("--search {}: conflicts with --{}; give only one", dimension.key,
+                                 with_dashes(dimension.key)));
   }
 }
 

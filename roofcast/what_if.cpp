@@ -121,9 +121,8 @@ std::optional<double> finite(const std::optional<double>& number) {
 }
 
 bool waits(const MetricName& metric) {
-  return std::ranges::any_of(kLatencyFigures, [&](const LatencyFigure& figure) {
-    return figure.waits && figure.name == metric.name;
-  });
+  const LatencyFigure* latency = latency_named(metric.name);
+  return latency != nullptr && latency->waits;
 }
 
 MetricAnswer metric_of(const MetricName& name, const WhatIfFigure& figure) {
@@ -330,13 +329,13 @@ Printed value_cell(const MetricAnswer& metric) {
 bool is_time(const MetricName& metric) { return is_time(metric.name); }
 
 std::string title_of(const MetricName& metric) {
-  const auto* latency = std::ranges::find(kLatencyFigures, metric.name, &LatencyFigure::name);
+  const LatencyFigure* latency = latency_named(metric.name);
   const auto* cost = std::ranges::find(kCostFigures, metric.name, &CostFigure::name);
   if (cost != kCostFigures.end()) return cost->title;
   const FigureWords* words = words_of(metric);
-  const std::string title = latency != kLatencyFigures.end() ? latency->title
-                            : words != nullptr               ? words->title
-                                                             : spelled(metric.name);
+  const std::string title = latency != nullptr ? latency->title
+                            : words != nullptr ? words->title
+                                               : spelled(metric.name);
   return metric.statistic == "value" ? title : title + " " + metric.statistic;
 }
 
@@ -362,9 +361,10 @@ std::string metric_text(const MetricName& metric, double value) {
 
 std::optional<bool> more_is_better(const MetricName& metric) {
   if (const FigureWords* words = words_of(metric)) return words->more_is_better;
-  const bool is_latency = std::ranges::find(kLatencyFigures, metric.name, &LatencyFigure::name) !=
-                          kLatencyFigures.end();
-  if (is_latency || is_money(metric) || metric.name.starts_with("joules_")) return false;
+  if (latency_named(metric.name) != nullptr || is_money(metric) ||
+      metric.name.starts_with("joules_")) {
+    return false;
+  }
   return std::nullopt;
 }
 

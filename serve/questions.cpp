@@ -357,8 +357,7 @@ WhatIfTask asked_what_if(const Json& body, const ApiLimits& limits) {
   for (const std::string& text : asked.what_if.vary) {
     const Knob knob = parse_knob(text, "vary");
     check_vary_key(knob.key, can_vary);
-    std::string flag = knob.key;
-    std::ranges::replace(flag, '_', '-');
+    std::string flag = with_dashes(knob.key);
     if (const auto named = flag_with_alias("--" + flag); !named.empty()) flag = named;
     const bool known = is_joint_key(flag) || find_flag(scenario_flags(), flag) != nullptr;
     if (!known || !can_vary(flag)) {

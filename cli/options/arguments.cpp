@@ -27,7 +27,7 @@ namespace {
 /// an option of its own (--price of plan is not --prices).
 std::string normalise_name(std::string name, const po::options_description& options) {
   if (name.starts_with("--")) {
-    std::replace(name.begin(), name.end(), '_', '-');
+    name = with_dashes(std::move(name));
     if (options.find_nothrow(name.substr(2), false) != nullptr) return name;
   }
   std::string_view ours = flag_with_alias(name);

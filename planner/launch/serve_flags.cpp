@@ -18,11 +18,6 @@ void spell(ServeFlag& row, std::string_view names) {
 
 }  // namespace
 
-std::string with_dashes(std::string name) {
-  std::ranges::replace(name, '_', '-');
-  return name;
-}
-
 bool is_called(const ServeFlag& row, std::string_view name) {
   const auto same = [&](const std::string& one) { return with_dashes(one) == name; };
   return same(row.spelling) || std::ranges::any_of(row.others, same);

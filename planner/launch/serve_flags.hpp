@@ -37,9 +37,6 @@ struct ServeFlag {
   Effect effect = Effect::none;     // without a knob
 };
 
-/// A flag's name with dashes for underscores, which engines take as the same.
-std::string with_dashes(std::string name);
-
 /// Whether `name`, with dashes, is one of a flag's spellings.
 bool is_called(const ServeFlag& row, std::string_view name);
 

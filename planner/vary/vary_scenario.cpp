@@ -24,10 +24,9 @@ namespace roofcast {
 namespace {
 
 /// The flag named by `key`, with dashes: "tensor-parallel-size" for "tp"; empty if there is none.
-std::string flag_named(std::string key) {
-  std::ranges::replace(key, '_', '-');
+std::string flag_named(const std::string& key) {
   for (const char* dashes : {"--", "-"}) {  // "-q" has no long form
-    const std::string_view flag = flag_with_alias(dashes + key);
+    const std::string_view flag = flag_with_alias(dashes + with_dashes(key));
     if (!flag.empty()) return std::string(flag);
   }
   const std::vector<std::string> names = scenario_flag_names();

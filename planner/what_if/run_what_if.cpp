@@ -32,10 +32,8 @@ struct OneRun {
 
 /// The latency of each request in order; empty if requests have none.
 RequestValues values_of(const SimulationRun& run, const MetricName& metric) {
-  const auto* latency = std::ranges::find(kLatencyFigures, metric.name, &LatencyFigure::name);
-  if (latency == kLatencyFigures.end() || !latency->part || !request_statistic(metric.statistic)) {
-    return {};
-  }
+  const LatencyFigure* latency = latency_named(metric.name);
+  if (latency == nullptr || !latency->part || !request_statistic(metric.statistic)) return {};
   RequestValues values;
   for (const RequestRecord& record : run.result.requests) {
     const bool reported = is_reported(run.workload.stages, record.request);

@@ -42,9 +42,8 @@ Cell change_cell(const ComparedMetric& metric, const std::optional<double>& chan
 /// Latencies first, in the order of every answer (TTFT, TPOT ...), then what else is judged, then
 /// the rest.
 std::size_t place_of(const ComparedMetric& metric) {
-  const auto* latency = std::ranges::find(kLatencyFigures, metric.name, &LatencyFigure::name);
-  if (latency != kLatencyFigures.end()) {
-    return static_cast<std::size_t>(latency - kLatencyFigures.begin());
+  if (const LatencyFigure* latency = latency_named(metric.name)) {
+    return static_cast<std::size_t>(latency - kLatencyFigures.data());
   }
   return kLatencyFigures.size() + (more_is_better(name_of(metric)) ? 0 : 1);
 }

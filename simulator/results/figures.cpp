@@ -35,8 +35,12 @@ const FigureWords* find_words(const Figures& figures, std::string_view name) {
 }  // namespace
 
 const LatencyFigure& figure_of(LatencyMetric metric) {
-  const std::string name = std::string(name_of(metric)) + "_s";
-  return *std::ranges::find(kLatencyFigures, name, &LatencyFigure::name);  // every metric has one
+  return *latency_named(std::string(name_of(metric)) + "_s");  // every metric has one
+}
+
+const LatencyFigure* latency_named(std::string_view name) {
+  const auto* found = std::ranges::find(kLatencyFigures, name, &LatencyFigure::name);
+  return found != kLatencyFigures.end() ? found : nullptr;
 }
 
 EngineCounts& EngineCounts::operator+=(const EngineCounts& more) {

@@ -42,6 +42,9 @@ inline constexpr auto kTargetLatencies = std::span(kLatencyFigures).first<4>();
 
 const LatencyFigure& figure_of(LatencyMetric metric);
 
+/// Of these, "ttft_s" and so on; null if `name` is none.
+const LatencyFigure* latency_named(std::string_view name);
+
 /// "TTFT"
 inline const char* title_of(LatencyMetric metric) { return figure_of(metric).title; }
 
