@@ -166,12 +166,48 @@ TEST(KernelTables, NoOtherExpertsAnswerForMarlins) {
   EXPECT_DOUBLE_EQ(triton.us(marlin, "vllm"), 0);
 }
 
+// 1,024 is half an octave from 768 and 1,536 (piecewise linear in between), so that each weighs
+// half; 3,072 is farther. The base is a microsecond whatever the size.
+TEST(KernelTables, TheTwoNearestMixturesAnswerForOneThatWasNotTimed) {
+  const Tables all({curve(experts("fp8", 768), "vLLM 0.24.0", 10),
+                    curve(experts("fp8", 1536), "vLLM 0.24.0", 20),
+                    curve(experts("fp8", 3072), "vLLM 0.24.0", 90)});
+  EXPECT_DOUBLE_EQ(all.us(experts("fp8", 1024), "vllm"), 15);
+  const CurveAnswer told = answer(find_blend(*all.tables, experts("fp8", 1024), "vllm"), 1, 0, 1);
+  EXPECT_EQ(told.provenance, Provenance::extended);
+  EXPECT_NEAR(told.relative_uncertainty, 1.0 / 3, 1e-12);  // 10 and 20 are a third off 15
+
+  EXPECT_DOUBLE_EQ(all.us(experts("fp8", 1024), "sglang"), 0);  // another engine's kernels
+  EXPECT_DOUBLE_EQ(all.us(experts("int4", 1024), "vllm"), 0);
+  OperatorShape gated = experts("fp8", 1024);
+  gated.gated = true;
+  EXPECT_DOUBLE_EQ(all.us(gated, "vllm"), 0);
+  OperatorShape over_ranks = experts("fp8", 1024);
+  over_ranks.expert_ranks = 2;
+  EXPECT_DOUBLE_EQ(all.us(over_ranks, "vllm"), 0);  // one rank's share answers
+  OperatorShape unevenly = experts("fp8", 1024);
+  unevenly.power_law = 120;
+  EXPECT_DOUBLE_EQ(all.us(unevenly, "vllm"), 15);
+}
+
+// Two of eight experts have as many tokens each of 3 as two of sixteen have of 6.
+TEST(KernelTables, NeighbouringMixturesAnswerAtAsManyTokensForEachExpert) {
+  OperatorShape sixteen = experts("fp8", 768);
+  sixteen.experts = 16;
+  MeasuredCurve timed = curve(sixteen, "vLLM 0.24.0", 5);
+  timed.points.push_back({.x = 6, .time = Seconds{30e-6}, .samples = 1});
+  const Tables all({timed});
+  const CurveBlend blend = find_blend(*all.tables, experts("fp8", 768), "vllm");
+  EXPECT_DOUBLE_EQ(answer(blend, 3, 0, 1).time.value, 30e-6);
+  EXPECT_DOUBLE_EQ(blend.octaves, 1);
+}
+
 TEST(KernelTables, ExpertsOfAnotherEngineAnswerOnlyWhereTheOwnWereTimedAtNoSize) {
   const Tables all({curve(experts("fp8", 768), "vLLM 0.14.0", 14),
                     curve(experts("fp8", 4096), "TRTLLM 1.3.0", 13),
                     curve(experts("int4", 4096), "TRTLLM 1.3.0", 4)});
   EXPECT_DOUBLE_EQ(all.us(experts("fp8", 768), "vllm"), 14);
-  EXPECT_DOUBLE_EQ(all.us(experts("fp8", 4096), "vllm"), 0);
+  EXPECT_DOUBLE_EQ(all.us(experts("fp8", 4096), "vllm"), 14);  // as its own of another width
   EXPECT_DOUBLE_EQ(all.us(experts("int4", 4096), "vllm"), 4);
   EXPECT_DOUBLE_EQ(all.us(experts("fp8", 4096), "trtllm"), 13);
 }
