@@ -146,8 +146,8 @@ const SourceLeftOut* why_left_out(std::string_view source, const Gpu& gpu) {
 }
 
 /// Kernels of experts that an engine may run instead of others (model/step/expert_kernels.hpp):
-/// TensorRT-LLM's as its tables name them, and TensorRT-LLM's TRTLLM-gen as SGLang runs them, by
-/// way of FlashInfer.
+/// TensorRT-LLM's as its tables name them, TensorRT-LLM's TRTLLM-gen as SGLang runs them, by way of
+/// FlashInfer, and vLLM's Marlin beside Triton for mxfp4.
 struct NamedExperts {
   std::string_view kernel;  // how its name begins
   std::string_view name;
@@ -157,6 +157,7 @@ constexpr std::array kNamedExperts{
     NamedExperts{"sglang_flashinfer_trtllm_moe", kTrtllmGenExperts},
     NamedExperts{"moe_torch_flow_cutlass", kCutlassExperts},
     NamedExperts{"deepgemm", kDeepgemmExperts},
+    NamedExperts{"vllm_compressedtensorsw4a4mxfp4moe_marlin", kMarlinExperts},
 };
 
 std::string expert_name(const MeasuredCurve& curve) {

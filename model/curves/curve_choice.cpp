@@ -66,7 +66,7 @@ std::vector<std::string> expert_names(const std::string& own) {
   if (own == kMarlinExperts) return names;
   constexpr std::string_view kNone;
   for (const std::string_view other :
-       {kNone, kTrtllmGenExperts, kDeepgemmExperts, kCutlassExperts}) {
+       {kNone, kTrtllmGenExperts, kDeepgemmExperts, kCutlassExperts, kMarlinExperts}) {
     if (other != own) names.emplace_back(other);
   }
   return names;

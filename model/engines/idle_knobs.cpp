@@ -83,8 +83,9 @@ bool one_expert_rank(const S& s) {
 bool one_kernel_of_experts(const S& s) {
   if (s.engine.memory_rule != MemoryRule::vllm) return !has_tables(s);
   return !s.gpu.compute_capability.starts_with("9.") ||
-         std::ranges::none_of(s.model.layers,
-                              [](const Layer& layer) { return layer.ffn_format.name == "mxfp4"; });
+         std::ranges::none_of(s.model.layers, [](const Layer& layer) {
+           return layer.ffn_format.name == "mxfp4" && bits_of(layer.ffn_format.compute) == 16;
+         });
 }
 
 bool shares_no_experts(const S& s) { return no_experts(s) || no_exchange(s); }

@@ -345,10 +345,11 @@ void check_weights(const EngineSetting& setting) {
   check_weight_formats(setting, least);
 }
 
-/// On Hopper mxfp4 experts run in Triton's kernels where they are installed, else in Marlin's
-/// (0.11, quantization/mxfp4.py, get_mxfp4_backend; since 0.18 fused_moe/oracle/mxfp4.py). vLLM
-/// brings Triton's along (third_party/triton_kernels) since builds of December 2025, which
-/// vllm-project/vllm issue 27672 of 2025-10-28 asks for: here from 0.12.
+/// On Hopper gpt-oss's experts run in Triton's kernels where they are installed, else in Marlin's
+/// (0.11, quantization/mxfp4.py, get_mxfp4_backend; since 0.18 fused_moe/oracle/mxfp4.py), as other
+/// models' in mxfp4 with 16-bit activations do on any GPU (aiconfigurator 095f58a, collect_moe.py:
+/// Kimi-K3's). vLLM brings Triton's along (third_party/triton_kernels) since builds of December
+/// 2025, which vllm-project/vllm issue 27672 of 2025-10-28 asks for: here from 0.12.
 void resolve_experts(Engine& engine, const EngineSetting& setting) {
   constexpr int kFirstWithTriton = 12;
   switch (engine.moe_backend) {
@@ -365,12 +366,16 @@ void resolve_experts(Engine& engine, const EngineSetting& setting) {
                       "TRITON or AUTO",
                       name_of(engine.moe_backend)));
   }
-  const auto is_mxfp4 = [](const Layer& layer) { return layer.ffn_format.name == "mxfp4"; };
+  const auto is_mxfp4 = [](const Layer& layer) {
+    return layer.ffn_format.name == "mxfp4" && bits_of(layer.ffn_format.compute) == 16;
+  };
   if (!setting.gpu.compute_capability.starts_with("9.") ||
       std::ranges::none_of(setting.model.layers, is_mxfp4)) {
     return;
   }
-  engine.moe_backend = setting.minor < kFirstWithTriton ? MoeBackend::marlin : MoeBackend::triton;
+  const bool triton =
+      setting.model.architecture == "GptOssForCausalLM" && setting.minor >= kFirstWithTriton;
+  engine.moe_backend = triton ? MoeBackend::triton : MoeBackend::marlin;
 }
 
 /// Features between data-parallel ranks. Prompts in every N-th step: vllm-project/vllm pull

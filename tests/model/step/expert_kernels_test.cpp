@@ -84,6 +84,9 @@ TEST(ExpertKernels, OfVllmAreNamedWhereTheyAreMarlinsForMxfp4) {
   EXPECT_EQ(of_vllm("vllm-0.11", kHopper, model), kMarlinExperts);
   EXPECT_EQ(of_vllm("vllm-0.24", kHopper, model, MoeBackend::marlin), kMarlinExperts);
   EXPECT_EQ(of_vllm("vllm-0.11", kHopper, model, MoeBackend::triton), kNone);
+  Transformer other = test::qwen3_30b_a3b();
+  requantise(other, "mxfp4");
+  EXPECT_EQ(of_vllm("vllm-0.24", kHopper, other), kMarlinExperts);  // Triton's are gpt-oss's alone
   // Of one kind elsewhere, and in other formats.
   EXPECT_EQ(of_vllm("vllm-0.24", kBlackwell, model), kNone);
   EXPECT_EQ(of_vllm("vllm-0.11", kHopper, test::qwen3_30b_a3b()), kNone);
