@@ -13,7 +13,9 @@ namespace roofcast {
 
 /// A deployment among which is chosen.
 struct ChoiceOption {
-  std::string kernels{};             // options with the same err together: GPU and engine
+  std::string kernels{};  // options with the same err together: GPU and engine
+  /// Options with the same have the error of the engine's version in common: vendor and engine.
+  std::string versions{};
   std::vector<ErrorCause> causes{};  // of its step times; the same name is the same cause
   /// What it is worth (tokens per dollar, say) if its steps take exp(error) times as long as
   /// predicted; 0: it does not meet the limits. Must not grow with the error.
@@ -24,7 +26,8 @@ struct ChoiceOption {
 inline constexpr double kGoodChoice = 0.05;
 
 /// Share of a cause's variance that deployments of one engine on one kind of GPU have in common;
-/// the rest is each one's own: its sizes, its layout and the kernels that they choose. Half: the
+/// the rest is each one's own: its sizes, its layout and the kernels that they choose. Of the
+/// engine's version (kVersionCause) everything is common, to all GPUs of the vendor. Half: the
 /// errors of TPOT of 37 deployments of DeepSeek-R1, by their means over loads, vary by 0.12
 /// (standard deviation of the logarithm) within an engine and GPU, and by 0.09 (NVIDIA) to 0.21
 /// (all) between these (docs/accuracy.md).
