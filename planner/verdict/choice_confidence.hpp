@@ -26,11 +26,11 @@ struct ChoiceOption {
 inline constexpr double kGoodChoice = 0.05;
 
 /// Share of a cause's variance that deployments of one engine on one kind of GPU have in common;
-/// the rest is each one's own: its sizes, its layout and the kernels that they choose. Of the
-/// engine's version (kVersionCause) everything is common, to all GPUs of the vendor. Half: the
+/// the rest is each one's own: its sizes, its layout and the kernels that they choose. Half: the
 /// errors of TPOT of 37 deployments of DeepSeek-R1, by their means over loads, vary by 0.12
 /// (standard deviation of the logarithm) within an engine and GPU, and by 0.09 (NVIDIA) to 0.21
-/// (all) between these (docs/accuracy.md).
+/// (all) between these (docs/accuracy.md). The error of the engine's version (kVersionCause) is
+/// common as a whole, to all GPUs of the vendor.
 inline constexpr double kCauseInCommon = 0.5;
 
 /// The probability that `options[chosen]` meets the limits and is worth at least 1 - kGoodChoice of
