@@ -49,6 +49,20 @@ TEST(LatencyIntervals, OfARequestAloneAreThoseOfItsSteps) {
   EXPECT_FALSE(alone.intervals.saturates);
 }
 
+// What is certain in a run (no drafts, versions that do not differ) changes nothing.
+TEST(LatencyIntervals, OfCertainInputsTakeNoSimulation) {
+  const SyntheticWorkload load{
+      .num_prompts = 5, .input = fixed_length(100), .output = fixed_length(20)};
+  const SimulationRun run = simulated(load, "vllm", false).run;
+  EXPECT_FALSE(is_simulated(run, {.version = 4}));
+  EXPECT_FALSE(is_simulated(run, {.acceptance = -4, .version = 4}));
+  EXPECT_TRUE(is_simulated(run, {.step_time = 1}));
+  EXPECT_TRUE(is_simulated(run, {.kv_capacity = -1}));
+  const SimulationResult certain = deviating_result(run, {.version = 4});
+  EXPECT_EQ(certain.tpot.mean, run.result.tpot.mean);
+  EXPECT_EQ(certain.e2e.p99, run.result.e2e.p99);
+}
+
 // Simulating again with late first tokens gives what is found from the result without.
 TEST(LatencyIntervals, OfLateFirstTokensTakeNoSimulation) {
   SyntheticWorkload load{.num_prompts = 60, .input = fixed_length(900), .output = fixed_length(20)};
