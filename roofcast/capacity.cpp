@@ -175,10 +175,13 @@ std::vector<std::string> notes_of(const CapacityFindings& found, std::int64_t si
   }
   const SimulationRun& run = found.study.run;
   for (const PoolRun& pool : run.pools) {
+    const double version = version_deviation(pool.deployment);
     notes.push_back(fmt::format(
-        "{}uncertainty: step times ±{}, KV capacity ±{} (one standard deviation)",
+        "{}uncertainty: step times ±{}, {}KV capacity ±{} (one standard deviation)",
         run.pools.size() > 1 ? "pool " + pool.name + ": " : "",
-        as_percent(pool.step_uncertainty, 0), as_percent(pool.plan.relative_uncertainty)));
+        as_percent(pool.step_uncertainty, 0),
+        version > 0 ? fmt::format("{} ±{} of them, ", kVersionCause, as_percent(version, 0)) : "",
+        as_percent(pool.plan.relative_uncertainty)));
   }
   notes.emplace_back(
       "the same requests at every load; other arrivals at the same rate give a slightly different "

@@ -10,6 +10,7 @@
 #include "base/numbers.hpp"
 #include "model/memory/memory_plan.hpp"
 #include "model/step/generation_estimate.hpp"
+#include "model/step/version_terms.hpp"
 #include "planner/scenario/sizing.hpp"
 #include "roofcast/answer_json.hpp"
 
@@ -237,6 +238,11 @@ std::optional<std::string> untimed_formats(const Gpu& gpu, const StepEstimate& s
   return fmt::format("{}", fmt::join(formats, ", "));
 }
 
+std::optional<double> version_of_engine(const Deployment& deployment) {
+  const double deviation = version_deviation(deployment);
+  return deviation > 0 ? std::optional(deviation) : std::nullopt;
+}
+
 /// Takes out of the answer what only generation has: a model that pools ends with its prompts, each
 /// of which gets a vector, the single output token of `generation`.
 void drop_decodes(EstimateAnswer& answer) {
@@ -300,6 +306,7 @@ EstimateAnswer estimate(const EstimateQuestion& asked) {
       .fits = room.holds(question.batch),
       .max_num_seqs = deployment.engine.max_num_seqs * deployment.parallel.data,
       .untimed_formats = untimed_formats(deployment.gpu, decode),
+      .version_relative_uncertainty = version_of_engine(deployment),
       .variants = variants_of(question),
       .step = {prefill.total, decode.total},
       .fitting_sequences = room.max_batch};

@@ -161,6 +161,9 @@ struct EstimateAnswer {
   /// Weight formats of the model ("q8_0, q6_k") in which a profile that has measured products has
   /// none, so that they are answered from its peaks.
   std::optional<std::string> untimed_formats{};
+  /// Of both uncertainties, how far versions of the engine differ (version_deviation()); unset
+  /// where they are not known to.
+  std::optional<double> version_relative_uncertainty{};
   std::vector<FormatAnswer> variants{};
   /// Time of the two steps whose operators are listed. Not in the JSON; read back as the sum of
   /// operators and host time, which is too low where launching kernels takes longer than running
@@ -350,6 +353,9 @@ void members(Visitor& visit, EstimateAnswer& answer) {
         "sequences that the schedulers of all ranks run at once");
   visit.if_set("untimed_formats", answer.untimed_formats,
                "weight formats of which the profile has no measured products");
+  visit.if_set("version_relative_uncertainty", answer.version_relative_uncertainty,
+               "how far versions of the engine differ, one standard deviation; part of those of "
+               "both steps");
   visit("variants", answer.variants,
         "the same estimate in other number formats; the given one first");
 }

@@ -1,6 +1,7 @@
 #include "model/step/carried_time.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <tuple>
 
 namespace roofcast {
@@ -30,8 +31,10 @@ void add_missing(const Curves& theirs, Curves& own) {
 
 }  // namespace
 
-double carried_deviation(const SisterCard& sister) {
-  return sister.same_chip ? kCarriedDeviation : kOtherChipDeviation;
+double carried_deviation(const SisterCard& from, BytesPerSecond memory_bandwidth) {
+  const double by_memory = kCarriedByBandwidth * std::log(memory_bandwidth / from.memory_bandwidth);
+  const double deviation = std::hypot(kCarriedDeviation, by_memory);
+  return from.same_chip ? deviation : std::max(deviation, kOtherChipDeviation);
 }
 
 bool has_same_chip(const Gpu& a, const Gpu& b) {

@@ -8,18 +8,25 @@
 
 namespace roofcast {
 
-/// One standard deviation that transferring a time adds, relative. Of the points that the tables of
-/// two cards of one chip share, two thirds are predicted within 0.050 (GB200 from B200), 0.071
-/// (B200 from GB200), 0.041 (GB300 from B300) and 0.074 (B300 from GB300); with another memory
-/// 0.071 (B300 from B200), but 0.142 (H200 from H100) and 0.177 (H100 from H200).
-inline constexpr double kCarriedDeviation = 0.10;
+/// One standard deviation that transferring a time adds, relative, between cards of one chip whose
+/// memories are about as fast. Of the points that the tables of two such cards share, two thirds
+/// are predicted within 0.050 (GB200 from B200), 0.071 (B200 from GB200), 0.041 (GB300 from B300),
+/// 0.074 (B300 from GB300), 0.071 (B300 from B200) and 0.067 (B200 from B300).
+inline constexpr double kCarriedDeviation = 0.074;
+
+/// What the memory adds to it, in squares, for each unit of the logarithm of the bandwidths' ratio:
+/// kernels make less of a faster memory than the rule says. Two thirds lie within 0.142 (H200 from
+/// H100) and 0.177 (H100 from H200), 0.161 by this for a ratio of 1.43; and within 0.30 on RTX PRO
+/// 6000 from L40S, another chip, 0.301 by this for 2.07.
+inline constexpr double kCarriedByBandwidth = 0.4;
 
 /// The same between different chips: two thirds are within 0.27 (B200 from H200) and 0.30 (RTX PRO
 /// 6000 from L40S).
 inline constexpr double kOtherChipDeviation = 0.30;
 
-/// The one that applies to times of `sister`.
-double carried_deviation(const SisterCard& sister);
+/// What applies to times of `from` on a card with this memory: between different chips at least
+/// kOtherChipDeviation.
+double carried_deviation(const SisterCard& from, BytesPerSecond memory_bandwidth);
 
 /// Whether all facts that decide how long a kernel takes are the same: architecture, peaks,
 /// bandwidth, caches, multiprocessors and clock.

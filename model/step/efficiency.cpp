@@ -271,7 +271,7 @@ EfficiencyEstimate efficiency_of(const Work& work, const Gpu& gpu) {
   EfficiencyEstimate best = best_efficiency(work, gpu);
   if (gpu.sister && best.provenance == Provenance::fitted) {
     best.relative_uncertainty =
-        std::hypot(best.relative_uncertainty, carried_deviation(*gpu.sister));
+        std::hypot(best.relative_uncertainty, carried_deviation(*gpu.sister, gpu.memory_bandwidth));
   }
   // The defaults are those of chips that were timed: to another they are carried over as kernels
   // are, which must not make a profile without any surer than one with those of a cousin.

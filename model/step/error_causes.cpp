@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "model/curves/curve_source.hpp"
+#include "model/step/version_terms.hpp"
 
 namespace roofcast {
 
@@ -21,24 +22,30 @@ constexpr double kTablesTogether = 0.07;
 constexpr double kExpertsTogether = 0.16;
 constexpr double kTensorrtExpertsTogether = 0.36;
 
-/// The standard deviation that the operator shares with all others that its tables answer for; 0 of
-/// other answers.
-double error_together(const OperatorEstimate& op) {
-  if (!is_engine(op.source)) return 0;
+/// Whether an operator's efficiency comes from AITER's timings of its own kernels, as all of AMD's
+/// GPUs do (`efficiency` of their profiles): one collection that knows of no server, like tables.
+bool is_of_aiter(const OperatorEstimate& op, const Gpu& gpu) {
+  const OperatorFamily family = op.work.family;
+  return gpu.vendor == "AMD" && op.provenance == Provenance::fitted &&
+         (family == OperatorFamily::gemm || family == OperatorFamily::moe);
+}
+
+/// The standard deviation that the operator shares with all others that its tables answer for.
+double deviation_together(const OperatorEstimate& op) {
   if (op.work.family != OperatorFamily::moe) return kTablesTogether;
   return is_of_engine(op.source, "trtllm") ? kTensorrtExpertsTogether : kExpertsTogether;
 }
 
-}  // namespace
-
-std::vector<ErrorCause> error_causes(const StepEstimate& step) {
+/// Without a GPU, of answers of kernel tables alone.
+std::vector<ErrorCause> causes_of(const StepEstimate& step, const Gpu* gpu) {
   std::vector<ErrorCause> causes;
   if (step.total.value <= 0) return causes;
   std::map<std::pair<Provenance, OperatorFamily>, Seconds> families;
   Seconds together;
   for (const OperatorEstimate& op : step.operators) {
     families[{op.provenance, op.work.family}] += op.time * op.relative_uncertainty;
-    together += op.time * error_together(op);
+    const bool in_common = is_engine(op.source) || (gpu != nullptr && is_of_aiter(op, *gpu));
+    if (in_common) together += op.time * deviation_together(op);
   }
   for (const auto& [kind, deviation] : families) {
     causes.push_back(
@@ -47,6 +54,17 @@ std::vector<ErrorCause> error_causes(const StepEstimate& step) {
   causes.push_back({"kernel tables", together / step.total});
   causes.push_back({"host", step.host * kHostUncertainty / step.total});
   std::erase_if(causes, [](const ErrorCause& cause) { return cause.deviation <= 0; });
+  return causes;
+}
+
+}  // namespace
+
+std::vector<ErrorCause> error_causes(const StepEstimate& step) { return causes_of(step, nullptr); }
+
+std::vector<ErrorCause> error_causes(const StepEstimate& step, const Deployment& deployment) {
+  std::vector<ErrorCause> causes = causes_of(step, &deployment.gpu);
+  const double version = version_deviation(deployment);
+  if (step.total.value > 0 && version > 0) causes.push_back({kVersionCause, version});
   return causes;
 }
 

@@ -5,13 +5,20 @@
 #include <vector>
 
 #include "base/error_cause.hpp"
+#include "model/deployment.hpp"
 #include "model/step/step_estimate.hpp"
 
 namespace roofcast {
 
-/// The causes of a step's error, by name; their squares add up to that of
-/// StepEstimate::relative_uncertainty. Operators of one family and provenance err together;
-/// families are independent, except for what an engine's kernel tables have in common.
+/// The causes of the error of a step's kernels and host work, by name. Operators of one family and
+/// provenance err together; families are independent, except for what an engine's kernel tables
+/// have in common.
 std::vector<ErrorCause> error_causes(const StepEstimate& step);
+
+/// All causes of the error of a step of this deployment: also what its GPU's efficiencies have in
+/// common where they come from one collection, and how far versions of its engine differ
+/// (kVersionCause). Of a step that RooflineStepTime explains their squares add up to that of
+/// StepEstimate::relative_uncertainty.
+std::vector<ErrorCause> error_causes(const StepEstimate& step, const Deployment& deployment);
 
 }  // namespace roofcast

@@ -138,8 +138,8 @@ CurveAnswer MeasuredTimes::blend_answer(double x, double y) const {
   if (!carry_) return result;
   result.time = transferred(result.time, x, y);
   result.provenance = Provenance::extended;
-  result.relative_uncertainty =
-      std::min(1.0, std::hypot(result.relative_uncertainty, carried_deviation(carry_->from)));
+  const double carried = carried_deviation(carry_->from, carry_->to.memory_bandwidth);
+  result.relative_uncertainty = std::min(1.0, std::hypot(result.relative_uncertainty, carried));
   return result;
 }
 

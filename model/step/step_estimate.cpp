@@ -602,7 +602,7 @@ StepEstimate RooflineStepTime::explain(const StepBatch& whole) const {
   result.device = impl_->device_time(whole);
   result.total = seconds(whole);
   result.host = result.total - result.device;
-  result.relative_uncertainty = combined_deviation(error_causes(result));
+  result.relative_uncertainty = combined_deviation(error_causes(result, impl_->deployment));
   return result;
 }
 

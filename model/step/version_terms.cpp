@@ -33,6 +33,32 @@ constexpr std::array kUntunedProducts{
                              "1930 and 2024"},
 };
 
+// Medians of TPOT of DeepSeek-R1 (InferenceX, October 2025 to June 2026; docs/accuracy.md, "How far
+// versions differ").
+constexpr std::array kVersionSpreads{
+    VersionSpread{.engine = "sglang",
+                  .vendor = "AMD",
+                  .deviation = 0.44,
+                  .source = "15 settings, MI300X (median ratio 1.53; 0.26 by itself) and MI355X "
+                            "(2.52; 0.55)"},
+    VersionSpread{.engine = "sglang",
+                  .vendor = "NVIDIA",
+                  .drafts = true,
+                  .deviation = 0.42,
+                  .source = "3 settings with multi-token prediction, B200 (median ratio 1.99)"},
+    // ATOM schedules as vLLM and has no preset of its own; no setting of vLLM itself was measured
+    // on two dates on AMD's GPUs, so that ATOM's, which runs AITER's kernels too, stands for it.
+    VersionSpread{.engine = "vllm",
+                  .vendor = "AMD",
+                  .deviation = 0.06,
+                  .source = "7 settings of ATOM, MI355X (median ratio 1.12)"},
+    VersionSpread{.engine = "vllm",
+                  .vendor = "AMD",
+                  .drafts = true,
+                  .deviation = 0.16,
+                  .source = "8 settings of ATOM with multi-token prediction, MI355X (median 1.12)"},
+};
+
 bool covers(const UntunedProduct& row, std::string_view version) {
   if (version_of(version).size() < version_of(row.from).size()) return false;
   return !is_older(version, row.from) && is_older(version, row.before);
@@ -53,6 +79,19 @@ Seconds least_product_time(const Deployment& deployment, const OperatorShape& pr
     if (runs && same) least = std::max(least, row.least);
   }
   return least;
+}
+
+std::span<const VersionSpread> version_spreads() { return kVersionSpreads; }
+
+double version_deviation(const Deployment& deployment) {
+  double largest = 0;
+  for (const VersionSpread& row : kVersionSpreads) {
+    const bool applies = deployment.engine.name.starts_with(row.engine) &&
+                         deployment.gpu.vendor == row.vendor &&
+                         (!row.drafts || deployment.engine.speculation.on());
+    if (applies) largest = std::max(largest, row.deviation);
+  }
+  return largest;
 }
 
 }  // namespace roofcast

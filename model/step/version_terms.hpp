@@ -1,5 +1,6 @@
 // What single versions of an engine run on one vendor's chips that neither kernel tables nor
-// efficiencies know: a table, a row for each such change with its source. Pure.
+// efficiencies know, a row for each such change with its source, and how far versions that no row
+// tells apart have differed. Pure.
 #pragma once
 
 #include <cstdint>
@@ -31,5 +32,32 @@ std::span<const UntunedProduct> untuned_products();
 /// GPU; 0 where no row says so, for an engine whose version is not stated, and for one that is
 /// stated less exactly than the row ("sglang-0.5").
 Seconds least_product_time(const Deployment& deployment, const OperatorShape& product);
+
+/// The name of that cause of error.
+inline constexpr const char* kVersionCause = "the engine's version";
+
+/// How far the times of an engine's versions have differed on one vendor's GPUs where neither a
+/// version's own kernels nor an untuned product tell them apart.
+///
+/// Of each setting (GPU, layout, format, load) that was measured on several dates, r is the
+/// logarithm of the largest ratio of two medians of TPOT at most half a year apart. A prediction
+/// stands for tuned kernels, so for the fastest; taking a version's logarithm as even between that
+/// and the slowest, its mean square distance from the fastest is r^2 / 3. The deviation is the
+/// square root of the mean of r^2 / 3 over settings. It counts on both sides, although a version
+/// is rarely faster than its tuned kernels.
+struct VersionSpread {
+  std::string_view engine;  // how its presets' names begin
+  std::string_view vendor;  // of the GPU
+  bool drafts = false;      // only where drafts are verified
+  double deviation = 0;     // one standard deviation of the logarithm of step times
+  std::string_view source;
+};
+
+std::span<const VersionSpread> version_spreads();
+
+/// The largest that applies to the deployment; 0 where none does: of an engine on a vendor's GPUs
+/// with kernel tables, whose common error was taken from servers of several versions
+/// (error_causes.cpp), and of one that nobody measured on two dates.
+double version_deviation(const Deployment& deployment);
 
 }  // namespace roofcast

@@ -31,10 +31,21 @@ void take_uncertainty(LoadStudy& study, const SimulationRun& run) {
   }
 }
 
+/// All that makes steps slower off at once, together as likely as one input off by that much: each
+/// by its part of the combined deviation, of several pools the first's.
+Deviations of_all_steps(const SimulationRun& run, double deviations) {
+  const PoolRun& pool = run.pools.front();
+  const double version = version_deviation(pool.deployment);
+  const double together = std::hypot(pool.step_uncertainty, version);
+  if (together <= 0) return {.step_time = deviations};
+  return {.step_time = deviations * pool.step_uncertainty / together,
+          .version = deviations * version / together};
+}
+
 std::optional<double> capacity_deviating(const CapacityFindings& answer, double deviations,
                                          Execution& execution) {
   const Simulation simulation = [&](const SimulationRun& run) {
-    return simulate_deviating(run, step_times_of(run), {.step_time = deviations}, {});
+    return simulate_deviating(run, step_times_of(run), of_all_steps(run, deviations), {});
   };
   // With the minimum number of requests: only the ratios of the three results matter.
   const LoadStudy study = with_requests(answer.study, 0);
@@ -261,7 +272,7 @@ LoadCost cost_at(const LoadStudy& study, double load, Execution& execution) {
   const PoolRun& pool = run.pools.front();
   return {.cost = cost_of(run.pools, run.result),
           .step_sources = pool.step_sources,
-          .step_uncertainty = pool.step_uncertainty};
+          .step_uncertainty = combined_deviation(pool.step_causes)};
 }
 
 bool holds(const CapacityFindings& answer) {

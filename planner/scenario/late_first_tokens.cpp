@@ -13,10 +13,19 @@ SimulationResult late_result(const SimulationRun& run, const Deviations& deviati
                                 first_token_factor(run, deviations.first_token));
 }
 
+/// Without those of inputs that are certain in this run, which change nothing.
+Deviations that_matter(const SimulationRun& run, Deviations deviations) {
+  for (const UncertainInput& input : kUncertainInputs) {
+    if (!is_uncertain(run, input)) deviations.*input.member = 0;
+  }
+  return deviations;
+}
+
 }  // namespace
 
 bool is_simulated(const SimulationRun& run, const Deviations& deviations) {
-  const bool first_tokens_alone = deviations == Deviations{.first_token = deviations.first_token};
+  const Deviations mattering = that_matter(run, deviations);
+  const bool first_tokens_alone = mattering == Deviations{.first_token = mattering.first_token};
   return !first_tokens_alone || run.result.stopped || run.result.unfinished > 0;
 }
 

@@ -13,8 +13,8 @@ double first_token_uncertainty_of(const SimulationRun& run);
 /// The logarithm is taken as normal.
 double first_token_factor(const SimulationRun& run, double deviations);
 
-/// Whether deviating_result() simulates: it does not if only first tokens deviate from a complete
-/// run.result.
+/// Whether deviating_result() simulates: it does not if of the inputs that are uncertain in this
+/// run only first tokens deviate from a complete run.result.
 bool is_simulated(const SimulationRun& run, const Deviations& deviations);
 
 /// As simulate_deviating(). If only first tokens deviate nothing is simulated: they are late in

@@ -15,6 +15,17 @@
 namespace roofcast {
 namespace {
 
+/// How far versions of the engine differ, where that is known to matter.
+void note_version(std::vector<std::string>& notes, const std::string& whose,
+                  const Deployment& deployment) {
+  const double version = version_deviation(deployment);
+  if (version <= 0) return;
+  notes.push_back(
+      fmt::format("{}{}: a further ±{} of step times (one standard deviation), as far as versions "
+                  "have differed on {} GPUs; the answer stands for the fastest",
+                  whose, kVersionCause, as_percent(version, 0), deployment.gpu.vendor));
+}
+
 /// States how precise a pool's numbers are; names the pool if there are several.
 void note_precision(std::vector<std::string>& notes, const SimulationRun& run, const PoolRun& pool,
                     const StepEstimate& steps) {
@@ -27,7 +38,8 @@ void note_precision(std::vector<std::string>& notes, const SimulationRun& run, c
   if (steps.total.value > 0) {  // else nothing was served
     notes.push_back(fmt::format("{}step times: {}, {} of the time; ±{} (one standard deviation)",
                                 whose, source, describe_provenance(steps),
-                                as_percent(steps.relative_uncertainty, 0)));
+                                as_percent(pool.step_uncertainty, 0)));
+    note_version(notes, whose, pool.deployment);
   }
   notes.push_back(
       fmt::format("{}KV capacity: ±{}", whose, as_percent(pool.plan.relative_uncertainty)));

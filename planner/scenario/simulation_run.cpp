@@ -294,8 +294,10 @@ PoolStepTimes step_times_of(const SimulationRun& run) {
 }
 
 void take_use(PoolRun& pool, const StepUse& use, const SimulationResult& result) {
-  pool.step_uncertainty = use.steps.relative_uncertainty;
-  pool.step_causes = error_causes(use.steps);
+  pool.step_causes = error_causes(use.steps, pool.deployment);
+  std::vector<ErrorCause> of_steps = pool.step_causes;
+  std::erase_if(of_steps, [](const ErrorCause& cause) { return cause.name == kVersionCause; });
+  pool.step_uncertainty = combined_deviation(of_steps);
   pool.step_sources = step_sources(use.steps);
   // A step's work is that of one GPU of every stage.
   const double at_once = steps_at_once(result, pool) / pool.deployment.parallel.pipeline;
@@ -342,9 +344,14 @@ std::string uncertain_input_names() {
 
 bool is_uncertain(const SimulationRun& run, const UncertainInput& input) {
   if (input.member == &Deviations::first_token) return first_token_uncertainty_of(run) > 0;
+  const auto in_any_pool = [&](const auto& deviation_of) {
+    return std::ranges::any_of(
+        run.pools, [&](const PoolRun& pool) { return deviation_of(pool.deployment) > 0; });
+  };
+  if (input.member == &Deviations::version) return in_any_pool(version_deviation);
   if (input.member != &Deviations::acceptance) return true;
-  return std::ranges::any_of(run.pools, [](const PoolRun& pool) {
-    return pool.deployment.engine.speculation.acceptance_deviation > 0;
+  return in_any_pool([](const Deployment& deployment) {
+    return deployment.engine.speculation.acceptance_deviation;
   });
 }
 
@@ -355,7 +362,8 @@ SimulationResult simulate_deviating(const SimulationRun& run, const PoolStepTime
   std::vector<const StepTime*> seams;
   for (std::size_t i = 0; i < pools.size(); ++i) {
     PoolRun& pool = pools[i];
-    const double slower = factor_of(deviations.step_time, pool.step_uncertainty);
+    const double slower = factor_of(deviations.step_time, pool.step_uncertainty) *
+                          factor_of(deviations.version, version_deviation(pool.deployment));
     seams.push_back(&scaled.emplace_back(step_times[i], slower));
     HostOverhead& host = pool.deployment.engine.host;
     host.per_request = host.per_request * factor_of(deviations.per_request, kHostUncertainty);

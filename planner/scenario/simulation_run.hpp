@@ -17,6 +17,7 @@
 #include "model/memory/memory_plan.hpp"
 #include "model/step/step_estimate.hpp"
 #include "model/step/step_sources.hpp"
+#include "model/step/version_terms.hpp"
 #include "planner/scenario/resolve_deployment.hpp"
 #include "simulator/results/result.hpp"
 #include "simulator/scenario.hpp"
@@ -33,10 +34,10 @@ struct PoolRun {
   Deployment deployment{};
   std::string profile_hash{};
   MemoryPlan plan{};
-  /// Relative standard deviation of the times of the steps that its engines ran. Filled in by
-  /// simulate_sampled.
+  /// Relative standard deviation of the times of the steps that its engines ran, but for what
+  /// version_deviation() adds. Filled in by simulate_sampled.
   double step_uncertainty = 0;
-  std::vector<ErrorCause> step_causes{};  // the same by cause
+  std::vector<ErrorCause> step_causes{};  // the same by cause, and the engine's version
   StepSources step_sources{};             // how their times are known
   /// Utilisation of each GPU while a step is in progress, 0 to 1 (StepUse). Filled in by
   /// simulate_sampled; unset for measured runs.
@@ -122,6 +123,7 @@ struct Deviations {
   double kv_capacity = 0;  // blocks, by MemoryPlan::relative_uncertainty
   double acceptance = 0;   // of drafts, by Speculation::acceptance_deviation
   double first_token = 0;  // of times to first tokens, by Engine::first_token_uncertainty
+  double version = 0;      // of every step, by version_deviation()
 
   bool operator==(const Deviations&) const = default;
 };
@@ -142,14 +144,16 @@ inline constexpr std::array kUncertainInputs = {
     UncertainInput{"first tokens", "first tokens", &Deviations::first_token, 1},
     UncertainInput{"host work per request", "host work", &Deviations::per_request, 1},
     UncertainInput{"KV capacity", "KV capacity", &Deviations::kv_capacity, -1},
-    UncertainInput{"acceptance of drafts", "the acceptance of drafts", &Deviations::acceptance,
-                   -1}};
+    UncertainInput{"acceptance of drafts", "the acceptance of drafts", &Deviations::acceptance, -1},
+    UncertainInput{kVersionCause, kVersionCause, &Deviations::version, 1}};
 
-/// "step times, first tokens, host work, KV capacity and the acceptance of drafts"
+/// "step times, first tokens, host work, KV capacity, the acceptance of drafts and the engine's
+/// version"
 std::string uncertain_input_names();
 
 /// Whether the input is uncertain in this run: drafts' acceptance only where a deviation was given,
-/// first tokens only of engines for which their error is known.
+/// first tokens only of engines for which their error is known, the engine's version only where
+/// versions are known to differ (version_deviation).
 bool is_uncertain(const SimulationRun& run, const UncertainInput& input);
 
 /// The result of a run that simulate_sampled has filled in, simulated again with these deviations.

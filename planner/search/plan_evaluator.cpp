@@ -124,7 +124,7 @@ CandidateFigures trial_figures_of(SimulationRun run, const PlanCatalogue& catalo
   CandidateFigures figures = figures_of(run.result, verdict);
   const PoolRun& pool = run.pools.front();
   figures.step_causes = pool.step_causes;
-  figures.step_uncertainty = pool.step_uncertainty;
+  figures.step_uncertainty = combined_deviation(pool.step_causes);
   figures.step_sources = pool.step_sources;
   if (!verdict.holds || !task.min_probability) return figures;
   const Confidence confidence =

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/hash_mix.hpp"
+#include "model/step/version_terms.hpp"
 
 namespace roofcast {
 namespace {
@@ -38,13 +39,17 @@ Errors errors_of(std::span<const ChoiceOption> options) {
   std::map<std::pair<std::string, std::string>, std::size_t> common;
   for (const ChoiceOption& option : options) {
     OptionError& error = errors.options.emplace_back();
+    double own = 0;  // variance that no other option has in common
     for (const ErrorCause& cause : option.causes) {
-      const auto found = common.try_emplace({option.kernels, cause.name}, errors.variables);
+      const bool version = cause.name == kVersionCause;
+      const std::string& whose = version ? option.versions : option.kernels;
+      const double shared = version ? 1 : kCauseInCommon;
+      const auto found = common.try_emplace({whose, cause.name}, errors.variables);
       if (found.second) ++errors.variables;
-      error.terms.emplace_back(found.first->second, cause.deviation * std::sqrt(kCauseInCommon));
+      error.terms.emplace_back(found.first->second, cause.deviation * std::sqrt(shared));
+      own += cause.deviation * cause.deviation * (1 - shared);
     }
-    error.terms.emplace_back(errors.variables++,
-                             combined_deviation(option.causes) * std::sqrt(1 - kCauseInCommon));
+    error.terms.emplace_back(errors.variables++, std::sqrt(own));
   }
   return errors;
 }

@@ -140,6 +140,12 @@ Section head_section(const EstimateAnswer& answer) {
                     "model and format times them.",
                     *answer.untimed_formats));
   }
+  if (answer.version_relative_uncertainty) {
+    head.lines.push_back(fmt::format(
+        "Of the uncertainty ±{} is the engine's version: versions have differed as much "
+        "on GPUs of this vendor, and the times stand for the fastest.",
+        as_percent(*answer.version_relative_uncertainty, 0)));
+  }
   // The first that is: as given, or else the plainest of the other formats.
   const auto widened = std::ranges::find_if(
       answer.variants, [](const FormatAnswer& variant) { return variant.widened.has_value(); });

@@ -23,6 +23,11 @@ Table uncertainty_table(const SimulationRun& run) {
     const std::string of = run.pools.size() > 1 ? " of " + pool.name : "";
     table.rows.push_back({"step times" + of, printed::percent(pool.step_uncertainty),
                           "operators weighted by their time in this run"});
+    const double version = version_deviation(pool.deployment);
+    if (version > 0) {
+      table.rows.push_back({kVersionCause + of, printed::percent(version),
+                            "how far versions have differed on this vendor's GPUs"});
+    }
     table.rows.push_back({"KV cache" + of, printed::percent(pool.plan.relative_uncertainty),
                           std::string(pool.deployment.engine.memory.residual_source)});
   }

@@ -55,7 +55,7 @@ function intervalWords(run) {
   return element(
     "p",
     { class: "small" },
-    `Below each: the range that holds it in ${level} of cases. Step times, first tokens, host work, KV capacity and the acceptance of drafts may be off${chance}.${grows}`,
+    `Below each: the range that holds it in ${level} of cases. Step times, first tokens, host work, KV capacity, the acceptance of drafts and the engine's version may be off${chance}.${grows}`,
   );
 }
 

@@ -2,12 +2,16 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
 #include <string>
+#include <vector>
 
 #include "base/dotted_version.hpp"
 #include "model/engines/engine.hpp"
 #include "model/io/gpu_reader.hpp"
 #include "model/io/model_reader.hpp"
+#include "model/step/error_causes.hpp"
 #include "model/step/step_estimate.hpp"
 #include "model/step/step_work.hpp"
 
@@ -78,6 +82,79 @@ TEST(VersionTerms, AStepTakesAsMuchLonger) {
   EXPECT_LT(time_of_product(tuned), 61 * 30e-6);
   EXPECT_NEAR(untuned.total.value - tuned.total.value,
               time_of_product(untuned) - time_of_product(tuned), 1e-6);
+}
+
+Deployment with_drafts(const char* gpu, const char* engine) {
+  Deployment d = deepseek_on(gpu, engine);
+  d.engine = resolve_engine(
+      engine,
+      {.num_speculative_tokens = 2, .speculative_method = DraftMethod::mtp, .acceptance_rate = 0.7},
+      d.model, d.gpu, d.parallel);
+  return d;
+}
+
+TEST(VersionSpreads, ApplyToTheirEngineOnTheirVendorsGpus) {
+  EXPECT_DOUBLE_EQ(version_deviation(deepseek_on("mi300x", "sglang-0.5.9")), 0.44);
+  EXPECT_DOUBLE_EQ(version_deviation(deepseek_on("mi355x", "sglang")), 0.44);
+  EXPECT_EQ(version_deviation(deepseek_on("b200", "sglang-0.5.9")), 0);
+  EXPECT_EQ(version_deviation(deepseek_on("b200", "trtllm-1.1")), 0);
+  EXPECT_DOUBLE_EQ(version_deviation(deepseek_on("mi355x", "vllm-0.15")), 0.06);
+}
+
+TEST(VersionSpreads, OfStepsThatVerifyDraftsCountThereAlone) {
+  EXPECT_DOUBLE_EQ(version_deviation(with_drafts("b200", "sglang-0.5.9")), 0.42);
+  EXPECT_DOUBLE_EQ(version_deviation(with_drafts("mi355x", "vllm-0.15")), 0.16);
+  EXPECT_DOUBLE_EQ(version_deviation(with_drafts("mi355x", "sglang-0.5.9")), 0.44);  // the larger
+  EXPECT_EQ(version_deviation(with_drafts("b200", "trtllm-1.1")), 0);
+}
+
+// The deviation of a uniform distribution of width ln(r) from its end is ln(r) / sqrt(3); ratios of
+// 1.53 and 2.52 have 0.246 and 0.534, 0.416 together, near the 0.44 that all 15 settings have.
+TEST(VersionSpreads, FollowFromTheRatiosOnRecord) {
+  const double mi300x = std::log(1.53) / std::sqrt(3);
+  const double mi355x = std::log(2.52) / std::sqrt(3);
+  const double both = std::hypot(mi300x, mi355x) / std::sqrt(2);
+  EXPECT_NEAR(version_deviation(deepseek_on("mi300x", "sglang")), both, 0.03);
+  for (const VersionSpread& row : version_spreads()) EXPECT_FALSE(row.source.empty());
+}
+
+// A step's kernels and host err by themselves, and the version beside them: their squares add up.
+TEST(VersionSpreads, AreACauseOfAStepsErrorOfTheirOwn) {
+  const Deployment d = deepseek_on("mi300x", "sglang-0.5.12");
+  const StepEstimate step = RooflineStepTime(d).explain(decode_batch(d.model, 4, 1000));
+  const std::vector<ErrorCause> causes = error_causes(step, d);
+  double others = 0;
+  for (const ErrorCause& cause : causes) {
+    if (cause.name != kVersionCause) others += cause.deviation * cause.deviation;
+  }
+  EXPECT_EQ(std::ranges::count(causes, kVersionCause, &ErrorCause::name), 1);
+  EXPECT_NEAR(step.relative_uncertainty, std::sqrt(others + 0.44 * 0.44), 1e-12);
+  const Deployment other = deepseek_on("b200", "sglang-0.5.12");
+  const StepEstimate known = RooflineStepTime(other).explain(decode_batch(other.model, 4, 1000));
+  EXPECT_EQ(std::ranges::count(error_causes(known, other), kVersionCause, &ErrorCause::name), 0);
+}
+
+// Products of 1 s with AITER's efficiency and experts of 3 s: 0.07 x 1/4 + 0.16 x 3/4 = 0.1375 that
+// they have in common on AMD's GPUs, nothing on others, whose curves have servers behind them.
+TEST(ErrorCauses, EfficienciesOfOneCollectionErrTogether) {
+  const auto of_family = [](OperatorFamily family, double seconds) {
+    OperatorEstimate op;
+    op.work.family = family;
+    op.time = Seconds{seconds};
+    op.provenance = Provenance::fitted;
+    return op;
+  };
+  const StepEstimate step{
+      .total = Seconds{4},
+      .operators = {of_family(OperatorFamily::gemm, 1), of_family(OperatorFamily::moe, 3)}};
+  const auto together = [&](const Deployment& deployment) {
+    for (const ErrorCause& cause : error_causes(step, deployment)) {
+      if (cause.name == "kernel tables") return cause.deviation;
+    }
+    return 0.0;
+  };
+  EXPECT_NEAR(together(deepseek_on("mi300x", "vllm-0.19")), 0.1375, 1e-12);
+  EXPECT_EQ(together(deepseek_on("h200", "vllm-0.19")), 0);
 }
 
 }  // namespace

@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "model/step/version_terms.hpp"
+
 namespace roofcast {
 namespace {
 
@@ -39,6 +41,25 @@ TEST(ChoiceConfidence, IsGreaterAmongOptionsThatErrTogether) {
   // Half of each variance is common: the difference's deviation is 0.1 instead of 0.141.
   const std::vector<ChoiceOption> two = {option(1.1, 0.1, "a"), option(1, 0.1, "a")};
   EXPECT_NEAR(probability_of_choice(two, 0), normal_cdf(std::log(1.1 / 0.95) / 0.1), kNear);
+}
+
+// The engine's version is common to all of one engine on one vendor's GPUs, so between two such
+// options it changes nothing, however large; between others its whole variance counts.
+TEST(ChoiceConfidence, TheVersionOfOneEngineMovesAllItsOptions) {
+  const auto versioned = [](double rate, const std::string& kernels, const std::string& versions) {
+    ChoiceOption one = option(rate, 0.1, kernels);
+    one.versions = versions;
+    one.causes.push_back({kVersionCause, 0.44});
+    return one;
+  };
+  const std::vector<ChoiceOption> same = {versioned(1.1, "mi300x sglang", "amd sglang"),
+                                          versioned(1, "mi355x sglang", "amd sglang")};
+  const double lead = std::log(1.1 / 0.95);
+  EXPECT_NEAR(probability_of_choice(same, 0), normal_cdf(lead / (std::sqrt(2) * 0.1)), kNear);
+  const std::vector<ChoiceOption> two = {versioned(1.1, "mi300x sglang", "amd sglang"),
+                                         versioned(1, "mi300x vllm", "amd vllm")};
+  EXPECT_NEAR(probability_of_choice(two, 0),
+              normal_cdf(lead / (std::sqrt(2) * std::hypot(0.1, 0.44))), kNear);
 }
 
 TEST(ChoiceConfidence, IsZeroOfWhatNeverMeetsItsLimit) {

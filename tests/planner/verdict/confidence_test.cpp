@@ -24,11 +24,12 @@ struct Plane {
   double blocks = 0;
   double drafts = 0;
   double first = 0;
+  double version = 0;
 
   double operator()(const Deviations& deviations) const {
     return room - step * deviations.step_time - host * deviations.per_request +
            blocks * deviations.kv_capacity + drafts * deviations.acceptance -
-           first * deviations.first_token;
+           first * deviations.first_token - version * deviations.version;
   }
 };
 
@@ -44,7 +45,7 @@ TEST(Confidence, OfABoundaryThatIsAPlaneIsTheNormalDistributionOfItsDistance) {
       confidence_of_plane(Plane{.room = 2, .step = 1, .host = 0.8, .blocks = 0.6});
   EXPECT_TRUE(confidence.holds);
   EXPECT_NEAR(confidence.probability, normal_cdf(2 / std::sqrt(1 + 0.64 + 0.36)), kBracket);
-  ASSERT_EQ(confidence.causes.size(), 5U);
+  ASSERT_EQ(confidence.causes.size(), 6U);
   EXPECT_NEAR(confidence.causes[0].flips_at.value(), 2, kWide);
   EXPECT_NEAR(confidence.causes[2].flips_at.value(), 2.5, kWide);
   EXPECT_NEAR(confidence.causes[3].flips_at.value(), -2 / 0.6, kWide);  // fewer blocks
@@ -74,6 +75,14 @@ TEST(Confidence, CountsFirstTokens) {
   EXPECT_NEAR(confidence.probability, normal_cdf(2 / std::sqrt(5.0)), kBracket);
   EXPECT_EQ(confidence.causes[1].name, "first tokens");
   EXPECT_NEAR(confidence.causes[1].flips_at.value(), 1, kWide);
+}
+
+// Phi(2 / sqrt(1 + 1.5^2)), with a slower version on the harmful side.
+TEST(Confidence, CountsTheEnginesVersion) {
+  const Confidence confidence = confidence_of_plane({.room = 2, .step = 1, .version = 1.5});
+  EXPECT_NEAR(confidence.probability, normal_cdf(2 / std::sqrt(3.25)), kBracket);
+  EXPECT_EQ(confidence.causes[5].name, "the engine's version");
+  EXPECT_NEAR(confidence.causes[5].flips_at.value(), 2 / 1.5, kWide);
 }
 
 TEST(Confidence, IsNearOneWhereNoErrorTurnsTheVerdict) {

@@ -49,6 +49,20 @@ TEST(LatencyIntervals, OfARequestAloneAreThoseOfItsSteps) {
   EXPECT_FALSE(alone.intervals.saturates);
 }
 
+// What is certain in a run (no drafts, versions that do not differ) changes nothing.
+TEST(LatencyIntervals, OfCertainInputsTakeNoSimulation) {
+  const SyntheticWorkload load{
+      .num_prompts = 5, .input = fixed_length(100), .output = fixed_length(20)};
+  const SimulationRun run = simulated(load, "vllm", false).run;
+  EXPECT_FALSE(is_simulated(run, {.version = 4}));
+  EXPECT_FALSE(is_simulated(run, {.acceptance = -4, .version = 4}));
+  EXPECT_TRUE(is_simulated(run, {.step_time = 1}));
+  EXPECT_TRUE(is_simulated(run, {.kv_capacity = -1}));
+  const SimulationResult certain = deviating_result(run, {.version = 4});
+  EXPECT_EQ(certain.tpot.mean, run.result.tpot.mean);
+  EXPECT_EQ(certain.e2e.p99, run.result.e2e.p99);
+}
+
 // Simulating again with late first tokens gives what is found from the result without.
 TEST(LatencyIntervals, OfLateFirstTokensTakeNoSimulation) {
   SyntheticWorkload load{.num_prompts = 60, .input = fixed_length(900), .output = fixed_length(20)};
@@ -98,6 +112,27 @@ TEST(LatencyIntervals, HaveTheCausesOfTheProbability) {
     EXPECT_TRUE(confidence->holds) << engine;
     EXPECT_NEAR(confidence->probability, 0.9, 0.025) << engine;
   }
+}
+
+// On AMD's GPUs versions of SGLang differ by 0.44 of the logarithm of every step, beside the error
+// of its kernels, and an upper end has both in squares.
+TEST(LatencyIntervals, HaveTheSpreadOfTheEnginesVersions) {
+  Scenario scenario{.deployment = {.model = "llama-3.1-8b", .gpu = "mi300x", .engine = "sglang"}};
+  scenario.workload =
+      SyntheticWorkload{.num_prompts = 1, .input = fixed_length(100), .output = fixed_length(50)};
+  SimulationRun run = prepare_simulation(scenario);
+  simulate_sampled(run, step_times_of(run), {});
+  const auto slower = simulate_deviating(run, step_times_of(run), {.version = 1.2816}, {});
+  const double factor = std::exp(1.2816 * 0.44);
+  EXPECT_NEAR(slower.tpot.mean, run.result.tpot.mean * factor, 1e-6);
+  const auto intervals = intervals_of(run, false, 1, {}).value();
+  const auto& tpot = *std::ranges::find(intervals.latencies, "tpot_s", &LatencyInterval::latency);
+  const double of_kernels = std::exp(1.2816 * run.pools.front().step_uncertainty);
+  EXPECT_GE(tpot.high.mean,
+            run.result.tpot.mean * (1 + std::hypot(factor - 1, of_kernels - 1)) - 1e-6);
+  EXPECT_TRUE(is_uncertain(run, kUncertainInputs.back()));
+  scenario.deployment.gpu = "h100";
+  EXPECT_FALSE(is_uncertain(prepare_simulation(scenario), kUncertainInputs.back()));
 }
 
 // A standard deviation of 0.68 of the logarithm (SGLang) alone is a factor of e^(1.2816 x 0.68).
