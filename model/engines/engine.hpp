@@ -121,10 +121,11 @@ struct HostOverhead {
   /// Per kernel of compiled code outside a CUDA graph; hidden unless kernels are shorter (4 to 6 us
   /// measured on an RTX 5070 Ti, susun-blog.com; the kernels of a step queue up behind it).
   Seconds kernel_launch{5e-6};
-  /// Per operator that PyTorch runs one by one from Python (--enforce-eager). A decode step of
-  /// Llama-3-8B, 325 operators here, takes 8.2 ms (sgl-project/sglang pull 1401, FlashInfer without
-  /// graphs, 7.35 ms with) to 8.4 ms on an H100 (5.1 ms with; cloudai.pt on CUDA graphs): 25 us. On
-  /// slower hosts more: 28 layers take 22 ms (vllm-project/vllm-omni issue 7960, 2x A800).
+  /// Per kernel that PyTorch launches one by one from Python (--enforce-eager;
+  /// model/step/eager_launches.hpp). A decode step of Llama-3-8B, 325 of them, takes 8.2 ms
+  /// (sgl-project/sglang pull 1401, FlashInfer without graphs, 7.35 ms with) to 8.4 ms on an H100
+  /// (5.1 ms with; cloudai.pt on CUDA graphs): 25 us. On slower hosts more: 28 layers take 22 ms
+  /// (vllm-project/vllm-omni issue 7960, 2x A800).
   Seconds eager_launch{25e-6};
   /// Per collective: ranks arrive at different times, and the first waits for the last.
   Seconds rank_skew{};

@@ -10,6 +10,7 @@
 #include "base/error.hpp"
 #include "base/quantity.hpp"
 #include "model/architecture/experts.hpp"
+#include "model/engines/captured_prompts.hpp"
 #include "model/engines/engine_description.hpp"
 
 namespace roofcast {
@@ -27,13 +28,20 @@ MemoryConstants memory_of_sglang() {
           .source = "free memory at start in vLLM 0.19 logs; the rule itself is SGLang's"};
 }
 
-/// SGLang handles every request of a batch separately while the GPU waits for the result. Fitted:
-/// decode steps of Llama-3.1-8B on one to eight H200 (SGLang 0.5.6, closed loop of aiconfigurator
-/// 095f58a, 46 runs) take 17 us to 24 us per sequence longer than their kernels.
+/// Fitted:
+///  serial_per_sequence: SGLang handles every request of a batch separately while the GPU waits for
+///    the result. Decode steps of Llama-3.1-8B on one to eight H200 (SGLang 0.5.6, closed loop of
+///    aiconfigurator 095f58a, 46 runs) take 17 us to 24 us per sequence longer than their kernels.
+///  eager_launch: 55 us is the median over four GPUs of what DeepSeek-R1's first tokens say (96
+///    InferenceX runs, 1,024 tokens, at most 16 in flight; MI355X 43 us, B200 55, H200 56, MI300X
+///    78; 55 or 56 with any GPU left out, docs/accuracy.md). Python does more for these kernels
+///    than for those of plain_host: Triton's launcher alone takes 49 us (triton-lang/triton pull
+///    3638). Neglects that the launches of a prompt begin while the step before it runs.
 HostOverhead host_of_sglang() {
   return {.serial_per_sequence = Seconds{18e-6},
+          .eager_launch = Seconds{55e-6},
           .per_request = Seconds{10e-3},
-          .source = "closed loop of SGLang 0.5.6 on H200"};
+          .source = "closed loops of SGLang on H100, H200, B200, MI300X and MI355X"};
 }
 
 /// SGLang's defaults by GPU memory (server_args; MiB as the driver reports them).
@@ -70,21 +78,12 @@ std::int64_t prefill_graph_count(std::int64_t largest) {
 }
 
 /// MiB reserved for captured prefills: 8 for each size up to a chunk, or 1.5 GiB with latent
-/// attention; 1 GiB more with DeepEP (0.5.15, reserve_for_graph_mb). They are captured by default
-/// since sgl-project/sglang pull 16331 (2026-03-02), here from 0.5.10, but not of DeepSeek-V4 and
-/// of most models with encoders (_disable_breakable_cudagraph_if_incompatible).
+/// attention; 1 GiB more with DeepEP (0.5.15, reserve_for_graph_mb).
 double prefill_graphs_mib(const EngineSetting& setting, const Engine& engine) {
-  constexpr std::pair<int, int> kFirst{5, 10};  // 0.5.10
-  constexpr std::string_view kWithEncoders[] = {
-      "Qwen3_5ForConditionalGeneration", "Qwen3_5MoeForConditionalGeneration",
-      "KimiK25ForConditionalGeneration", "KimiK3ForConditionalGeneration"};
+  constexpr std::pair<int, int> kFirst{5, 10};  // kFirstCapturedPrompts
   const Transformer& model = setting.model;
   if (std::pair(setting.minor, setting.patch.value_or(kFirst.second)) < kFirst ||
-      has_compressed_cache(model) || !engine.cuda_graphs ||
-      (model.architecture == "DeepseekV3ForCausalLM" &&
-       setting.gpu.compute_capability.starts_with("10.")) ||
-      (model.has_vision &&
-       std::ranges::find(kWithEncoders, model.architecture) == std::end(kWithEncoders))) {
+      !captures_prompts(engine, model, setting.gpu, setting.parallel)) {
     return 0.0;
   }
   const bool latent = std::ranges::any_of(model.layers, [](const Layer& layer) {
@@ -291,6 +290,20 @@ const EnginePreset* find_sglang_preset(const EngineDescription& sglang, const En
 
 }  // namespace
 
+bool captures_prompts(const Engine& engine, const Transformer& model, const Gpu& gpu,
+                      const Parallelism& parallel) {
+  constexpr std::string_view kWithEncoders[] = {
+      "Qwen3_5ForConditionalGeneration", "Qwen3_5MoeForConditionalGeneration",
+      "KimiK25ForConditionalGeneration", "KimiK3ForConditionalGeneration"};
+  if (!engine.cuda_graphs || gpu.vendor == "AMD" || parallel.pipeline > 1) return false;
+  if (has_compressed_cache(model)) return false;
+  if (model.architecture == "DeepseekV3ForCausalLM" && gpu.compute_capability.starts_with("10.")) {
+    return false;
+  }
+  return !model.has_vision ||
+         std::ranges::find(kWithEncoders, model.architecture) != std::end(kWithEncoders);
+}
+
 const EngineDescription& sglang_description() {
   static const EngineDescription sglang{
       .names = {"sglang", "sgl"},
@@ -314,7 +327,7 @@ const EngineDescription& sglang_description() {
                                 .memory = memory_of_sglang(),
                                 .host = host_of_sglang(),
                                 // 434 runs on five GPUs.
-                                .first_token_uncertainty = 0.68},
+                                .first_token_uncertainty = 0.50},
                    .resolve = resolve_sglang}},
       .find = find_sglang_preset};
   return sglang;

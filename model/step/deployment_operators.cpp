@@ -12,6 +12,7 @@
 #include "model/architecture/weights.hpp"
 #include "model/curves/curve_source.hpp"
 #include "model/step/collective.hpp"
+#include "model/step/eager_launches.hpp"
 #include "model/step/efficiency.hpp"
 #include "model/step/expert_kernels.hpp"
 #include "model/step/measured_time.hpp"
@@ -355,7 +356,10 @@ bool is_quantised_before(const Deployment& deployment, const Weight& weight) {
 void add_quantisation(const Deployment& deployment, const Weight& weight,
                       const LinearOperator& product, StepOperators& out) {
   if (is_quantised_before(deployment, weight)) return;
-  if (quantises_input(deployment.gpu, product.shape, deployment.engine.version)) return;
+  if (quantises_input(deployment.gpu, product.shape, deployment.engine.version)) {
+    out.more_launches += product.work.calls;
+    return;
+  }
   const std::int64_t inputs = product.shape.inputs;
   const double bytes = activation_bytes(deployment) + input_bytes(weight.format);
   const auto add = [&](const char* name) {
@@ -373,13 +377,22 @@ void add_quantisation(const Deployment& deployment, const Weight& weight,
   if (finds_scales(deployment)) add("activation_scales");
 }
 
+/// Kernels that PyTorch launches for what was added so far, mixers apart.
+std::int64_t launches_of(const StepOperators& operators) {
+  std::int64_t launches = operators.more_launches;
+  for (const LinearOperator& op : operators.per_token) launches += op.work.calls;
+  return launches;
+}
+
 void add_matrices(const Deployment& deployment, const LayerGroup& group, int block,
                   StepOperators& out) {
   const Transformer& model = deployment.model;
   const std::vector<Weight> weights = layer_weights(group.layer, model.hidden, model.activation);
   const SharedExpertOverlap beside = beside_routed(deployment, group.layer);
+  const bool folded = folds_shared_experts(deployment, group.layer);
   for (const Weight& weight : weights) {
     if (!weight.multiplies || weight.split == Split::expert) continue;
+    const std::int64_t before = launches_of(out);
     const int own_block = is_of_block(weight) ? block : kNoBlock;
     LinearOperator product = gemm_operator(deployment, weight, group.count);
     product.block = own_block;
@@ -388,17 +401,25 @@ void add_matrices(const Deployment& deployment, const LayerGroup& group, int blo
       add_absorbed(deployment, group.layer, group.count, own_block, product, out);
     }
     add_operator(out.per_token, product);
-    if (bits_of(weight.format.compute) > 8) continue;
-    add_quantisation(deployment, weight, product, out);
+    if (bits_of(weight.format.compute) <= 8) add_quantisation(deployment, weight, product, out);
+    if (folded && weight.part == Part::shared_experts) {
+      out.more_launches -= launches_of(out) - before;
+    }
   }
   LinearOperator experts = expert_operator(deployment, group.layer, weights, group.count);
+  const std::int64_t before = launches_of(out);
   if (experts.experts > 0 && !selects_experts(deployment.gpu, experts.shape, experts.alone_shape,
                                               deployment.engine.version)) {
     const double scores = 2.0 * to_double(std::get<MoeFfn>(group.layer.ffn).experts);
     add_operator(out.per_token, memory_bound_operator(deployment, "top_k", group.count,
                                                       scores * activation_bytes(deployment)));
   }
+  const bool routed = experts.experts > 0;
   add_operator(out.per_token, std::move(experts));
+  if (routed) {
+    const std::int64_t launches = group.count * expert_launches(group.layer.ffn_format);
+    out.more_launches += launches - (launches_of(out) - before);
+  }
 }
 
 /// Which of a rank's tokens it sends to the other context ranks: all in vLLM, whose ranks exchange
@@ -521,6 +542,8 @@ void add_around(const Deployment& deployment, const LayerGroup& group, StepOpera
     add_routing(deployment, *moe, group, out);
     if (moe->shared_intermediate > 0) {
       add_activation(moe->shared_intermediate, moe->gated, beside_routed(deployment, layer));
+      // Within the routed experts' kernels none is launched; else their sum is one more.
+      out.more_launches += folds_shared_experts(deployment, layer) ? -group.count : group.count;
     }
   }
   // Row-parallel matrices end in an all-reduce: one after the mixer, one after the FFN
@@ -635,6 +658,9 @@ void add_layers(const Deployment& deployment, std::span<const Layer> layers, Ste
     add_prompt_gather(deployment, "prompt_kv_gather", group.count,
                       cached_elements(group.layer, deployment.parallel.tensor), out);
     add_around(deployment, group, out);
+    if (std::holds_alternative<LatentAttention>(group.layer.mixer)) {
+      out.more_launches += kLatentCopies * group.count;
+    }
   }
 }
 

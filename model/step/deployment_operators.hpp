@@ -134,6 +134,9 @@ struct StepOperators {
   std::vector<RecurrentOperator> recurrent{};
   /// Attention blocks that the GPU's curves time as one.
   std::vector<BlockShapes> blocks{};
+  /// Kernels that PyTorch launches beyond one for each call above, in a step that it runs operator
+  /// by operator (eager_launches.cpp).
+  std::int64_t more_launches = 0;
 };
 
 /// Operators of all layers and both ends.

@@ -12,6 +12,7 @@
 #include "base/dotted_version.hpp"
 #include "model/architecture/weights.hpp"
 #include "model/curves/curve_source.hpp"
+#include "model/engines/captured_prompts.hpp"
 #include "model/step/error_causes.hpp"
 #include "model/step/image_work.hpp"
 #include "model/step/operator_time.hpp"
@@ -55,6 +56,15 @@ std::vector<TimedBlock> take_blocks(StepOperators& operators, const Gpu& gpu,
 std::int64_t calls_in(const std::vector<LinearOperator>& operators) {
   std::int64_t calls = 0;
   for (const LinearOperator& op : operators) calls += op.work.calls;
+  return calls;
+}
+
+/// Those that a step without decodes does not make.
+std::int64_t decode_calls_in(const std::vector<LinearOperator>& operators) {
+  std::int64_t calls = 0;
+  for (const LinearOperator& op : operators) {
+    if (op.phase == Phase::decode) calls += op.work.calls;
+  }
   return calls;
 }
 
@@ -115,13 +125,17 @@ bool is_halved(const BatchOverlap& overlap, const StepBatch& batch) {
 }
 
 /// Whether PyTorch runs a step that is not captured operator by operator: with --enforce-eager, and
-/// in SGLang, which compiles nothing, steps with prompts before 0.5.10, where graphs of their
-/// pieces became the default (sgl-project/sglang pull 16331).
-bool runs_operator_by_operator(const Engine& engine, const StepBatch& batch) {
+/// in engines that compile nothing, steps with prompts, unless SGLang captures their pieces.
+bool runs_operator_by_operator(const Deployment& deployment, const StepBatch& batch) {
+  const Engine& engine = deployment.engine;
   if (engine.eager) return true;
+  if (batch.prefills.empty() || !engine.eager_prefill) return false;
+  if (engine.scheduler != SchedulerKind::sglang) {
+    return engine.scheduler == SchedulerKind::tensorrt_llm;
+  }
   const std::string_view version = stated_version(engine.version);
-  return !batch.prefills.empty() && engine.scheduler == SchedulerKind::sglang && !version.empty() &&
-         is_older(version, "0.5.10");
+  return (!version.empty() && is_older(version, kFirstCapturedPrompts)) ||
+         !captures_prompts(engine, deployment.model, deployment.gpu, deployment.parallel);
 }
 
 /// The estimate of an operator in a captured graph.
@@ -160,6 +174,8 @@ class StageOperators {
  public:
   StageOperators(StepOperators operators, const Gpu& gpu, std::string_view engine, bool overlaps)
       : fixed_calls_(calls_in(operators.per_token) + calls_in(operators.per_row)),
+        decode_calls_(decode_calls_in(operators.per_token)),
+        more_launches_(operators.more_launches),
         mixer_calls_(mixer_calls_in(operators.attention) + mixer_calls_in(operators.recurrent)) {
     if (overlaps) exchange = timed(take_exchanges(operators), gpu, engine);
     blocks = take_blocks(operators, gpu, engine);
@@ -213,7 +229,7 @@ class StageOperators {
                             mixer_time(attention, batch, gpu) + mixer_time(recurrent, batch, gpu) +
                             block_time(batch, counts, gpu);
     if (captured) return std::max(kernels - saved_time(batch, counts), Seconds{}) / share + beside;
-    return std::max(kernels / share + beside, launch_time(deployment.engine, batch));
+    return std::max(kernels / share + beside, launch_time(deployment, batch));
   }
 
   Seconds exchange_time(const StepCounts& counts, const Gpu& gpu, bool captured) const {
@@ -283,12 +299,15 @@ class StageOperators {
 
   /// Kernels outside a captured graph wait for their launch: how long depends on whether compiled
   /// code launches them or PyTorch, operator by operator.
-  Seconds launch_time(const Engine& engine, const StepBatch& batch) const {
+  Seconds launch_time(const Deployment& deployment, const StepBatch& batch) const {
     const bool mixed = !batch.prefills.empty() && batch.decode_sequences > 0;
     const std::int64_t calls = fixed_calls_ + mixer_calls_ * (mixed ? 2 : 1);
-    const HostOverhead& host = engine.host;
-    const bool eager = runs_operator_by_operator(engine, batch);
-    return (eager ? host.eager_launch : host.kernel_launch) * static_cast<double>(calls);
+    const HostOverhead& host = deployment.engine.host;
+    if (!runs_operator_by_operator(deployment, batch)) {
+      return host.kernel_launch * static_cast<double>(calls);
+    }
+    const std::int64_t absent = batch.decode_sequences > 0 ? 0 : decode_calls_;
+    return host.eager_launch * static_cast<double>(calls - absent + more_launches_);
   }
 
   /// Time that individually timed kernels save in a captured graph. The graph of a step with
@@ -299,6 +318,8 @@ class StageOperators {
   }
 
   std::int64_t fixed_calls_ = 0;
+  std::int64_t decode_calls_ = 0;
+  std::int64_t more_launches_ = 0;  // beyond them where PyTorch runs operator by operator
   std::int64_t mixer_calls_ = 0;
   Seconds token_saving_{};  // in a captured graph
   Seconds exchange_saving_{};

@@ -99,7 +99,7 @@ TEST(LatencyIntervals, OfLateFirstTokensTakeNoSimulation) {
 // The upper end of an 80 % interval is what nine in ten stay below, so a limit there is met with a
 // probability of 0.9, if both deviate in the same inputs. The probability is known to 0.0125
 // (confidence.cpp); summing in squares takes lognormal errors as linear, which moves the end of one
-// cause of 0.68 and one of 0.2 by a hundredth of a standard deviation.
+// cause of 0.50 and one of 0.2 by a hundredth of a standard deviation.
 TEST(LatencyIntervals, HaveTheCausesOfTheProbability) {
   const SyntheticWorkload load{
       .num_prompts = 1, .input = fixed_length(1000), .output = fixed_length(20)};
@@ -135,14 +135,14 @@ TEST(LatencyIntervals, HaveTheSpreadOfTheEnginesVersions) {
   EXPECT_FALSE(is_uncertain(prepare_simulation(scenario), kUncertainInputs.back()));
 }
 
-// A standard deviation of 0.68 of the logarithm (SGLang) alone is a factor of e^(1.2816 x 0.68).
+// A standard deviation of 0.50 of the logarithm (SGLang) alone is a factor of e^(1.2816 x 0.50).
 TEST(LatencyIntervals, FirstTokensAloneLeaveTheOtherTokensAlone) {
   const SyntheticWorkload load{
       .num_prompts = 1, .input = fixed_length(1000), .output = fixed_length(20)};
   const Simulated alone = simulated(load, "sglang", false);
   const SimulationRun& run = alone.run;
   const auto late = simulate_deviating(run, step_times_of(run), {.first_token = 1.2816}, {});
-  EXPECT_NEAR(late.ttft.mean, run.result.ttft.mean * std::exp(1.2816 * 0.68), 1e-9);
+  EXPECT_NEAR(late.ttft.mean, run.result.ttft.mean * std::exp(1.2816 * 0.50), 1e-9);
   EXPECT_EQ(late.tpot.mean, run.result.tpot.mean);
   EXPECT_GE(alone.of("ttft_s").high.mean, late.ttft.mean);
 }

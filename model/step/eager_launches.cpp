@@ -1,0 +1,24 @@
+#include "model/step/eager_launches.hpp"
+
+#include <limits>
+
+#include "model/step/shared_experts.hpp"
+
+namespace roofcast {
+
+std::int64_t expert_launches(const WeightFormat& format) {
+  constexpr std::int64_t kChoice = 1;
+  constexpr std::int64_t kSorting = 2;
+  constexpr std::int64_t kProducts = 2;
+  constexpr std::int64_t kActivation = 1;
+  constexpr std::int64_t kSum = 1;
+  const std::int64_t quantised = bits_of(format.compute) > 8 ? 0 : kProducts;
+  return kChoice + kSorting + quantised + kProducts + kActivation + kSum;
+}
+
+bool folds_shared_experts(const Deployment& deployment, const Layer& layer) {
+  const SharedExpertOverlap overlap = shared_expert_overlap(deployment, layer);
+  return !overlap.only_in_graphs && overlap.up_to == std::numeric_limits<std::int64_t>::max();
+}
+
+}  // namespace roofcast

@@ -1,0 +1,25 @@
+// How many kernels PyTorch launches in a step that it runs operator by operator, where that is not
+// one for each of our operators. The time of a launch: HostOverhead::eager_launch.
+#pragma once
+
+#include <cstdint>
+
+#include "model/architecture/transformer.hpp"
+#include "model/deployment.hpp"
+
+namespace roofcast {
+
+/// Of a layer's routed experts, the choice among them included (SGLang 0.5.9, layers/moe/topk.py;
+/// fused_moe_triton/fused_moe.py, fused_experts_impl): the choice 1, pairs sorted by expert 2, two
+/// products, the activation between them 1, the sum of a token's experts 1; in 8 bits or less the
+/// inputs of both products are quantised. TRTLLM-gen and AITER launch about as many from C++.
+std::int64_t expert_launches(const WeightFormat& format);
+
+/// Of a latent layer beyond its operators (SGLang 0.5.9, deepseek_common/forward_mha.py,
+/// forward_normal_prepare): rotated queries are copied into place, and keys are concatenated.
+inline constexpr std::int64_t kLatentCopies = 2;
+
+/// Whether the layer's shared experts run as part of the routed ones' kernels and launch none.
+bool folds_shared_experts(const Deployment& deployment, const Layer& layer);
+
+}  // namespace roofcast
