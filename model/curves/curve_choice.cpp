@@ -24,8 +24,8 @@ constexpr std::size_t kNeighbours = 4;
 // nearest answer half of its decodes (to 256 tokens) within 5.5 and 5.7 % and of its prefills
 // within 6.8 and 5.7 %; the nearest alone 5.0 and 6.0, 6.3 and 7.2, four 6.8 and 6.6, 9.0 and 5.9.
 // The median share of the roofline over all others, as `efficiency` has it, is 10.7 and 11.6, 26.9
-// and 22.8 % off. Two thirds lie within 9.6 to 14.3 %, which is no less than what such an answer
-// states.
+// and 22.8 % off. Two thirds lie within 9.6 to 14.3 %: the least that an answer of neighbours as
+// near as these states.
 constexpr std::size_t kExpertNeighbours = 2;
 constexpr double kExpertNeighboursDeviation = 0.14;
 
@@ -59,8 +59,8 @@ double relative_time(const MeasuredCurve& a, const MeasuredCurve& b) {
 }
 
 /// The names under which experts' kernels are listed, those of the shape first, then unnamed
-/// kernels, then the fastest. Nothing stands in for Marlin's, which take twice as long as Triton's
-/// for prompts.
+/// kernels, then others, the fastest first. Nothing stands in for Marlin's, which take two to three
+/// times as long as Triton's for prompts.
 std::vector<std::string> expert_names(const std::string& own) {
   std::vector<std::string> names{own};
   if (own == kMarlinExperts) return names;
@@ -459,7 +459,8 @@ CurveBlend find_blend(const KernelTables& tables, const OperatorShape& shape,
     }
     if (shape.family != OperatorFamily::gemm) break;
   }
-  // Whole experts over ranks are told from one rank's share of them (LinearOperator::alone_shape).
+  // Whole experts over ranks are estimated from one rank's share of them
+  // (LinearOperator::alone_shape).
   if (own_only && shape.expert_ranks == 1) {
     for (const std::string_view source : sources) {
       CurveBlend blend = nearest_experts(SourceCurves{tables, source}, shape);

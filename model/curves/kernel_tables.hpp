@@ -113,9 +113,9 @@ class KernelTables {
 /// no size of the format), each in its newest version first. A GEMM that was
 /// never timed is interpolated, bilinearly in log2 N and log2 K, between the corners of its cell of
 /// the source's grid; without a whole cell neighbours answer, of which those within an octave in
-/// the engine's own tables come before another source's. Experts that were never timed are told
-/// from the two of the engine's own mixtures that are nearest in the logarithms of their sizes
-/// (width, hidden size, experts, experts per token), at as many tokens for each expert.
+/// the engine's own tables come before another source's. Experts that were never timed are
+/// estimated from the two of the engine's own mixtures that are nearest in the logarithms of their
+/// sizes (width, hidden size, experts, experts per token), at as many tokens for each expert.
 CurveBlend find_blend(const KernelTables& tables, const OperatorShape& shape,
                       std::string_view engine);
 

@@ -127,6 +127,8 @@ struct HostOverhead {
   /// (5.1 ms with; cloudai.pt on CUDA graphs): 25 us. On slower hosts more: 28 layers take 22 ms
   /// (vllm-project/vllm-omni issue 7960, 2x A800).
   Seconds eager_launch{25e-6};
+  /// The same in steps with prompts.
+  Seconds prompt_launch{25e-6};
   /// Per collective: ranks arrive at different times, and the first waits for the last.
   Seconds rank_skew{};
   Seconds per_request{0.5e-3};  // tokenise, HTTP, IPC: added to TTFT, not to the step

@@ -173,6 +173,13 @@ HierarchicalCache resolve_hierarchical_cache(const Engine& engine, const EngineO
 
 }  // namespace
 
+bool has_two_expert_kernels(const Transformer& model, const Gpu& gpu) {
+  return gpu.compute_capability.starts_with("9.") &&
+         std::ranges::any_of(model.layers, [](const Layer& layer) {
+           return layer.ffn_format.name == "mxfp4" && bits_of(layer.ffn_format.compute) == 16;
+         });
+}
+
 BatchOverlap batch_overlap(const Engine& engine, const Gpu& gpu, std::int64_t decode_tokens,
                            std::int64_t prefill_tokens) {
   if (engine.all2all == All2All::allgather_reducescatter) {

@@ -16,6 +16,10 @@ namespace roofcast {
 struct Engine;
 struct EngineOverrides;
 
+/// Whether vLLM has two kernels for the model's experts on the GPU: for mxfp4 weights and 16-bit
+/// activations on Hopper.
+bool has_two_expert_kernels(const Transformer& model, const Gpu& gpu);
+
 /// Far beyond any draft; more is an input error.
 inline constexpr std::int64_t kMaxDrafts = 1'000;
 

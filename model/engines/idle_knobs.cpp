@@ -78,14 +78,10 @@ bool one_expert_rank(const S& s) {
   return s.parallel && (!s.parallel->expert_parallel || s.parallel->expert_ranks() == 1);
 }
 
-/// vLLM has two kernels for mxfp4 experts on Hopper, resolved where it does. Of TensorRT-LLM's only
-/// built-in tables hold several.
+/// Only built-in tables hold several of TensorRT-LLM's kernels.
 bool one_kernel_of_experts(const S& s) {
-  if (s.engine.memory_rule != MemoryRule::vllm) return !has_tables(s);
-  return !s.gpu.compute_capability.starts_with("9.") ||
-         std::ranges::none_of(s.model.layers, [](const Layer& layer) {
-           return layer.ffn_format.name == "mxfp4" && bits_of(layer.ffn_format.compute) == 16;
-         });
+  if (s.engine.memory_rule == MemoryRule::vllm) return !has_two_expert_kernels(s.model, s.gpu);
+  return !has_tables(s);
 }
 
 bool shares_no_experts(const S& s) { return no_experts(s) || no_exchange(s); }
@@ -174,7 +170,7 @@ const std::vector<IdleRule>& idle_rules() {
       {.keys = {"moe_backend"}, .idle = fits_by_other_than_vllm, .reason = kOnlyTime},
       {.keys = {"moe_backend"},
        .idle = one_kernel_of_experts,
-       .reason = "these experts have kernels of one kind on this GPU"},
+       .reason = "one kind of kernels is modelled for these experts on this GPU"},
       {.keys = {"all2all_backend"},
        .idle = no_exchange,
        .reason = "it acts between data-parallel ranks"},

@@ -34,6 +34,7 @@ HostOverhead own_host(const Gpu& gpu) {
                     .graph_launch = Seconds{},
                     .kernel_launch = Seconds{},
                     .eager_launch = Seconds{},
+                    .prompt_launch = Seconds{},
                     .rank_skew = Seconds{},
                     .per_request = Seconds{},
                     .source = "none: the profile was not measured"};

@@ -32,14 +32,15 @@ MemoryConstants memory_of_sglang() {
 ///  serial_per_sequence: SGLang handles every request of a batch separately while the GPU waits for
 ///    the result. Decode steps of Llama-3.1-8B on one to eight H200 (SGLang 0.5.6, closed loop of
 ///    aiconfigurator 095f58a, 46 runs) take 17 us to 24 us per sequence longer than their kernels.
-///  eager_launch: 55 us is the median over four GPUs of what DeepSeek-R1's first tokens say (96
+///  prompt_launch: 55 us is the median over four GPUs of what DeepSeek-R1's first tokens say (96
 ///    InferenceX runs, 1,024 tokens, at most 16 in flight; MI355X 43 us, B200 55, H200 56, MI300X
 ///    78; 55 or 56 with any GPU left out, docs/accuracy.md). Python does more for these kernels
-///    than for those of plain_host: Triton's launcher alone takes 49 us (triton-lang/triton pull
-///    3638). Neglects that the launches of a prompt begin while the step before it runs.
+///    than for a dense model's (eager_launch): Triton's launcher alone takes 49 us
+///    (triton-lang/triton pull 3638). Neglects that the launches of a prompt begin while the step
+///    before it runs.
 HostOverhead host_of_sglang() {
   return {.serial_per_sequence = Seconds{18e-6},
-          .eager_launch = Seconds{55e-6},
+          .prompt_launch = Seconds{55e-6},
           .per_request = Seconds{10e-3},
           .source = "closed loops of SGLang on H100, H200, B200, MI300X and MI355X"};
 }

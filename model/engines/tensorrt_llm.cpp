@@ -44,7 +44,8 @@ MemoryConstants memory_of_tensorrt_llm() {
 
 /// TensorRT-LLM's PyTorch loop. Fitted to 176 closed-loop runs of Qwen3-32B on one to eight H100
 /// (TensorRT-LLM 1.0.0rc3, aiconfigurator 095f58a):
-///  kernel_launch, eager_launch: PyTorch runs a step that no graph holds operator by operator. A
+///  kernel_launch, eager_launch, prompt_launch: PyTorch runs a step that no graph holds operator by
+///  operator. A
 ///    prompt of 1024 tokens on eight GPUs takes 34 ms however small the kernels are: 842 operators,
 ///    and 256 kernels that quantise the products' inputs.
 ///  graph_launch: decode steps of 8 to 32 sequences take 0.5 ms longer than their kernels on any
@@ -54,6 +55,7 @@ HostOverhead host_of_tensorrt_llm() {
   return {.graph_launch = Seconds{0.5e-3},
           .kernel_launch = Seconds{31e-6},
           .eager_launch = Seconds{31e-6},
+          .prompt_launch = Seconds{31e-6},
           .per_request = Seconds{12e-3},
           .source = "closed loop of TensorRT-LLM 1.0.0rc3 on H100"};
 }

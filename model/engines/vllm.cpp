@@ -352,30 +352,27 @@ void check_weights(const EngineSetting& setting) {
 /// 2025, which vllm-project/vllm issue 27672 of 2025-10-28 asks for: here from 0.12.
 void resolve_experts(Engine& engine, const EngineSetting& setting) {
   constexpr int kFirstWithTriton = 12;
-  switch (engine.moe_backend) {
-    case MoeBackend::automatic:
-      break;
-    case MoeBackend::marlin:
-    case MoeBackend::triton:
-      return;
-    case MoeBackend::cutlass:
-    case MoeBackend::trtllm:
-    case MoeBackend::deepgemm:
-      throw UsageError(
-          fmt::format("`moe_backend`: {} is not modelled with vLLM, expected MARLIN, "
-                      "TRITON or AUTO",
-                      name_of(engine.moe_backend)));
+  MoeBackend& backend = engine.moe_backend;
+  if (backend != MoeBackend::automatic && backend != MoeBackend::marlin &&
+      backend != MoeBackend::triton) {
+    throw UsageError(
+        fmt::format("`moe_backend`: {} is not modelled with vLLM, expected MARLIN, TRITON or AUTO",
+                    name_of(backend)));
   }
-  const auto is_mxfp4 = [](const Layer& layer) {
-    return layer.ffn_format.name == "mxfp4" && bits_of(layer.ffn_format.compute) == 16;
-  };
-  if (!setting.gpu.compute_capability.starts_with("9.") ||
-      std::ranges::none_of(setting.model.layers, is_mxfp4)) {
+  if (!has_two_expert_kernels(setting.model, setting.gpu)) {
+    backend = MoeBackend::automatic;
     return;
   }
-  const bool triton =
-      setting.model.architecture == "GptOssForCausalLM" && setting.minor >= kFirstWithTriton;
-  engine.moe_backend = triton ? MoeBackend::triton : MoeBackend::marlin;
+  const bool gpt_oss = setting.model.architecture == "GptOssForCausalLM";
+  if (backend == MoeBackend::triton && !gpt_oss) {
+    throw UsageError(
+        fmt::format("`moe_backend`: vLLM runs TRITON for gpt-oss's experts alone, expected MARLIN "
+                    "or AUTO for {}",
+                    setting.model.name));
+  }
+  if (backend != MoeBackend::automatic) return;
+  const bool triton = gpt_oss && setting.minor >= kFirstWithTriton;
+  backend = triton ? MoeBackend::triton : MoeBackend::marlin;
 }
 
 /// Features between data-parallel ranks. Prompts in every N-th step: vllm-project/vllm pull

@@ -358,6 +358,7 @@ void add_quantisation(const Deployment& deployment, const Weight& weight,
   if (is_quantised_before(deployment, weight)) return;
   if (quantises_input(deployment.gpu, product.shape, deployment.engine.version)) {
     out.more_launches += product.work.calls;
+    if (product.phase == Phase::prefill) out.prompt_launches += product.work.calls;
     return;
   }
   const std::int64_t inputs = product.shape.inputs;
@@ -660,6 +661,7 @@ void add_layers(const Deployment& deployment, std::span<const Layer> layers, Ste
     add_around(deployment, group, out);
     if (std::holds_alternative<LatentAttention>(group.layer.mixer)) {
       out.more_launches += kLatentCopies * group.count;
+      out.prompt_launches += kLatentCopies * group.count;
     }
   }
 }

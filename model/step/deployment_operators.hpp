@@ -137,6 +137,7 @@ struct StepOperators {
   /// Kernels that PyTorch launches beyond one for each call above, in a step that it runs operator
   /// by operator (eager_launches.cpp).
   std::int64_t more_launches = 0;
+  std::int64_t prompt_launches = 0;  // of these, in steps with prompts alone
 };
 
 /// Operators of all layers and both ends.

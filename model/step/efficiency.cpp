@@ -274,7 +274,8 @@ EfficiencyEstimate efficiency_of(const Work& work, const Gpu& gpu) {
         std::hypot(best.relative_uncertainty, carried_deviation(*gpu.sister, gpu.memory_bandwidth));
   }
   // The defaults are those of chips that were timed: to another they are carried over as kernels
-  // are, which must not make a profile without any surer than one with those of a cousin.
+  // are, so that a profile without any is not surer than one with those of a cousin whose memory is
+  // alike.
   if (gpu.untimed_chip && best.provenance == Provenance::datasheet) {
     best.relative_uncertainty = std::hypot(best.relative_uncertainty, kOtherChipDeviation);
   }

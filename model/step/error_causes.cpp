@@ -26,7 +26,7 @@ constexpr double kTensorrtExpertsTogether = 0.36;
 /// GPUs do (`efficiency` of their profiles): one collection that knows of no server, like tables.
 bool is_of_aiter(const OperatorEstimate& op, const Gpu& gpu) {
   const OperatorFamily family = op.work.family;
-  return gpu.vendor == "AMD" && op.provenance == Provenance::fitted &&
+  return gpu.vendor == "AMD" && !is_cpu(gpu) && op.provenance == Provenance::fitted &&
          (family == OperatorFamily::gemm || family == OperatorFamily::moe);
 }
 

@@ -59,11 +59,11 @@ std::int64_t calls_in(const std::vector<LinearOperator>& operators) {
   return calls;
 }
 
-/// Those that a step without decodes does not make.
-std::int64_t decode_calls_in(const std::vector<LinearOperator>& operators) {
+/// Those of one phase alone.
+std::int64_t calls_in(const std::vector<LinearOperator>& operators, Phase phase) {
   std::int64_t calls = 0;
   for (const LinearOperator& op : operators) {
-    if (op.phase == Phase::decode) calls += op.work.calls;
+    if (op.phase == phase) calls += op.work.calls;
   }
   return calls;
 }
@@ -174,7 +174,8 @@ class StageOperators {
  public:
   StageOperators(StepOperators operators, const Gpu& gpu, std::string_view engine, bool overlaps)
       : fixed_calls_(calls_in(operators.per_token) + calls_in(operators.per_row)),
-        decode_calls_(decode_calls_in(operators.per_token)),
+        decode_calls_(calls_in(operators.per_token, Phase::decode)),
+        prompt_calls_(calls_in(operators.per_token, Phase::prefill) + operators.prompt_launches),
         more_launches_(operators.more_launches),
         mixer_calls_(mixer_calls_in(operators.attention) + mixer_calls_in(operators.recurrent)) {
     if (overlaps) exchange = timed(take_exchanges(operators), gpu, engine);
@@ -306,8 +307,11 @@ class StageOperators {
     if (!runs_operator_by_operator(deployment, batch)) {
       return host.kernel_launch * static_cast<double>(calls);
     }
-    const std::int64_t absent = batch.decode_sequences > 0 ? 0 : decode_calls_;
-    return host.eager_launch * static_cast<double>(calls - absent + more_launches_);
+    std::int64_t launches = calls + more_launches_;
+    if (batch.decode_sequences == 0) launches -= decode_calls_;
+    if (batch.prefills.empty()) launches -= prompt_calls_;
+    const Seconds each = batch.prefills.empty() ? host.eager_launch : host.prompt_launch;
+    return each * static_cast<double>(launches);
   }
 
   /// Time that individually timed kernels save in a captured graph. The graph of a step with
@@ -318,7 +322,8 @@ class StageOperators {
   }
 
   std::int64_t fixed_calls_ = 0;
-  std::int64_t decode_calls_ = 0;
+  std::int64_t decode_calls_ = 0;   // absent from steps without decodes
+  std::int64_t prompt_calls_ = 0;   // and without prompts
   std::int64_t more_launches_ = 0;  // beyond them where PyTorch runs operator by operator
   std::int64_t mixer_calls_ = 0;
   Seconds token_saving_{};  // in a captured graph

@@ -72,7 +72,7 @@ Seconds least_product_time(const Deployment& deployment, const OperatorShape& pr
   const std::string_view version = stated_version(deployment.engine.version);
   Seconds least{};
   for (const UntunedProduct& row : kUntunedProducts) {
-    const bool runs = deployment.engine.name.starts_with(row.engine) &&
+    const bool runs = deployment.engine.version.starts_with(row.engine) &&
                       deployment.gpu.compute_capability == row.chip && covers(row, version);
     const bool same = product.format == row.format && product.outputs == row.outputs &&
                       product.inputs == row.inputs;
@@ -86,8 +86,8 @@ std::span<const VersionSpread> version_spreads() { return kVersionSpreads; }
 double version_deviation(const Deployment& deployment) {
   double largest = 0;
   for (const VersionSpread& row : kVersionSpreads) {
-    const bool applies = deployment.engine.name.starts_with(row.engine) &&
-                         deployment.gpu.vendor == row.vendor &&
+    const bool applies = deployment.engine.version.starts_with(row.engine) &&
+                         deployment.gpu.vendor == row.vendor && !is_cpu(deployment.gpu) &&
                          (!row.drafts || deployment.engine.speculation.on());
     if (applies) largest = std::max(largest, row.deviation);
   }

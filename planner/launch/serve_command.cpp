@@ -307,26 +307,26 @@ class ServeReader {
       return std::any_of(beginnings.begin(), beginnings.end(),
                          [&](std::string_view beginning) { return name.starts_with(beginning); });
     };
+    std::optional<bool> marlin;  // the last assignment counts
     for (const std::string& assignment : launch_.environment) {
       const std::string name = assignment.substr(0, assignment.find('='));
-      if (name == kMarlinVariable && takes_marlin(assignment.substr(name.size()))) continue;
+      if (launch_.engine == ServeEngine::vllm && name == kMarlinVariable) {
+        const std::string value = assignment.substr(name.size());
+        marlin = value.starts_with('=') ? switch_named(value.substr(1)) : std::nullopt;
+        if (marlin) continue;
+      }
       const bool telling = begins(name, kTelling) && !begins(name, kIdle);
       add_once(telling ? command_.not_modelled : command_.ignored, name);
     }
+    const MoeBackend backend = words_.overrides.moe_backend.value_or(MoeBackend::automatic);
+    if (marlin.value_or(false) && backend == MoeBackend::automatic) {
+      words_.overrides.moe_backend = MoeBackend::marlin;
+    }
   }
 
-  /// vLLM's switch of before --moe-backend, which goes before it (0.22, fused_moe/oracle/mxfp4.py).
+  /// vLLM's switch of before --moe-backend, which overrules it; off, vLLM chooses (0.22,
+  /// fused_moe/oracle/mxfp4.py).
   static constexpr std::string_view kMarlinVariable = "VLLM_MXFP4_USE_MARLIN";
-
-  /// Reads "=1" or "=0"; false if it is neither.
-  bool takes_marlin(const std::string& value) {
-    const std::optional<bool> marlin =
-        value.starts_with('=') ? switch_named(value.substr(1)) : std::nullopt;
-    if (!marlin) return false;
-    std::optional<MoeBackend>& backend = words_.overrides.moe_backend;
-    if (!backend) backend = *marlin ? MoeBackend::marlin : MoeBackend::triton;
-    return true;
-  }
 
   static std::optional<Transformer> known_model(const std::string& name) {
     try {

@@ -25,12 +25,13 @@ namespace {
 
 /// The flag named by `key`, with dashes: "tensor-parallel-size" for "tp"; empty if there is none.
 std::string flag_named(const std::string& key) {
+  const std::string name = with_dashes(key);
   for (const char* dashes : {"--", "-"}) {  // "-q" has no long form
-    const std::string_view flag = flag_with_alias(dashes + with_dashes(key));
+    const std::string_view flag = flag_with_alias(dashes + name);
     if (!flag.empty()) return std::string(flag);
   }
   const std::vector<std::string> names = scenario_flag_names();
-  return std::ranges::find(names, key) == names.end() ? "" : key;
+  return std::ranges::find(names, name) == names.end() ? "" : name;
 }
 
 [[noreturn]] void refuse_unknown(const std::string& key,

@@ -189,7 +189,8 @@ void speed_up(HostOverhead& host) {
        {&HostOverhead::step_base, &HostOverhead::per_sequence, &HostOverhead::output_base,
         &HostOverhead::output_per_sequence, &HostOverhead::graph_launch,
         &HostOverhead::serial_per_sequence, &HostOverhead::kernel_launch,
-        &HostOverhead::eager_launch, &HostOverhead::rank_skew, &HostOverhead::per_request}) {
+        &HostOverhead::eager_launch, &HostOverhead::prompt_launch, &HostOverhead::rank_skew,
+        &HostOverhead::per_request}) {
     host.*term = host.*term * (1 / (1 + kRelaxation));
   }
 }

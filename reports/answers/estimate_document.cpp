@@ -141,10 +141,12 @@ Section head_section(const EstimateAnswer& answer) {
                     *answer.untimed_formats));
   }
   if (answer.version_relative_uncertainty) {
-    head.lines.push_back(fmt::format(
-        "Of the uncertainty ±{} is the engine's version: versions have differed as much "
-        "on GPUs of this vendor, and the times stand for the fastest.",
-        as_percent(*answer.version_relative_uncertainty, 0)));
+    head.lines.push_back(
+        fmt::format("Of the uncertainty ±{} is the engine's version: versions of it or of one with "
+                    "the same kernels "
+                    "have differed as much "
+                    "on GPUs of this vendor, and the times stand for the fastest.",
+                    as_percent(*answer.version_relative_uncertainty, 0)));
   }
   // The first that is: as given, or else the plainest of the other formats.
   const auto widened = std::ranges::find_if(

@@ -53,6 +53,7 @@ TEST(EagerLaunches, RoutedExpertsLaunchFourMoreThanTheirCalls) {
 TEST(EagerLaunches, SharedExpertsLaunchNothingWhereTheyAreRouted) {
   Deployment d = deployment_of(load_model("deepseek-v3"), round_gpu(), {.tensor = 8});
   EXPECT_EQ(more_launches(d), 61 * 2 + 58 * (6 + 1));
+  EXPECT_EQ(step_operators(d).prompt_launches, 61 * 2);  // decodes copy nothing
   d.gpu.vendor = "NVIDIA";
   d.gpu.compute_capability = "9.0";
   d.engine.name = "sglang";
@@ -65,7 +66,7 @@ TEST(EagerLaunches, PromptsThatNothingCapturesWaitForEachLaunch) {
   Deployment d = deployment_of(test::mixtral_8x7b(), round_gpu());
   d.engine.scheduler = SchedulerKind::sglang;
   d.engine.eager_prefill = true;
-  d.engine.host.eager_launch = Seconds{1.0};
+  d.engine.host.prompt_launch = Seconds{1.0};
   d.engine.host.kernel_launch = Seconds{};
   d.engine.version = "sglang-0.5.9";
   const StepEstimate prompt = RooflineStepTime(d).explain(

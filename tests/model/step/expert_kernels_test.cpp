@@ -90,7 +90,9 @@ TEST(ExpertKernels, OfVllmAreNamedWhereTheyAreMarlinsForMxfp4) {
   // Of one kind elsewhere, and in other formats.
   EXPECT_EQ(of_vllm("vllm-0.24", kBlackwell, model), kNone);
   EXPECT_EQ(of_vllm("vllm-0.11", kHopper, test::qwen3_30b_a3b()), kNone);
+  EXPECT_EQ(of_vllm("vllm-0.24", kBlackwell, model, MoeBackend::marlin), kNone);
   EXPECT_THROW(of_vllm("vllm-0.24", kHopper, model, MoeBackend::cutlass), UsageError);
+  EXPECT_THROW(of_vllm("vllm-0.24", kHopper, other, MoeBackend::triton), UsageError);
 }
 
 }  // namespace

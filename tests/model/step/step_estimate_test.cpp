@@ -207,7 +207,7 @@ TEST(StepEstimate, ABatchWithoutAGraphOfItsSizeIsLaunchedKernelByKernel) {
 TEST(StepEstimate, PromptsThatNothingCapturesWaitForPyTorch) {
   Deployment deployment = deployment_of(test::gpt2_small(), round_gpu());
   Engine& engine = deployment.engine;
-  engine.host.eager_launch = Seconds{1.0};
+  engine.host.prompt_launch = Seconds{1.0};
   engine.host.kernel_launch = Seconds{};
   engine.graph_batch_sizes = {1, 2, 4};
   engine.eager_prefill = true;

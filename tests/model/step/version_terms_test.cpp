@@ -109,12 +109,18 @@ TEST(VersionSpreads, OfStepsThatVerifyDraftsCountThereAlone) {
 }
 
 // The deviation of a uniform distribution of width ln(r) from its end is ln(r) / sqrt(3); ratios of
-// 1.53 and 2.52 have 0.246 and 0.534, 0.416 together, near the 0.44 that all 15 settings have.
+// 1.53 and 2.52 have 0.246 and 0.534, 0.416 together, near the 0.44 that all 15 settings have. 1.99
+// has 0.397 and 1.12 0.065. With drafts ATOM's eight settings have 0.16 although their median ratio
+// is 1.12, too: the squares of all count.
 TEST(VersionSpreads, FollowFromTheRatiosOnRecord) {
   const double mi300x = std::log(1.53) / std::sqrt(3);
   const double mi355x = std::log(2.52) / std::sqrt(3);
   const double both = std::hypot(mi300x, mi355x) / std::sqrt(2);
   EXPECT_NEAR(version_deviation(deepseek_on("mi300x", "sglang")), both, 0.03);
+  EXPECT_NEAR(version_deviation(with_drafts("b200", "sglang")), std::log(1.99) / std::sqrt(3),
+              0.03);
+  EXPECT_NEAR(version_deviation(deepseek_on("mi355x", "vllm-0.15")), std::log(1.12) / std::sqrt(3),
+              0.01);
   for (const VersionSpread& row : version_spreads()) EXPECT_FALSE(row.source.empty());
 }
 

@@ -106,21 +106,31 @@ TEST(ServeCommand, WhatIsNotModelledIsTold) {
   EXPECT_EQ(command.deployment.model, "m");
 }
 
-TEST(ServeCommand, VllmsExpertsAreMarlinsOrTritonsByFlagOrVariable) {
+TEST(ServeCommand, VllmsExpertsAreMarlinsByFlagOrVariable) {
   const auto backend = [](const std::string& line) {
     return read_serve_command(line).deployment.overrides.moe_backend;
   };
   EXPECT_EQ(backend("vllm serve m --moe-backend marlin"), MoeBackend::marlin);
   EXPECT_EQ(backend("export VLLM_MXFP4_USE_MARLIN=1\nvllm serve m"), MoeBackend::marlin);
-  EXPECT_EQ(backend("docker run -e VLLM_MXFP4_USE_MARLIN=0 vllm/vllm-openai m"),
-            MoeBackend::triton);
+  EXPECT_EQ(backend("docker run -e VLLM_MXFP4_USE_MARLIN=true vllm/vllm-openai m"),
+            MoeBackend::marlin);
   EXPECT_EQ(backend("VLLM_MXFP4_USE_MARLIN=1 vllm serve m --moe-backend triton"),
             MoeBackend::triton);
+  EXPECT_EQ(backend("VLLM_MXFP4_USE_MARLIN=1 vllm serve m --moe-backend auto"), MoeBackend::marlin);
+  // Off, vLLM chooses; the last assignment counts.
+  EXPECT_EQ(backend("VLLM_MXFP4_USE_MARLIN=0 vllm serve m"), std::nullopt);
+  EXPECT_EQ(backend("export VLLM_MXFP4_USE_MARLIN=1\nVLLM_MXFP4_USE_MARLIN=0 vllm serve m"),
+            std::nullopt);
   EXPECT_EQ(backend("vllm serve m"), std::nullopt);
   const ServeCommand other =
       read_serve_command("VLLM_MXFP4_USE_MARLIN=maybe vllm serve m --moe-backend aiter");
   EXPECT_EQ(other.deployment.overrides.moe_backend, std::nullopt);
   EXPECT_THAT(other.not_modelled, ElementsAre("--moe-backend aiter", "VLLM_MXFP4_USE_MARLIN"));
+  // Other engines do not read it.
+  const ServeCommand sglang =
+      read_serve_command("VLLM_MXFP4_USE_MARLIN=1 sglang serve --model-path m");
+  EXPECT_EQ(sglang.deployment.overrides.moe_backend, std::nullopt);
+  EXPECT_THAT(sglang.not_modelled, ElementsAre("VLLM_MXFP4_USE_MARLIN"));
 }
 
 TEST(ServeCommand, CapturedBatchesAreReadAsEachEngineSpellsThem) {
