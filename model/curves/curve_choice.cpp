@@ -366,8 +366,11 @@ CurveBlend named_experts(const SourceCurves& curves, const OperatorShape& shape)
   return {.shape = shape};
 }
 
-/// The nearest mixtures of the source whose experts are picked evenly; no parts if it has none.
+/// The nearest mixtures of the source whose experts are picked evenly; no parts if it has none. In
+/// mxfp4 an unnamed curve does not say which kernels were timed: gpt-oss's experts run in Triton's,
+/// others' in Marlin's.
 CurveBlend nearest_experts(const SourceCurves& curves, const OperatorShape& shape) {
+  if (shape.name.empty() && shape.format == "mxfp4") return {.shape = shape};
   OperatorShape evenly = shape;
   evenly.power_law = 0;
   for (const std::string& name : expert_names(shape.name)) {

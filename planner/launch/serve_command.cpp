@@ -307,19 +307,20 @@ class ServeReader {
       return std::any_of(beginnings.begin(), beginnings.end(),
                          [&](std::string_view beginning) { return name.starts_with(beginning); });
     };
-    std::optional<bool> marlin;  // the last assignment counts
+    bool marlin = false;  // as the last assignment says
     for (const std::string& assignment : launch_.environment) {
       const std::string name = assignment.substr(0, assignment.find('='));
       if (launch_.engine == ServeEngine::vllm && name == kMarlinVariable) {
         const std::string value = assignment.substr(name.size());
-        marlin = value.starts_with('=') ? switch_named(value.substr(1)) : std::nullopt;
-        if (marlin) continue;
+        const auto on = value.starts_with('=') ? switch_named(value.substr(1)) : std::nullopt;
+        if (on) marlin = *on;
+        if (on) continue;
       }
       const bool telling = begins(name, kTelling) && !begins(name, kIdle);
       add_once(telling ? command_.not_modelled : command_.ignored, name);
     }
     const MoeBackend backend = words_.overrides.moe_backend.value_or(MoeBackend::automatic);
-    if (marlin.value_or(false) && backend == MoeBackend::automatic) {
+    if (marlin && backend == MoeBackend::automatic) {
       words_.overrides.moe_backend = MoeBackend::marlin;
     }
   }

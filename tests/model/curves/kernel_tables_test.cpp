@@ -179,6 +179,8 @@ TEST(KernelTables, TheTwoNearestMixturesAnswerForOneThatWasNotTimed) {
 
   EXPECT_DOUBLE_EQ(all.us(experts("fp8", 1024), "sglang"), 0);  // another engine's kernels
   EXPECT_DOUBLE_EQ(all.us(experts("int4", 1024), "vllm"), 0);
+  const Tables mxfp4({curve(experts("mxfp4", 768), "vLLM 0.24.0", 10)});
+  EXPECT_DOUBLE_EQ(mxfp4.us(experts("mxfp4", 1024), "vllm"), 0);  // perhaps in other kernels
   OperatorShape gated = experts("fp8", 1024);
   gated.gated = true;
   EXPECT_DOUBLE_EQ(all.us(gated, "vllm"), 0);
