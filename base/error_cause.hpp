@@ -11,6 +11,9 @@ namespace roofcast {
 struct ErrorCause {
   std::string name{};    // "measured experts", "kernel tables", "host"
   double deviation = 0;  // of what is predicted, relative: one standard deviation
+  /// What all that has this in full is, on whatever GPU: "AMD sglang". Empty: predictions for one
+  /// engine on one kind of GPU have part of it in common.
+  std::string common_to{};
 };
 
 /// The deviations of all causes together.

@@ -63,7 +63,6 @@ std::optional<double> probability_of(const std::vector<Alternative>& alternative
       return most;
     };
     options.push_back({.kernels = run.gpu + " " + run.engine,
-                       .versions = run.gpu.substr(0, run.gpu.find('-')) + " " + run.engine,
                        .causes = run.causes,
                        .worth = worth});
   }

@@ -63,8 +63,11 @@ std::vector<ErrorCause> error_causes(const StepEstimate& step) { return causes_o
 
 std::vector<ErrorCause> error_causes(const StepEstimate& step, const Deployment& deployment) {
   std::vector<ErrorCause> causes = causes_of(step, &deployment.gpu);
-  const double version = version_deviation(deployment);
-  if (step.total.value > 0 && version > 0) causes.push_back({kVersionCause, version});
+  const VersionSpread* versions = version_spread(deployment);
+  if (step.total.value > 0 && versions != nullptr) {
+    causes.push_back({kVersionCause, versions->deviation,
+                      fmt::format("{} {}", versions->vendor, versions->engine)});
+  }
   return causes;
 }
 

@@ -83,15 +83,21 @@ Seconds least_product_time(const Deployment& deployment, const OperatorShape& pr
 
 std::span<const VersionSpread> version_spreads() { return kVersionSpreads; }
 
-double version_deviation(const Deployment& deployment) {
-  double largest = 0;
+const VersionSpread* version_spread(const Deployment& deployment) {
+  const VersionSpread* largest = nullptr;
   for (const VersionSpread& row : kVersionSpreads) {
     const bool applies = deployment.engine.version.starts_with(row.engine) &&
                          deployment.gpu.vendor == row.vendor && !is_cpu(deployment.gpu) &&
                          (!row.drafts || deployment.engine.speculation.on());
-    if (applies) largest = std::max(largest, row.deviation);
+    if (!applies) continue;
+    if (largest == nullptr || row.deviation > largest->deviation) largest = &row;
   }
   return largest;
+}
+
+double version_deviation(const Deployment& deployment) {
+  const VersionSpread* spread = version_spread(deployment);
+  return spread == nullptr ? 0 : spread->deviation;
 }
 
 }  // namespace roofcast

@@ -55,9 +55,12 @@ struct VersionSpread {
 
 std::span<const VersionSpread> version_spreads();
 
-/// The largest that applies to the deployment; 0 where none does: of an engine on a vendor's GPUs
-/// with kernel tables, whose common error was taken from servers of several versions
+/// The largest that applies to the deployment; nullptr where none does: of an engine on a vendor's
+/// GPUs with kernel tables, whose common error was taken from servers of several versions
 /// (error_causes.cpp), and of one that nobody measured on two dates.
+const VersionSpread* version_spread(const Deployment& deployment);
+
+/// Its deviation; 0 where none applies.
 double version_deviation(const Deployment& deployment);
 
 }  // namespace roofcast

@@ -20,6 +20,7 @@ template <class Visitor>
 void members(Visitor& visit, ErrorCause& cause) {
   visit("name", cause.name, "of the error");
   visit("deviation", cause.deviation, "relative, one standard deviation");
+  visit("common_to", cause.common_to, "what has all of it in common, on whatever GPU");
 }
 
 template <class Visitor>

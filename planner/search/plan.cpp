@@ -178,11 +178,9 @@ double choice_probability(const PlanFindings& answer, const Tried& tried) {
     const PlannedShape& planned = answer.shapes[index];
     const double worth = 1 / (planned.unit_objective * static_cast<double>(units));
     const std::string_view preset = planned.shape.engine;
-    const std::string_view gpu = planned.shape.gpu;  // a built-in one's begins with its vendor
     const std::string_view engine = preset.substr(0, preset.find('-'));
     options.push_back(
-        {.kernels = fmt::format("{} {}", gpu, engine),
-         .versions = fmt::format("{} {}", gpu.substr(0, gpu.find('-')), engine),
+        {.kernels = fmt::format("{} {}", planned.shape.gpu, engine),
          .causes = figures.step_causes,
          .worth = [worth, room](double error) { return error <= room ? worth : 0.0; }});
   };

@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "base/hash_mix.hpp"
-#include "model/step/version_terms.hpp"
 
 namespace roofcast {
 namespace {
@@ -41,9 +40,9 @@ Errors errors_of(std::span<const ChoiceOption> options) {
     OptionError& error = errors.options.emplace_back();
     double own = 0;  // variance that no other option has in common
     for (const ErrorCause& cause : option.causes) {
-      const bool version = cause.name == kVersionCause;
-      const std::string& whose = version ? option.versions : option.kernels;
-      const double shared = version ? 1 : kCauseInCommon;
+      const bool whole = !cause.common_to.empty();
+      const std::string& whose = whole ? cause.common_to : option.kernels;
+      const double shared = whole ? 1 : kCauseInCommon;
       const auto found = common.try_emplace({whose, cause.name}, errors.variables);
       if (found.second) ++errors.variables;
       error.terms.emplace_back(found.first->second, cause.deviation * std::sqrt(shared));

@@ -13,9 +13,7 @@ namespace roofcast {
 
 /// A deployment among which is chosen.
 struct ChoiceOption {
-  std::string kernels{};  // options with the same err together: GPU and engine
-  /// Options with the same have the error of the engine's version in common: vendor and engine.
-  std::string versions{};
+  std::string kernels{};             // options with the same err together: GPU and engine
   std::vector<ErrorCause> causes{};  // of its step times; the same name is the same cause
   /// What it is worth (tokens per dollar, say) if its steps take exp(error) times as long as
   /// predicted; 0: it does not meet the limits. Must not grow with the error.
@@ -29,8 +27,7 @@ inline constexpr double kGoodChoice = 0.05;
 /// the rest is each one's own: its sizes, its layout and the kernels that they choose. Half: the
 /// errors of TPOT of 37 deployments of DeepSeek-R1, by their means over loads, vary by 0.12
 /// (standard deviation of the logarithm) within an engine and GPU, and by 0.09 (NVIDIA) to 0.21
-/// (all) between these (docs/accuracy.md). The error of the engine's version (kVersionCause) is
-/// common as a whole, to all GPUs of the vendor.
+/// (all) between these (docs/accuracy.md). What ErrorCause::common_to names is common as a whole.
 inline constexpr double kCauseInCommon = 0.5;
 
 /// The probability that `options[chosen]` meets the limits and is worth at least 1 - kGoodChoice of

@@ -133,7 +133,8 @@ TEST(VersionSpreads, AreACauseOfAStepsErrorOfTheirOwn) {
   for (const ErrorCause& cause : causes) {
     if (cause.name != kVersionCause) others += cause.deviation * cause.deviation;
   }
-  EXPECT_EQ(std::ranges::count(causes, kVersionCause, &ErrorCause::name), 1);
+  ASSERT_EQ(std::ranges::count(causes, kVersionCause, &ErrorCause::name), 1);
+  EXPECT_EQ(std::ranges::find(causes, kVersionCause, &ErrorCause::name)->common_to, "AMD sglang");
   EXPECT_NEAR(step.relative_uncertainty, std::sqrt(others + 0.44 * 0.44), 1e-12);
   const Deployment other = deepseek_on("b200", "sglang-0.5.12");
   const StepEstimate known = RooflineStepTime(other).explain(decode_batch(other.model, 4, 1000));
