@@ -659,8 +659,8 @@ std::vector<EngineKnob> feature_knobs() {
                    "DEEPGEMM; vLLM, mxfp4 on Hopper: MARLIN, TRITON",
            .effect = "TensorRT-LLM's moe_config.backend and vLLM's --moe-backend: whose kernels "
                      "run the experts, where several were timed. Marlin's pad mxfp4 weights and "
-                     "take two to three times as long for prompts on Hopper as Triton's. AUTO: by version, "
-                     "model and GPU.",
+                     "take two to three times as long for prompts on Hopper as Triton's. AUTO: by "
+                     "version, model and GPU.",
            .examples = {"CUTLASS", "MARLIN"}}),
       knob<&O::prefill_schedule_interval, &Engine::prefill_schedule_interval>(
           {.flag = "prefill-schedule-interval",

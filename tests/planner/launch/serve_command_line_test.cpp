@@ -129,6 +129,7 @@ std::string sample_value(const ServeFlag& row) {
                                           "null",
                                           "MAX_UTILIZATION",
                                           "DEEPGEMM",
+                                          "marlin",
                                           "EQUAL_PROGRESS",
                                           "allgather_reducescatter",
                                           "EAGLE",
