@@ -9,6 +9,7 @@
 
 #include "model/architecture/requantise.hpp"
 #include "model/engines/captured_prompts.hpp"
+#include "model/io/gpu_reader.hpp"
 #include "model/io/model_reader.hpp"
 #include "model/step/deployment_operators.hpp"
 #include "model/step/step_estimate.hpp"
@@ -60,6 +61,25 @@ TEST(EagerLaunches, SharedExpertsLaunchNothingWhereTheyAreRouted) {
   EXPECT_EQ(more_launches(d), 61 * 2 + 58 * (6 - 5));
 }
 
+// What quantises an input is a kernel whether its time stands by itself or in its product's table.
+TEST(EagerLaunches, TablesDoNotChangeHowManyThereAre) {
+  const auto launches_of = [](const Deployment& deployment) {
+    const StepOperators operators = step_operators(deployment);
+    std::int64_t launches = operators.more_launches;
+    for (const LinearOperator& op : operators.per_token) launches += op.work.calls;
+    return launches;
+  };
+  Deployment d = deployment_of(test::llama_3_1_8b(), load_gpu("h200").gpu);
+  requantise(d.model, "fp8");
+  d.engine.name = "sglang";
+  d.engine.version = "sglang-0.5.9";
+  EXPECT_EQ(more_launches(d), 32 * 4);  // the inputs of four products of each layer
+  const std::int64_t with_tables = launches_of(d);
+  d.gpu.tables = nullptr;
+  EXPECT_EQ(more_launches(d), 0);
+  EXPECT_EQ(launches_of(d), with_tables);
+}
+
 // An operator takes PyTorch a second: a prompt of Mixtral takes as many seconds as it has calls,
 // and 128 for the further kernels of its experts.
 TEST(EagerLaunches, PromptsThatNothingCapturesWaitForEachLaunch) {
@@ -86,6 +106,12 @@ TEST(EagerLaunches, SglangCapturesPromptsOnNvidiaAlone) {
   gpu.compute_capability = "10.0";
   EXPECT_TRUE(captures_prompts(engine, test::llama_3_1_8b(), gpu, {}));
   EXPECT_FALSE(captures_prompts(engine, test::deepseek_v3(), gpu, {.tensor = 8}));
+  EXPECT_FALSE(captures_prompts(engine, load_model("deepseek-v4-flash"), gpu, {}));
+  Transformer seeing = test::llama_3_1_8b();
+  seeing.has_vision = true;
+  EXPECT_FALSE(captures_prompts(engine, seeing, gpu, {}));
+  seeing.architecture = "Qwen3_5MoeForConditionalGeneration";
+  EXPECT_TRUE(captures_prompts(engine, seeing, gpu, {}));
   gpu.vendor = "AMD";
   EXPECT_FALSE(captures_prompts(engine, test::llama_3_1_8b(), gpu, {}));
 }
