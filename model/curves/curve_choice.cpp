@@ -24,10 +24,18 @@ constexpr std::size_t kNeighbours = 4;
 // nearest answer half of its decodes (to 256 tokens) within 5.5 and 5.7 % and of its prefills
 // within 6.8 and 5.7 %; the nearest alone 5.0 and 6.0, 6.3 and 7.2, four 6.8 and 6.6, 9.0 and 5.9.
 // The median share of the roofline over all others, as `efficiency` has it, is 10.7 and 11.6, 26.9
-// and 22.8 % off. Two thirds lie within 9.6 to 14.3 %: the least that an answer of neighbours as
-// near as these states.
+// and 22.8 % off.
 constexpr std::size_t kExpertNeighbours = 2;
-constexpr double kExpertNeighboursDeviation = 0.14;
+
+// With nearer mixtures left out, too, neighbours are better than that median up to 3 octaves: half
+// of decodes and prefills lie within 10.1, 9.8, 11.8 and 10.6 % at 2 to 3. At 3 to 4 it is 15.3,
+// 18.0, 24.2 and 24.1 %, and ever more beyond.
+constexpr double kExpertReach = 3.0;
+
+/// The least standard deviation of an answer by mixtures of which the nearest is `octaves` away.
+/// Two thirds lie within 7 to 10 % below an octave, 10 to 14 % from one to two, 15 to 20 % from two
+/// to three (the same tables).
+double neighbouring_deviation(double octaves) { return 0.05 + 0.06 * octaves; }
 
 // Octaves of N and K within which an engine's own products answer before those of another source:
 // the public tables hold every model's sizes, and a grid with a node at each octave.
@@ -366,9 +374,9 @@ CurveBlend named_experts(const SourceCurves& curves, const OperatorShape& shape)
   return {.shape = shape};
 }
 
-/// The nearest mixtures of the source whose experts are picked evenly; no parts if it has none. In
-/// mxfp4 an unnamed curve does not say which kernels were timed: gpt-oss's experts run in Triton's,
-/// others' in Marlin's.
+/// The nearest mixtures of the source whose experts are picked evenly; no parts if none is within
+/// reach. In mxfp4 an unnamed curve does not say which kernels were timed: gpt-oss's experts run in
+/// Triton's, others' in Marlin's.
 CurveBlend nearest_experts(const SourceCurves& curves, const OperatorShape& shape) {
   if (shape.name.empty() && shape.format == "mxfp4") return {.shape = shape};
   OperatorShape evenly = shape;
@@ -376,7 +384,9 @@ CurveBlend nearest_experts(const SourceCurves& curves, const OperatorShape& shap
   for (const std::string& name : expert_names(shape.name)) {
     evenly.name = name;
     const auto neighbours = neighbours_of(curves, evenly, kExpertNeighbours);
-    if (!neighbours.empty()) return blend_of(neighbours, evenly);
+    if (!neighbours.empty() && neighbours.front().first <= kExpertReach) {
+      return blend_of(neighbours, evenly);
+    }
   }
   return {.shape = shape};
 }
@@ -501,7 +511,7 @@ CurveAnswer answer(const CurveBlend& blend, double x, double y, int multiprocess
   }
   deviation = std::hypot(deviation * std::sqrt(1.0 + 2.0 * blend.octaves), std::sqrt(variance));
   if (blend.shape.family == OperatorFamily::moe && blend.octaves > 0) {
-    deviation = std::max(deviation, kExpertNeighboursDeviation);
+    deviation = std::max(deviation, neighbouring_deviation(blend.octaves));
   }
   return {.time = mean, .provenance = provenance, .relative_uncertainty = std::min(1.0, deviation)};
 }

@@ -204,6 +204,18 @@ TEST(KernelTables, NeighbouringMixturesAnswerAtAsManyTokensForEachExpert) {
   EXPECT_DOUBLE_EQ(blend.octaves, 1);
 }
 
+// 6,144 is an octave beyond 3,072, and three beyond 768; 8,192 is beyond their reach.
+TEST(KernelTables, MixturesAreLessSureTheFartherTheyAreAndSilentBeyondThreeOctaves) {
+  const auto told = [](std::int64_t timed, std::int64_t width) {
+    const Tables all({curve(experts("fp8", timed), "vLLM 0.24.0", 10)});
+    return answer(find_blend(*all.tables, experts("fp8", width), "vllm"), 1, 0, 1);
+  };
+  EXPECT_NEAR(told(3072, 6144).relative_uncertainty, 0.05 + 0.06, 1e-12);
+  EXPECT_NEAR(told(768, 6144).relative_uncertainty, 0.05 + 3 * 0.06, 1e-12);
+  const Tables far({curve(experts("fp8", 768), "vLLM 0.24.0", 10)});
+  EXPECT_TRUE(find_blend(*far.tables, experts("fp8", 8192), "vllm").parts.empty());
+}
+
 TEST(KernelTables, ExpertsOfAnotherEngineAnswerOnlyWhereTheOwnWereTimedAtNoSize) {
   const Tables all({curve(experts("fp8", 768), "vLLM 0.14.0", 14),
                     curve(experts("fp8", 4096), "TRTLLM 1.3.0", 13),
