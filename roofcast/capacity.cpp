@@ -103,8 +103,10 @@ void members(Visitor& visit, CapacityAnswer& answer) {
   visit("workload_notes", answer.workload_notes, "how its requests were made");
   visit("holds", answer.holds, "whether the answer is yes");
   visit("capacity", answer.capacity, "the highest load that meets the SLO; null: none");
-  visit("capacity_low", answer.low, "with steps 1.28 standard deviations slower");
-  visit("capacity_high", answer.high, "with steps 1.28 standard deviations faster");
+  visit("capacity_low", answer.low,
+        "with steps 1.28 standard deviations slower, the engine's version included");
+  visit("capacity_high", answer.high,
+        "with steps 1.28 standard deviations faster, the engine's version included");
   visit("bounded", answer.bounded, "some load fails; else the capacity is a lower bound");
   visit("monotone", answer.monotone, "no load above the capacity meets the SLO");
   visit.if_set("doubt", answer.doubt,
@@ -180,7 +182,8 @@ std::vector<std::string> notes_of(const CapacityFindings& found, std::int64_t si
         "{}uncertainty: step times ±{}, {}KV capacity ±{} (one standard deviation)",
         run.pools.size() > 1 ? "pool " + pool.name + ": " : "",
         as_percent(pool.step_uncertainty, 0),
-        version > 0 ? fmt::format("{} ±{} of them, ", kVersionCause, as_percent(version, 0)) : "",
+        version > 0 ? fmt::format("a further ±{} for {}, ", as_percent(version, 0), kVersionCause)
+                    : "",
         as_percent(pool.plan.relative_uncertainty)));
   }
   notes.emplace_back(

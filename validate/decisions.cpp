@@ -62,9 +62,8 @@ std::optional<double> probability_of(const std::vector<Alternative>& alternative
       }
       return most;
     };
-    options.push_back({.kernels = run.gpu + " " + run.engine,
-                       .causes = run.causes,
-                       .worth = worth});
+    options.push_back(
+        {.kernels = run.gpu + " " + run.engine, .causes = run.causes, .worth = worth});
   }
   return probability_of_choice(options, chosen);
 }

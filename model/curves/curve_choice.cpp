@@ -218,7 +218,7 @@ struct SourceCurves {
   }
 };
 
-/// The nearest timed GEMMs in the shape's own format, nearest first, one source each.
+/// The nearest timed GEMMs or experts in the shape's own format, nearest first, one source each.
 template <class Curves>
 std::vector<std::pair<double, MeasuredCurve>> neighbours_of(const Curves& curves,
                                                             const OperatorShape& shape,
@@ -378,10 +378,10 @@ CurveBlend named_experts(const SourceCurves& curves, const OperatorShape& shape)
 /// reach. In mxfp4 an unnamed curve does not say which kernels were timed: gpt-oss's experts run in
 /// Triton's, others' in Marlin's.
 CurveBlend nearest_experts(const SourceCurves& curves, const OperatorShape& shape) {
-  if (shape.name.empty() && shape.format == "mxfp4") return {.shape = shape};
   OperatorShape evenly = shape;
   evenly.power_law = 0;
   for (const std::string& name : expert_names(shape.name)) {
+    if (name.empty() && shape.format == "mxfp4") continue;
     evenly.name = name;
     const auto neighbours = neighbours_of(curves, evenly, kExpertNeighbours);
     if (!neighbours.empty() && neighbours.front().first <= kExpertReach) {

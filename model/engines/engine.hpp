@@ -269,8 +269,8 @@ struct Engine {
   HostOverhead host{};
   /// By how much times to first tokens err beside the errors of step times and host work: one
   /// standard deviation of their logarithm; 0 where it is not known. So that 80 of 100 means (or
-  /// medians, where runs are judged by them) of the engine's runs to which nothing was fitted lie
-  /// within their 80 % intervals (docs/accuracy.md, "How wide the intervals are").
+  /// medians, where runs are judged by them) of the engine's blind sets lie within their 80 %
+  /// intervals (docs/accuracy.md, "How wide the intervals are").
   double first_token_uncertainty = 0;
 };
 

@@ -25,8 +25,10 @@ std::span<const HostTerm> host_terms() {
                "host time per step and running sequence, while the GPU waits", 1e-6},
       HostTerm{"kernel_launch_s", &HostOverhead::kernel_launch,
                "launch time per kernel outside a graph, if the kernel is shorter", 1e-6},
-      HostTerm{"prompt_launch_s", &HostOverhead::prompt_launch,
-               "the same in steps with prompts that PyTorch runs operator by operator", 1e-6},
+      HostTerm{
+          "prompt_launch_s", &HostOverhead::prompt_launch,
+          "launch time per kernel in steps with prompts that PyTorch runs operator by operator",
+          1e-6},
   };
   return kTerms;
 }

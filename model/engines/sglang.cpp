@@ -42,7 +42,7 @@ HostOverhead host_of_sglang() {
   return {.serial_per_sequence = Seconds{18e-6},
           .prompt_launch = Seconds{55e-6},
           .per_request = Seconds{10e-3},
-          .source = "closed loops of SGLang on H100, H200, B200, MI300X and MI355X"};
+          .source = "closed loops of SGLang on H200, B200, MI300X and MI355X"};
 }
 
 /// SGLang's defaults by GPU memory (server_args; MiB as the driver reports them).

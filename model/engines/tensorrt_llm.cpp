@@ -45,9 +45,8 @@ MemoryConstants memory_of_tensorrt_llm() {
 /// TensorRT-LLM's PyTorch loop. Fitted to 176 closed-loop runs of Qwen3-32B on one to eight H100
 /// (TensorRT-LLM 1.0.0rc3, aiconfigurator 095f58a):
 ///  kernel_launch, eager_launch, prompt_launch: PyTorch runs a step that no graph holds operator by
-///  operator. A
-///    prompt of 1024 tokens on eight GPUs takes 34 ms however small the kernels are: 842 operators,
-///    and 256 kernels that quantise the products' inputs.
+///    operator. A prompt of 1024 tokens on eight GPUs takes 34 ms however small the kernels are:
+///    842 operators, and 256 kernels that quantise the products' inputs.
 ///  graph_launch: decode steps of 8 to 32 sequences take 0.5 ms longer than their kernels on any
 ///    number of GPUs.
 ///  per_request: frontend and client, between a request's last token and its successor's admission.

@@ -43,7 +43,8 @@ double batched_elements_per_token(const MoeFfn& experts, std::int64_t hidden,
   return std::max(input, (experts.gated ? 2.0 : 1.0) * width) + width;
 }
 
-/// Whether experts are multiplied by Marlin's kernels, which dequantise four-bit weights.
+/// Whether experts are multiplied by kernels that widen four-bit weights: Marlin's, or Triton's for
+/// mxfp4.
 bool is_weight_only(const WeightFormat& format) {
   return format.bits_per_weight < 8 && format.compute == DType::bf16;
 }

@@ -1,5 +1,6 @@
 // How many kernels PyTorch launches in a step that it runs operator by operator, where that is not
-// one for each of our operators. The time of a launch: HostOverhead::eager_launch.
+// one for each of our operators. The time of a launch: HostOverhead::eager_launch,
+// with prompts prompt_launch.
 #pragma once
 
 #include <cstdint>

@@ -125,10 +125,12 @@ bool is_halved(const BatchOverlap& overlap, const StepBatch& batch) {
 }
 
 /// Whether PyTorch runs a step that is not captured operator by operator: with --enforce-eager, and
-/// in engines that compile nothing, steps with prompts, unless SGLang captures their pieces.
+/// on a GPU, in engines that compile nothing, steps with prompts, unless SGLang captures their
+/// pieces.
 bool runs_operator_by_operator(const Deployment& deployment, const StepBatch& batch) {
   const Engine& engine = deployment.engine;
   if (engine.eager) return true;
+  if (is_cpu(deployment.gpu)) return false;
   if (batch.prefills.empty() || !engine.eager_prefill) return false;
   if (engine.scheduler != SchedulerKind::sglang) {
     return engine.scheduler == SchedulerKind::tensorrt_llm;

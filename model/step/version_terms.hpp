@@ -46,7 +46,7 @@ inline constexpr const char* kVersionCause = "the engine's version";
 /// square root of the mean of r^2 / 3 over settings. It counts on both sides, although a version
 /// is rarely faster than its tuned kernels.
 struct VersionSpread {
-  std::string_view engine;  // how its presets' names begin
+  std::string_view engine;  // how Engine::version begins
   std::string_view vendor;  // of the GPU
   bool drafts = false;      // only where drafts are verified
   double deviation = 0;     // one standard deviation of the logarithm of step times
@@ -56,8 +56,8 @@ struct VersionSpread {
 std::span<const VersionSpread> version_spreads();
 
 /// The largest that applies to the deployment; nullptr where none does: of an engine on a vendor's
-/// GPUs with kernel tables, whose common error was taken from servers of several versions
-/// (error_causes.cpp), and of one that nobody measured on two dates.
+/// GPUs with kernel tables, without drafts, whose common error was taken from servers of several
+/// versions (error_causes.cpp), and of one that nobody measured on two dates.
 const VersionSpread* version_spread(const Deployment& deployment);
 
 /// Its deviation; 0 where none applies.

@@ -31,24 +31,22 @@ void take_uncertainty(LoadStudy& study, const SimulationRun& run) {
   }
 }
 
-/// All that makes steps slower off at once, together as likely as one input off by that much: each
-/// by its part of the combined deviation, of several pools the first's.
-Deviations of_all_steps(const SimulationRun& run, double deviations) {
-  const PoolRun& pool = run.pools.front();
-  const double version = version_deviation(pool.deployment);
-  const double together = std::hypot(pool.step_uncertainty, version);
-  if (together <= 0) return {.step_time = deviations};
-  return {.step_time = deviations * pool.step_uncertainty / together,
-          .version = deviations * version / together};
+/// The study with the error of the engine's version in each pool's step times: all that makes steps
+/// slower is then off at once, as likely as one input alone.
+LoadStudy with_versions(LoadStudy study) {
+  for (PoolRun& pool : study.run.pools) {
+    pool.step_uncertainty = std::hypot(pool.step_uncertainty, version_deviation(pool.deployment));
+  }
+  return study;
 }
 
 std::optional<double> capacity_deviating(const CapacityFindings& answer, double deviations,
                                          Execution& execution) {
   const Simulation simulation = [&](const SimulationRun& run) {
-    return simulate_deviating(run, step_times_of(run), of_all_steps(run, deviations), {});
+    return simulate_deviating(run, step_times_of(run), {.step_time = deviations}, {});
   };
   // With the minimum number of requests: only the ratios of the three results matter.
-  const LoadStudy study = with_requests(answer.study, 0);
+  const LoadStudy study = with_versions(with_requests(answer.study, 0));
   return capacity_near(study, *answer.capacity.load, simulation, execution).load;
 }
 

@@ -142,10 +142,9 @@ Section head_section(const EstimateAnswer& answer) {
   }
   if (answer.version_relative_uncertainty) {
     head.lines.push_back(
-        fmt::format("Of the uncertainty ±{} is the engine's version: versions of it or of one with "
-                    "the same kernels "
-                    "have differed as much "
-                    "on GPUs of this vendor, and the times stand for the fastest.",
+        fmt::format("The uncertainty includes ±{} for the engine's version: versions of this "
+                    "engine, or of one that runs the same kernels, have differed that much on this "
+                    "vendor's GPUs. The times are those of the fastest.",
                     as_percent(*answer.version_relative_uncertainty, 0)));
   }
   // The first that is: as given, or else the plainest of the other formats.

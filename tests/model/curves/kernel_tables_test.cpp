@@ -181,6 +181,9 @@ TEST(KernelTables, TheTwoNearestMixturesAnswerForOneThatWasNotTimed) {
   EXPECT_DOUBLE_EQ(all.us(experts("int4", 1024), "vllm"), 0);
   const Tables mxfp4({curve(experts("mxfp4", 768), "vLLM 0.24.0", 10)});
   EXPECT_DOUBLE_EQ(mxfp4.us(experts("mxfp4", 1024), "vllm"), 0);  // perhaps in other kernels
+  OperatorShape named = experts("mxfp4", 1024);
+  named.name = "cutlass";
+  EXPECT_DOUBLE_EQ(mxfp4.us(named, "vllm"), 0);
   OperatorShape gated = experts("fp8", 1024);
   gated.gated = true;
   EXPECT_DOUBLE_EQ(all.us(gated, "vllm"), 0);

@@ -96,8 +96,23 @@ TEST(EagerLaunches, PromptsThatNothingCapturesWaitForEachLaunch) {
   EXPECT_DOUBLE_EQ(prompt.device.value, static_cast<double>(calls + 128));
 }
 
+// On a CPU no launch is waited for.
+TEST(EagerLaunches, PromptsOnACpuWaitForNoLaunch) {
+  Deployment d = deployment_of(test::mixtral_8x7b(), round_gpu());
+  d.engine.scheduler = SchedulerKind::sglang;
+  d.engine.eager_prefill = true;
+  d.engine.host.prompt_launch = Seconds{1.0};
+  d.engine.host.kernel_launch = Seconds{};
+  const StepBatch prompt{
+      .prefills = {{.new_tokens = 10, .context_tokens = 0, .emits_token = true}}};
+  d.engine.cuda_graphs = false;
+  EXPECT_GT(RooflineStepTime(d).explain(prompt).device.value, 100);
+  d.gpu.compute_capability = "avx2";
+  EXPECT_LT(RooflineStepTime(d).explain(prompt).device.value, 1);
+}
+
 // The rules that SGLang prints when it leaves prompts uncaptured.
-TEST(EagerLaunches, SglangCapturesPromptsOnNvidiaAlone) {
+TEST(EagerLaunches, SglangCapturesNoPromptsOnAmd) {
   const Engine engine;
   Gpu gpu = test::h100();
   EXPECT_TRUE(captures_prompts(engine, test::llama_3_1_8b(), gpu, {}));
