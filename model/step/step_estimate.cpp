@@ -589,14 +589,14 @@ std::vector<OperatorEstimate> explain_stage(const StageOperators& stage, const G
 
 }  // namespace
 
-StepEstimate RooflineStepTime::explain(const StepBatch& whole) const {
+StepEstimate RooflineStepTime::explain(const StepBatch& batch) const {
   const Gpu& gpu = impl_->deployment.gpu;
-  const RankBatch own = batch_of_rank(impl_->deployment, whole);
-  const StepBatch& batch = own.batch;
-  StepCounts counts = step_counts(impl_->deployment.engine, batch);
+  const RankBatch own = batch_of_rank(impl_->deployment, batch);
+  const StepBatch& of_rank = own.batch;
+  StepCounts counts = step_counts(impl_->deployment.engine, of_rank);
   counts.prompt_ranks = own.prompt_ranks;
-  const bool in_graph = impl_->is_captured(batch, counts);
-  StepEstimate result{.operators = explain_stage(impl_->whole, gpu, batch, counts, in_graph)};
+  const bool in_graph = impl_->is_captured(of_rank, counts);
+  StepEstimate result{.operators = explain_stage(impl_->whole, gpu, of_rank, counts, in_graph)};
   const auto add_pass = [&](const StepBatch& pass, const StepCounts& of_pass, std::int64_t times) {
     for (OperatorEstimate& part : explain_stage(*impl_->head, gpu, pass, of_pass, in_graph)) {
       Work& work = part.work;
@@ -611,12 +611,12 @@ StepEstimate RooflineStepTime::explain(const StepBatch& whole) const {
     }
   };
   if (impl_->head && counts.tokens > 0) {
-    add_pass(batch, impl_->first_pass_counts(batch), 1);
-    const StepBatch later = impl_->later_pass(batch);
+    add_pass(of_rank, impl_->first_pass_counts(of_rank), 1);
+    const StepBatch later = impl_->later_pass(of_rank);
     const StepCounts later_counts = step_counts(impl_->deployment.engine, later);
     if (impl_->later_passes() > 0) add_pass(later, later_counts, impl_->later_passes());
   }
-  for (const Work& work : image_work(impl_->deployment, batch.images, batch.image_tokens)) {
+  for (const Work& work : image_work(impl_->deployment, of_rank.images, of_rank.image_tokens)) {
     result.operators.push_back(estimate(work, gpu));
   }
   for (OperatorEstimate& part : result.operators) {
@@ -627,8 +627,8 @@ StepEstimate RooflineStepTime::explain(const StepBatch& whole) const {
       part.floor = floor_of(part.work, gpu) * static_cast<double>(part.work.calls);
     }
   }
-  result.device = impl_->device_time(whole);
-  result.total = seconds(whole);
+  result.device = impl_->device_time(batch);
+  result.total = seconds(batch);
   result.host = result.total - result.device;
   result.relative_uncertainty = combined_deviation(error_causes(result, impl_->deployment));
   return result;
