@@ -313,8 +313,10 @@ class ServeReader {
       if (launch_.engine == ServeEngine::vllm && name == kMarlinVariable) {
         const std::string value = assignment.substr(name.size());
         const auto on = value.starts_with('=') ? switch_named(value.substr(1)) : std::nullopt;
-        if (on) marlin = *on;
-        if (on) continue;
+        if (on) {
+          marlin = *on;
+          continue;
+        }
       }
       const bool telling = begins(name, kTelling) && !begins(name, kIdle);
       add_once(telling ? command_.not_modelled : command_.ignored, name);

@@ -80,17 +80,26 @@ TEST(EagerLaunches, TablesDoNotChangeHowManyThereAre) {
   EXPECT_EQ(launches_of(d), with_tables);
 }
 
-// An operator takes PyTorch a second: a prompt of Mixtral takes as many seconds as it has calls,
-// and 128 for the further kernels of its experts.
-TEST(EagerLaunches, PromptsThatNothingCapturesWaitForEachLaunch) {
+/// Mixtral in SGLang, where PyTorch takes a second to launch an operator of a prompt.
+Deployment slowly_launched() {
   Deployment d = deployment_of(test::mixtral_8x7b(), round_gpu());
   d.engine.scheduler = SchedulerKind::sglang;
   d.engine.eager_prefill = true;
   d.engine.host.prompt_launch = Seconds{1.0};
   d.engine.host.kernel_launch = Seconds{};
+  return d;
+}
+
+StepEstimate explain_prompt(const Deployment& deployment) {
+  return RooflineStepTime(deployment)
+      .explain({.prefills = {{.new_tokens = 10, .context_tokens = 0, .emits_token = true}}});
+}
+
+// A prompt takes as many seconds as it has calls, and 128 for the further kernels of its experts.
+TEST(EagerLaunches, PromptsThatNothingCapturesWaitForEachLaunch) {
+  Deployment d = slowly_launched();
   d.engine.version = "sglang-0.5.9";
-  const StepEstimate prompt = RooflineStepTime(d).explain(
-      {.prefills = {{.new_tokens = 10, .context_tokens = 0, .emits_token = true}}});
+  const StepEstimate prompt = explain_prompt(d);
   std::int64_t calls = 0;
   for (const OperatorEstimate& op : prompt.operators) calls += op.work.calls;
   EXPECT_DOUBLE_EQ(prompt.device.value, static_cast<double>(calls + 128));
@@ -98,17 +107,11 @@ TEST(EagerLaunches, PromptsThatNothingCapturesWaitForEachLaunch) {
 
 // On a CPU no launch is waited for.
 TEST(EagerLaunches, PromptsOnACpuWaitForNoLaunch) {
-  Deployment d = deployment_of(test::mixtral_8x7b(), round_gpu());
-  d.engine.scheduler = SchedulerKind::sglang;
-  d.engine.eager_prefill = true;
-  d.engine.host.prompt_launch = Seconds{1.0};
-  d.engine.host.kernel_launch = Seconds{};
-  const StepBatch prompt{
-      .prefills = {{.new_tokens = 10, .context_tokens = 0, .emits_token = true}}};
+  Deployment d = slowly_launched();
   d.engine.cuda_graphs = false;
-  EXPECT_GT(RooflineStepTime(d).explain(prompt).device.value, 100);
+  EXPECT_GT(explain_prompt(d).device.value, 100);
   d.gpu.compute_capability = "avx2";
-  EXPECT_LT(RooflineStepTime(d).explain(prompt).device.value, 1);
+  EXPECT_LT(explain_prompt(d).device.value, 1);
 }
 
 // The rules that SGLang prints when it leaves prompts uncaptured.

@@ -48,7 +48,7 @@ TEST(ChoiceConfidence, IsGreaterAmongOptionsThatErrTogether) {
 TEST(ChoiceConfidence, TheVersionOfOneEngineMovesAllItsOptions) {
   const auto versioned = [](double rate, const std::string& kernels, const std::string& versions) {
     ChoiceOption one = option(rate, 0.1, kernels);
-    one.causes.push_back({"the engine's version", 0.44, versions});
+    one.causes.push_back({kVersionCause, 0.44, versions});
     return one;
   };
   const std::vector<ChoiceOption> same = {versioned(1.1, "mi300x sglang", "amd sglang"),
