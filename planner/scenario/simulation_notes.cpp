@@ -45,6 +45,18 @@ void note_precision(std::vector<std::string>& notes, const SimulationRun& run, c
       fmt::format("{}KV capacity: ±{}", whose, as_percent(pool.plan.relative_uncertainty)));
 }
 
+/// SGLang starts with a cache smaller than the model's context (resolve_as_started).
+void note_context(std::vector<std::string>& notes, const PoolRun& pool) {
+  const std::int64_t longest = pool.deployment.engine.max_model_len;
+  if (pool.deployment.engine.memory_rule != MemoryRule::sglang) return;
+  if (longest >= pool.deployment.model.max_context || longest != pool.plan.kv_tokens) return;
+  notes.push_back(
+      fmt::format("{} serves requests of up to {} tokens, which its KV cache holds; the model "
+                  "takes {}",
+                  pool.deployment.engine.name, with_separators(longest),
+                  with_separators(pool.deployment.model.max_context)));
+}
+
 /// What a profile leaves open.
 void note_profile(std::vector<std::string>& notes, const PoolRun& pool) {
   const Gpu& gpu = pool.deployment.gpu;
@@ -163,6 +175,7 @@ std::vector<std::string> notes_on(const SimulationRun& run,
     const auto first = std::ranges::find_if(run.pools, is_same) - run.pools.begin();
     if (first == static_cast<std::ptrdiff_t>(i)) note_profile(notes, run.pools[i]);
     note_formats(notes, run.pools[i]);
+    note_context(notes, run.pools[i]);
     note_power(notes, run.pools[i]);
   }
   const auto caches = [](const PoolRun& pool) { return pool.deployment.engine.prefix_caching; };

@@ -87,9 +87,20 @@ void take_recorded_limit(SimulationRun& run) {
                   counted(*run.workload.recorded_limit, "request")));
 }
 
+/// SGLang starts with a cache of any size and refuses requests longer than it (0.5.9, tp_worker.py:
+/// max_req_len is the lesser of context and pool). A length that is asked for has to fit.
+ResolvedDeployment resolve_as_started(DeploymentOptions options) {
+  ResolvedDeployment resolved = resolve(options);
+  const bool by_cache = resolved.deployment.engine.memory_rule == MemoryRule::sglang &&
+                        !options.overrides.max_model_len && !plan_memory(resolved.deployment).fits;
+  if (!by_cache) return resolved;
+  options.overrides.fit_model_len = true;
+  return resolve(options);
+}
+
 PoolRun prepare_pool(const Scenario& scenario, const PoolScenario& pool) {
   const DeploymentOptions options = deployment_options(scenario, pool);
-  ResolvedDeployment resolved = resolve(options);
+  ResolvedDeployment resolved = resolve_as_started(options);
   take_price(resolved.deployment.gpu, options.gpu, scenario.pricing);
   check_adapters(scenario, pool, resolved.deployment.engine);
   check_images(scenario, resolved.deployment);

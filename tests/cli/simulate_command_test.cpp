@@ -226,6 +226,24 @@ TEST(SimulateCommand, VllmsAutoIsTaken) {
   EXPECT_EQ(length("--max-model-len auto --num-gpu-blocks-override 2000"), 31'984);
 }
 
+TEST(SimulateCommand, SglangServesWhatItsCacheHolds) {
+  const auto length = [](const std::string& flags) {
+    return json_answer(kMachine + "--engine sglang --num-prompts 2 --no-store " +
+                       flags)["inputs"]["engine"]["max_model_len"];
+  };
+  EXPECT_EQ(length(""), 131'072);
+  // It starts with 2,000 tokens (tp_worker.py, max_req_len); vLLM would not.
+  EXPECT_EQ(length("--num-gpu-blocks-override 2000"), 2'000);
+  EXPECT_THAT(run_command(kMachine + "--engine sglang --num-prompts 2 --no-store "
+                                     "--num-gpu-blocks-override 2000")
+                  .out,
+              HasSubstr("sglang serves requests of up to 2,000 tokens"));
+  const auto asked = run_command(kMachine +
+                                 "--engine sglang --num-prompts 2 --no-store "
+                                 "--num-gpu-blocks-override 2000 --max-model-len 4096");
+  EXPECT_EQ(asked.exit_code, 3);
+}
+
 TEST(SimulateCommand, AClosedLoopIsReplayedAsOne) {
   const TemporaryFolder folder;
   std::ofstream("r.json") << R"({"request_throughput": 1, "request_rate": "inf",
