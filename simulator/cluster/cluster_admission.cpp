@@ -16,14 +16,17 @@ namespace {
 
 /// Marks the records that the pool can never serve.
 std::vector<Refusal> mark_refused(std::vector<RequestRecord>& records, const Pool& pool) {
-  if (pool.role != PoolRole::prefill) return reject_impossible(records, pool.replica);
+  if (pool.role == PoolRole::both) return reject_impossible(records, pool.replica);
+  if (pool.role == PoolRole::decode) {
+    return reject_impossible(records, pool.replica, RequestPart::output);
+  }
   std::vector<Request> whole;
   for (RequestRecord& record : records) {
     whole.push_back(record.request);
     record.request.output_tokens = 1;
     record.request.max_tokens = kExactMaxTokens;
   }
-  auto refusals = reject_impossible(records, pool.replica, "prompt and first token");
+  auto refusals = reject_impossible(records, pool.replica, RequestPart::prompt);
   for (std::size_t i = 0; i < records.size(); ++i) records[i].request = whole[i];
   return refusals;
 }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <string_view>
 
 #include "base/wording.hpp"
 #include "simulator/engine/batching_policy.hpp"
@@ -32,9 +33,10 @@ void add_refusal(std::vector<Refusal>& refusals, const Tally& tally, std::string
 }  // namespace
 
 std::vector<Refusal> reject_impossible(std::vector<RequestRecord>& records, const Replica& replica,
-                                       std::string_view counted_as) {
+                                       RequestPart part) {
   const Engine& engine = replica.engine;
   const auto policy = make_policy(engine);
+  const bool computes_prompts = part != RequestPart::output || !policy->reserves_output(engine);
   const KvBlocks blocks(replica.layout, replica.kv_blocks, engine.max_num_batched_tokens,
                         engine.kv_reservation);
   const auto needed = [&](const Demand& demand) {
@@ -51,13 +53,15 @@ std::vector<Refusal> reject_impossible(std::vector<RequestRecord>& records, cons
       too_long.add(tokens);
     } else if (needed(demand) > blocks.usable()) {
       too_big.add(tokens);
-    } else if (demand.at_once > engine.max_num_batched_tokens) {
+    } else if (computes_prompts && demand.at_once > engine.max_num_batched_tokens) {
       too_many_at_once.add(tokens);
     } else {
       continue;
     }
     record.rejected = true;
   }
+  const std::string_view counted_as =
+      part == RequestPart::prompt ? "prompt and first token" : "prompt and output";
   std::vector<Refusal> refusals;
   add_refusal(refusals, too_long, counted_as,
               fmt::format("longer than max_model_len {}", engine.max_model_len));

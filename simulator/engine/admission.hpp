@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "simulator/results/result.hpp"
@@ -17,13 +16,21 @@ struct Refusal {
   std::string reason{};  // "longer than max_model_len 100 (longest: 120 tokens, prompt and output)"
 };
 
+/// What of the records' requests a replica computes.
+enum class RequestPart {
+  whole,
+  prompt,  // with the first token, after which the request goes elsewhere
+  output,  // after a prompt that was computed elsewhere
+};
+
 /// Marks the requests that this replica can never finish. Returns for each reason how many there
 /// are and what they would need:
 /// - prompt and output together exceed max_model_len (0: no limit);
 /// - the sequence alone does not fit the whole KV cache (Demand::cached);
-/// - a step has no room for the tokens that must be computed together (Demand::at_once).
-/// `counted_as` says what the lengths in the records stand for.
+/// - a step has no room for the tokens that must be computed together (Demand::at_once); of an
+///   output that is nothing where the engine never computes a prompt again.
+/// Of a prompt the records' outputs have one token.
 std::vector<Refusal> reject_impossible(std::vector<RequestRecord>& records, const Replica& replica,
-                                       std::string_view counted_as = "prompt and output");
+                                       RequestPart part = RequestPart::whole);
 
 }  // namespace roofcast

@@ -70,6 +70,21 @@ TEST(Disaggregation, TheQueueOfTheDecodeReplicaIsPartOfTtft) {
   }
 }
 
+// A step of one token holds no prompt of ten, which a decode replica computes only after an
+// eviction.
+TEST(Disaggregation, StepsOfADecodeReplicaNeedNoRoomForThePrompt) {
+  Cluster cluster = apart(1, 1);
+  for (Pool& pool : cluster.pools) {
+    pool.replica.engine.scheduler = SchedulerKind::tensorrt_llm;
+    pool.replica.engine.chunked_prefill = false;
+  }
+  Engine& decode = cluster.pools[1].replica.engine;
+  decode.max_num_batched_tokens = 1;
+  EXPECT_EQ(simulate(cluster, batch_of({{10, 3}}), {}).completed, 1);
+  decode.capacity_scheduler_policy = CapacityPolicy::max_utilization;
+  EXPECT_TRUE(simulate(cluster, batch_of({{10, 3}}), {}).requests[0].rejected);
+}
+
 TEST(Disaggregation, OneTokenNeedsNoTransfer) {
   const auto result = simulate(apart(1, 1), batch_of({{10, 1}}), {});
   EXPECT_EQ(result.requests[0].finished, 1 * kSecond);
