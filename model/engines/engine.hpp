@@ -132,6 +132,7 @@ struct HostOverhead {
   /// Per collective: ranks arrive at different times, and the first waits for the last.
   Seconds rank_skew{};
   Seconds per_request{0.5e-3};  // tokenise, HTTP, IPC: added to TTFT, not to the step
+  Seconds handover{};           // prefill and decode apart: both sides agree on where K and V go
   std::string source{};
 };
 

@@ -11,6 +11,8 @@ std::span<const HostTerm> host_terms() {
                "added to each step's device time: launching its graph", 1e-4},
       HostTerm{"per_request_s", &HostOverhead::per_request,
                "added to each request's first token: HTTP and tokenisation", 1e-3},
+      HostTerm{"handover_s", &HostOverhead::handover,
+               "added to each request that goes from a prefill to a decode replica", 1e-3},
       HostTerm{"rank_skew_s", &HostOverhead::rank_skew,
                "added to each collective: waiting for the slowest rank", 1e-6},
       HostTerm{"step_base_s", &HostOverhead::step_base,

@@ -38,10 +38,15 @@ MemoryConstants memory_of_sglang() {
 ///    than for a dense model's (eager_launch): Triton's launcher alone takes 49 us
 ///    (triton-lang/triton pull 3638). Neglects that the launches of a prompt begin while the step
 ///    before it runs.
+///  handover: the decode server takes room and tells the prefill server where (bootstrap and
+///    metadata), and both poll. 105 ms is the median of what first tokens of DeepSeek-R1 lack with
+///    prefill and decode apart and at most 16 in flight (22 InferenceX runs, 0.5.5 to 0.5.12; with
+///    B200, GB200 or H200 left out 106, 112 and 92 ms, docs/accuracy.md).
 HostOverhead host_of_sglang() {
   return {.serial_per_sequence = Seconds{18e-6},
           .prompt_launch = Seconds{55e-6},
           .per_request = Seconds{10e-3},
+          .handover = Seconds{105e-3},
           .source = "closed loops of SGLang on H200, B200, MI300X and MI355X"};
 }
 

@@ -47,7 +47,8 @@ void ClusterRun::start_transfer(RequestId id, const Place& source, const Place& 
       .layers = layers_of(from)};
   LinkUse& use = cluster_.link.shared ? shared_link_ : fleet_[source.replica].link;
   const Nanoseconds end = transfer_end(cluster_.link, transfer, use);
-  push(end + to_nanoseconds(cluster_.link.latency),
+  const Seconds handover = fleet_.pool_of(target.replica).replica.engine.host.handover;
+  push(end + to_nanoseconds(cluster_.link.latency + handover),
        {.kind = Kind::received, .place = target, .source = source, .request = id});
 }
 

@@ -70,6 +70,18 @@ TEST(Disaggregation, TheQueueOfTheDecodeReplicaIsPartOfTtft) {
   }
 }
 
+// Prompt 0-1 s, K and V there at 2.5 s, 2 s of handshake: the first of three steps ends at 5.5 s.
+TEST(Disaggregation, BothReplicasAgreeBeforeTheCacheIsUsed) {
+  Cluster cluster = apart(1, 1);
+  cluster.pools[0].replica.engine.host.handover = Seconds{9};  // the decode replica's counts
+  cluster.pools[1].replica.engine.host.handover = Seconds{2};
+  for (const EngineKind kind : {EngineKind::plain, EngineKind::fast}) {
+    const auto result = simulate(cluster, batch_of({{10, 3}}), {.engine_kind = kind});
+    EXPECT_EQ(result.requests[0].first_token, 5 * kSecond + kHalfSecond);
+    EXPECT_EQ(result.requests[0].finished, 7 * kSecond + kHalfSecond);
+  }
+}
+
 // A step of one token holds no prompt of ten, which a decode replica computes only after an
 // eviction.
 TEST(Disaggregation, StepsOfADecodeReplicaNeedNoRoomForThePrompt) {
