@@ -88,6 +88,9 @@ std::vector<LayerKind> layer_kinds(const Transformer& model) {
     std::string mixer = std::visit(DescribeMixer{}, layer.mixer);
     std::string ffn = std::visit(DescribeFfn{}, layer.ffn);
     if (mixer != "none") mixer += ", " + layer.mixer_format.name;
+    if (output_format_of(layer) != layer.mixer_format) {
+      mixer += " (output projection " + layer.output_format.name + ")";
+    }
     if (ffn != "none") ffn += ", " + layer.ffn_format.name;
     const auto same = std::find_if(kinds.begin(), kinds.end(), [&](const LayerKind& kind) {
       return kind.mixer == mixer && kind.ffn == ffn;

@@ -141,7 +141,7 @@ void add_mixer(const LatentAttention& a, const Layer& layer, std::int64_t hidden
               .inputs = a.query_heads * a.value_head_dim,
               .pieces = a.query_heads,
               .split = Split::input,
-              .format = layer.mixer_format});
+              .format = output_format_of(layer)});
   if (a.bias) add_bias_of_last(out);
   if (a.index_heads > 0) add_indexer(a, layer, hidden, out);
 }

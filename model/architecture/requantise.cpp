@@ -109,13 +109,18 @@ void set_activation(Transformer& model, const WeightFormat& format) {
 void requantise(Transformer& model, const std::string& format_name) {
   const WeightFormat format = weight_format_named(format_name);
   if (format.bits_per_weight >= 16) set_activation(model, format);
-  const bool experts_only = has_experts(model) && format.name == "mxfp4";
+  const bool nvfp4 = format.name == "nvfp4";
+  const bool mxfp4 = format.name == "mxfp4";
   for (Layer& layer : model.layers) {
+    const bool is_latent = std::holds_alternative<LatentAttention>(layer.mixer);
+    const bool experts_only = has_experts(model) && mxfp4 && !is_latent;
     const bool is_moe = std::holds_alternative<MoeFfn>(layer.ffn);
     if (!experts_only || is_moe) layer.ffn_format = format;
     if (experts_only) continue;
-    layer.mixer_format = format;
     layer.shared_format = format;
+    layer.output_format = WeightFormat{.name = ""};
+    layer.mixer_format = is_latent && (nvfp4 || mxfp4) ? plain_format(model.activation) : format;
+    if (is_latent && nvfp4) layer.output_format = format;
   }
   model.checkpoint_bytes.reset();  // the files on disk have another format
   model.notes.push_back("weights counted as if quantised to " + format.name);

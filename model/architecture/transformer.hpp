@@ -184,12 +184,18 @@ struct Layer {
   Ffn ffn{};
   std::int64_t norm_elements = 0;  // gains (and biases) of the layer's norms, excluding qk-norms
   WeightFormat mixer_format{};
-  WeightFormat ffn_format{};     // dense FFN, or the routed experts
-  WeightFormat shared_format{};  // shared experts
+  WeightFormat output_format{.name = ""};  // latent attention's output projection: output_format_of
+  WeightFormat ffn_format{};               // dense FFN, or the routed experts
+  WeightFormat shared_format{};            // shared experts
   std::vector<ExtraWeight> extra{};
 
   bool operator==(const Layer&) const = default;
 };
+
+/// That of the mixer unless it has one of its own.
+inline const WeightFormat& output_format_of(const Layer& layer) {
+  return layer.output_format.name.empty() ? layer.mixer_format : layer.output_format;
+}
 
 /// A whole model. Layers are in order; neighbours are often identical and then compare equal.
 struct Transformer {

@@ -163,6 +163,7 @@ void check_weight_formats(const EngineSetting& setting, std::span<const LeastCap
   };
   for (const Layer& layer : setting.model.layers) {
     check(layer.mixer_format);
+    check(output_format_of(layer));
     check(layer.ffn_format);
     check(layer.shared_format);
   }

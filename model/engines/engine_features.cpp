@@ -213,8 +213,10 @@ std::vector<double> deviating_acceptance(const Speculation& speculation, double 
 Layer draft_layer(const Transformer& model, DraftMethod method) {
   Layer layer = model.layers.back();
   if (method != DraftMethod::mtp) return layer;
+  layer.output_format = WeightFormat{.name = ""};
   for (WeightFormat* format : {&layer.mixer_format, &layer.ffn_format, &layer.shared_format}) {
-    if (format->name == "nvfp4") *format = plain_format(model.activation);
+    if (format->name == "nvfp4" || format->name == "mxfp4")
+      *format = plain_format(model.activation);
   }
   return layer;
 }

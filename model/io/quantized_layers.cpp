@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "model/io/quantization.hpp"
@@ -183,6 +184,26 @@ class Resolver {
   bool mixed_ = false;
 };
 
+/// The output projection of latent attention, its last module but those of an indexer, may have a
+/// format of its own.
+void set_mixer_formats(std::size_t index, const std::vector<Module>& modules, Resolver& resolver,
+                       Layer& layer) {
+  const auto is_output = [](const Module& module) {
+    return std::ranges::any_of(module.names,
+                               [](const std::string& name) { return name.ends_with(".o_proj"); });
+  };
+  const auto output = std::ranges::find_if(modules, is_output);
+  if (!std::holds_alternative<LatentAttention>(layer.mixer) || output == modules.end()) {
+    layer.mixer_format = resolver.block(index, modules);
+    return;
+  }
+  std::vector<Module> others;
+  std::ranges::remove_copy_if(modules, std::back_inserter(others), is_output);
+  layer.mixer_format = resolver.block(index, others);
+  const WeightFormat format = resolver.block(index, {*output});
+  if (format != layer.mixer_format) layer.output_format = format;
+}
+
 void set_ffn_formats(std::size_t index, const ModuleNames& names, std::int64_t hidden,
                      Resolver& resolver, Layer& layer) {
   if (const auto* dense = std::get_if<DenseFfn>(&layer.ffn)) {
@@ -245,6 +266,7 @@ void apply_quantization(const QuantizationScheme& scheme, const ModuleNames& nam
     Layer& layer = model.layers[i];
     if (const Layer* const like = apart ? nullptr : like_layer(model, i)) {
       layer.mixer_format = like->mixer_format;
+      layer.output_format = like->output_format;
       layer.ffn_format = like->ffn_format;
       layer.shared_format = like->shared_format;
       continue;
@@ -255,7 +277,7 @@ void apply_quantization(const QuantizationScheme& scheme, const ModuleNames& nam
           std::visit([&](const auto& mixer) { return mixer_modules(mixer, model.hidden, names); },
                      layer.mixer);
     }
-    layer.mixer_format = resolver.block(i, modules);
+    set_mixer_formats(i, modules, resolver, layer);
     set_ffn_formats(i, names, model.hidden, resolver, layer);
     for (ExtraWeight& extra : layer.extra) {
       const std::string name = fmt::format("layers.{}.{}.{}", i, names.attention, extra.name);

@@ -83,11 +83,13 @@ void add(ContentHash& hash, const std::vector<ExtraWeight>& weights) {
 }
 
 void add(ContentHash& hash, const Layer& layer) {
-  const auto& [mixer, ffn, norm_elements, mixer_format, ffn_format, shared_format, extra] = layer;
+  const auto& [mixer, ffn, norm_elements, mixer_format, output_format, ffn_format, shared_format,
+               extra] = layer;
   hash.add_all(mixer.index(), ffn.index(), norm_elements);
   std::visit([&hash](const auto& one) { add(hash, one); }, mixer);
   std::visit([&hash](const auto& one) { add(hash, one); }, ffn);
   add(hash, mixer_format);
+  add(hash, output_format);
   add(hash, ffn_format);
   add(hash, shared_format);
   add(hash, extra);

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "model/architecture/requantise.hpp"
 #include "tests/support/shapes.hpp"
 
 namespace roofcast {
@@ -440,6 +441,39 @@ TEST(PipelineStages, DivideEvenlyAndSpareTheLast) {
   EXPECT_THAT(sizes(62, 4), ElementsAre(15, 16, 16, 15));
   EXPECT_THAT(sizes(63, 4), ElementsAre(16, 16, 16, 15));
   EXPECT_THAT(sizes(61, 2), ElementsAre(31, 30));
+}
+
+// nvidia/DeepSeek-R1-NVFP4-v2 quantises the output projection of attention and nothing else of it,
+// amd/DeepSeek-R1-0528-MXFP4 excludes self_attn; both quantise dense and shared feed-forward
+// blocks.
+TEST(Requantise, LatentAttentionKeeps16BitsBeside4) {
+  const auto formats = [](const std::string& quantisation) {
+    Transformer model = test::deepseek_v3_2();
+    requantise(model, quantisation);
+    const auto dense = weights_of(model, 0);
+    const auto mixture = weights_of(model, 5);
+    std::vector<std::string> names;
+    for (const char* name : {"qkv_a_proj", "q_b_proj", "kv_b_proj", "o_proj"}) {
+      names.push_back(find(mixture, name).format.name);
+    }
+    names.push_back(model.layers[5].ffn_format.name);
+    names.push_back(model.layers[5].shared_format.name);
+    names.push_back(find(dense, "mlp.down_proj").format.name);
+    return names;
+  };
+  using testing::ElementsAre;
+  EXPECT_THAT(formats("nvfp4"),
+              ElementsAre("bf16", "bf16", "bf16", "nvfp4", "nvfp4", "nvfp4", "nvfp4"));
+  EXPECT_THAT(formats("mxfp4"),
+              ElementsAre("bf16", "bf16", "bf16", "bf16", "mxfp4", "mxfp4", "mxfp4"));
+  EXPECT_THAT(formats("fp8"), ElementsAre("fp8", "fp8", "fp8", "fp8", "fp8", "fp8", "fp8"));
+}
+
+TEST(Requantise, AnotherFormatReplacesThatOfTheOutputProjection) {
+  Transformer model = test::deepseek_v3_2();
+  requantise(model, "nvfp4");
+  requantise(model, "fp8");
+  EXPECT_EQ(find(weights_of(model, 5), "o_proj").format.name, "fp8");
 }
 
 }  // namespace

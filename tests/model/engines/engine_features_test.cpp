@@ -119,7 +119,14 @@ TEST(Speculation, AHeadIsTimedWithTheStepUnlessItsTimeIsGiven) {
   EXPECT_FALSE(engine_with(given).speculation.timed_head);
 }
 
-TEST(Speculation, AnMtpLayerBesideNvfp4IsIn16Bits) {
+TEST(Speculation, AnMtpLayerBesideFourBitWeightsIsIn16Bits) {
+  for (const char* format : {"nvfp4", "mxfp4"}) {
+    Transformer model = test::deepseek_v3();
+    requantise(model, format);
+    const Layer drafts = draft_layer(model, DraftMethod::mtp);
+    EXPECT_EQ(drafts.ffn_format, plain_format(DType::bf16)) << format;
+    EXPECT_EQ(output_format_of(drafts), plain_format(DType::bf16)) << format;
+  }
   Transformer model = test::deepseek_v3();
   model.layers.back().ffn_format = weight_format_named("nvfp4");
   model.layers.back().mixer_format = weight_format_named("fp8_block");

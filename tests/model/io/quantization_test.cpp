@@ -219,6 +219,36 @@ TEST(Quantization, ExclusionsByNameParentPartWildcardAndExpression) {
   EXPECT_EQ(excluded("gate").layers[0].ffn_format.name, "fp8");
 }
 
+// As nvidia/DeepSeek-R1-NVFP4-v2's hf_quant_config.json: what attention has in 16 bits is excluded.
+TEST(Quantization, TheOutputOfLatentAttentionMayHaveAFormatOfItsOwn) {
+  json config = small_model("deepseek_v3");
+  config.update({{"q_lora_rank", 96},
+                 {"kv_lora_rank", 64},
+                 {"qk_nope_head_dim", 64},
+                 {"qk_rope_head_dim", 32},
+                 {"v_head_dim", 64},
+                 {"n_routed_experts", 16},
+                 {"n_shared_experts", 1},
+                 {"first_k_dense_replace", 1}});
+  const auto with = [&](const json& excluded) {
+    config["quantization_config"] = {{"quant_method", "modelopt_fp4"},
+                                     {"quant_algo", "NVFP4"},
+                                     {"group_size", 16},
+                                     {"ignore", excluded}};
+    return parse_model(config.dump(), {}, "config.json");
+  };
+  const Transformer second = with(
+      {"lm_head", "*self_attn.q_a*", "*self_attn.q_b*", "*self_attn.kv_a*", "*self_attn.kv_b*"});
+  for (const std::size_t layer : {0, 7}) {
+    EXPECT_EQ(second.layers[layer].mixer_format.name, "bf16");
+    EXPECT_EQ(output_format_of(second.layers[layer]).name, "nvfp4");
+    EXPECT_EQ(second.layers[layer].ffn_format.name, "nvfp4");
+  }
+  EXPECT_TRUE(second.notes.empty());  // no block mixes formats
+  const Transformer first = with({"lm_head", "*self_attn*"});
+  EXPECT_EQ(output_format_of(first.layers[7]).name, "bf16");
+}
+
 TEST(Quantization, APatternOfOneDigitTellsLayersApart) {
   for (const char* pattern : {"model.layers.?.mlp", "re:.*layers.\\d\\.mlp.*", "layers.?.mlp*"}) {
     const Transformer model =
