@@ -111,15 +111,20 @@ void requantise(Transformer& model, const std::string& format_name) {
   if (format.bits_per_weight >= 16) set_activation(model, format);
   const bool nvfp4 = format.name == "nvfp4";
   const bool mxfp4 = format.name == "mxfp4";
+  const auto has_latent = [](const Layer& layer) {
+    return std::holds_alternative<LatentAttention>(layer.mixer);
+  };
+  const bool any_latent = std::any_of(model.layers.begin(), model.layers.end(), has_latent);
+  const bool experts_only = has_experts(model) && mxfp4 && !any_latent;
   for (Layer& layer : model.layers) {
-    const bool is_latent = std::holds_alternative<LatentAttention>(layer.mixer);
-    const bool experts_only = has_experts(model) && mxfp4 && !is_latent;
+    const bool is_latent = has_latent(layer);
     const bool is_moe = std::holds_alternative<MoeFfn>(layer.ffn);
     if (!experts_only || is_moe) layer.ffn_format = format;
     if (experts_only) continue;
     layer.shared_format = format;
     layer.output_format = WeightFormat{.name = ""};
-    layer.mixer_format = is_latent && (nvfp4 || mxfp4) ? plain_format(model.activation) : format;
+    const bool wide = (is_latent && nvfp4) || (any_latent && mxfp4);
+    layer.mixer_format = wide ? plain_format(model.activation) : format;
     if (is_latent && nvfp4) layer.output_format = format;
   }
   model.checkpoint_bytes.reset();  // the files on disk have another format

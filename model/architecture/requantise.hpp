@@ -20,9 +20,10 @@ const std::vector<std::string>& weight_format_names();
 
 /// Replaces the weight format of every quantisable matrix. Embeddings, LM head, norms, routers and
 /// the vision tower keep theirs, as with the engines' quantisers. mxfp4 changes only the experts of
-/// a mixture-of-experts model (gpt-oss). Latent attention has 16 bits beside 4-bit floating-point
-/// weights, as in the checkpoints that are served: all of it with mxfp4
-/// (amd/DeepSeek-R1-0528-MXFP4, exclude_layers), all but its output projection with nvfp4
+/// a mixture-of-experts model (gpt-oss), unless it has latent attention: then dense and shared
+/// blocks, too. Latent attention has 16 bits beside 4-bit floating-point weights, as in the
+/// checkpoints that are served: with mxfp4 all of it and whatever else mixes tokens in such a model
+/// (amd/DeepSeek-R1-0528-MXFP4, exclude_layers), with nvfp4 all but its output projection
 /// (nvidia/DeepSeek-R1-NVFP4-v2: "this checkpoint additionally quantizes the wo module in attention
 /// layers"). A format that is not quantised (fp32, bf16, fp16) is also that of activations,
 /// embedding, LM head and whatever else had the activations' format, as with the engines' --dtype;

@@ -62,8 +62,8 @@ std::vector<double> deviating_acceptance(const Speculation& speculation, double 
 /// The layer of an EAGLE or MTP head: as the model's last. A checkpoint in nvfp4 or mxfp4 has an
 /// MTP layer in 16 bits (nvidia/DeepSeek-R1-0528-FP4; TensorRT-LLM 1.1, modeling_deepseekv3.py,
 /// _get_decoder_layer_quant_config; SGLang 0.5.9, models/deepseek_nextn.py; layer 61 is excluded in
-/// amd/DeepSeek-R1-0528-MXFP4). Neglects EAGLE heads
-/// of another shape. Precondition: the model has layers.
+/// amd/DeepSeek-R1-0528-MXFP4). Neglects EAGLE heads of another shape. Precondition: the model has
+/// layers.
 Layer draft_layer(const Transformer& model, DraftMethod method);
 
 /// LoRA adapters. A step that uses any takes `step` longer, plus `adapter` for each distinct one:

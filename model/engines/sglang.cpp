@@ -47,7 +47,9 @@ HostOverhead host_of_sglang() {
           .prompt_launch = Seconds{55e-6},
           .per_request = Seconds{10e-3},
           .handover = Seconds{105e-3},
-          .source = "closed loops of SGLang on H200, B200, MI300X and MI355X"};
+          .source =
+              "closed loops of SGLang on H200, B200, MI300X and MI355X; handover: servers apart "
+              "on B200, GB200 and H200"};
 }
 
 /// SGLang's defaults by GPU memory (server_args; MiB as the driver reports them).

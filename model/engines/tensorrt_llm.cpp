@@ -61,7 +61,9 @@ HostOverhead host_of_tensorrt_llm() {
           .prompt_launch = Seconds{31e-6},
           .per_request = Seconds{12e-3},
           .handover = Seconds{80e-3},
-          .source = "closed loop of TensorRT-LLM 1.0.0rc3 on H100"};
+          .source =
+              "closed loop of TensorRT-LLM 1.0.0rc3 on H100; handover: DeepSeek-R1 apart on B200 "
+              "and GB200"};
 }
 
 /// Batches that are captured unless cuda_graph_config says otherwise, and how: 1.2,

@@ -386,6 +386,10 @@ std::int64_t launches_of(const StepOperators& operators) {
 }
 
 void add_matrices(const Deployment& deployment, const LayerGroup& group, int block,
+bool has_own_output_format(const Layer& layer) {
+  return output_format_of(layer) != layer.mixer_format;
+}
+
                   StepOperators& out) {
   const Transformer& model = deployment.model;
   const std::vector<Weight> weights = layer_weights(group.layer, model.hidden, model.activation);
@@ -398,6 +402,12 @@ void add_matrices(const Deployment& deployment, const LayerGroup& group, int blo
     LinearOperator product = gemm_operator(deployment, weight, group.count);
     product.block = own_block;
     if (weight.part == Part::shared_experts) product.beside = beside;
+    if (own_block != kNoBlock && has_own_output_format(group.layer) && weight.name == "o_proj") {
+      Weight timed = weight;
+      timed.format = group.layer.mixer_format;
+      out.timed_otherwise.push_back(gemm_operator(deployment, timed, group.count));
+      out.timed_otherwise.back().block = own_block;
+    }
     if (weight.name == "kv_b_proj") {
       add_absorbed(deployment, group.layer, group.count, own_block, product, out);
     }

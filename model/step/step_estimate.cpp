@@ -47,7 +47,9 @@ std::vector<TimedBlock> take_blocks(StepOperators& operators, const Gpu& gpu,
     };
     auto parts = take(operators.per_token);
     auto mixers = take(operators.attention);
-    blocks.emplace_back(operators.blocks[i], std::move(parts), std::move(mixers), gpu, engine);
+    auto timed_otherwise = take(operators.timed_otherwise);
+    blocks.emplace_back(operators.blocks[i], std::move(parts), std::move(timed_otherwise),
+                        std::move(mixers), gpu, engine);
   }
   return blocks;
 }

@@ -37,6 +37,19 @@ std::vector<LinearOperator> of_phase(const std::vector<LinearOperator>& operator
   return list;
 }
 
+/// Of `operators`, those that have the name of one of `others`.
+std::vector<LinearOperator> named_as(const std::vector<LinearOperator>& operators,
+                                     const std::vector<LinearOperator>& others) {
+  std::vector<LinearOperator> list;
+  std::copy_if(operators.begin(), operators.end(), std::back_inserter(list),
+               [&](const LinearOperator& op) {
+                 return std::any_of(others.begin(), others.end(), [&](const LinearOperator& other) {
+                   return other.work.name == op.work.name;
+                 });
+               });
+  return list;
+}
+
 /// Timed blocks of the engine's own: what surrounds attention in a block depends on the engine
 /// (norms, launches), so that another's says little.
 std::optional<MeasuredTimes> block_times(const Gpu& gpu, const OperatorShape& shape,
@@ -52,6 +65,7 @@ TimedBlock::Side::Side(const OperatorShape& block, const Gpu& gpu, std::string_v
     : shape(block), times(block_times(gpu, block, engine)) {}
 
 TimedBlock::TimedBlock(const BlockShapes& shapes, const std::vector<LinearOperator>& parts,
+                       const std::vector<LinearOperator>& timed_otherwise,
                        std::vector<AttentionOperator> mixers, const Gpu& gpu,
                        std::string_view engine)
     : decode_(shapes.decode, gpu, engine),
@@ -59,6 +73,8 @@ TimedBlock::TimedBlock(const BlockShapes& shapes, const std::vector<LinearOperat
       parts_(timed(of_phase(parts, Phase::all), gpu, engine)),
       decode_parts_(timed(of_phase(parts, Phase::decode), gpu, engine)),
       prefill_parts_(timed(of_phase(parts, Phase::prefill), gpu, engine)),
+      timed_otherwise_(timed(timed_otherwise, gpu, engine)),
+      replacing_(timed(named_as(parts, timed_otherwise), gpu, engine)),
       operators_(std::move(mixers)) {
   assert(!operators_.empty());
   for (const AttentionOperator& op : operators_) {
@@ -73,6 +89,14 @@ Seconds TimedBlock::parts_time(std::int64_t tokens, const Gpu& gpu) const {
     for (const TimedOperator& part : parts_) total += part.time(tokens, gpu);
     return total;
   });
+}
+
+Seconds TimedBlock::in_own_formats(Seconds block, std::int64_t tokens, const Gpu& gpu) const {
+  Seconds replaced;
+  for (const TimedOperator& part : timed_otherwise_) replaced += part.time(tokens, gpu);
+  Seconds own;
+  for (const TimedOperator& part : replacing_) own += part.time(tokens, gpu);
+  return std::max(own, block - replaced + own);
 }
 
 /// Sequences, with those that pad the step, and the tokens that each attends to.
@@ -93,10 +117,11 @@ Seconds TimedBlock::decode_time(const StepBatch& batch, std::int64_t tokens, con
   const Size size = decode_size(batch, tokens);
   Seconds one =
       std::max(decode_.times->at(size.x, size.y), min_time(decode_.shape, size.x, size.y, gpu));
-  if (batch.decode_new_tokens == 1) return one * layers_;
   // One new token was timed; further ones of a sequence read the cache with it.
   const std::int64_t timed = tokens / batch.decode_new_tokens;
-  return one * layers_ + parts_time(tokens, gpu) - parts_time(timed, gpu);
+  const Seconds block = in_own_formats(one * layers_, timed, gpu);
+  if (timed == tokens) return block;
+  return block + parts_time(tokens, gpu) - parts_time(timed, gpu);
 }
 
 Seconds TimedBlock::prefill_time(const StepBatch& batch, std::int64_t tokens,
@@ -113,9 +138,9 @@ Seconds TimedBlock::prefill_time(const StepBatch& batch, std::int64_t tokens,
         std::max(lower_bound, min_time(prefill_.shape, static_cast<double>(chunk.new_tokens),
                                        static_cast<double>(chunk.context_tokens), gpu));
   }
-  return std::max(lower_bound, measured_prefill(*prefill_.times, operators_.front(), batch,
-                                                operators_.front().prefill)) *
-         layers_;
+  const Seconds one = std::max(lower_bound, measured_prefill(*prefill_.times, operators_.front(),
+                                                             batch, operators_.front().prefill));
+  return in_own_formats(one * layers_, tokens, gpu);
 }
 
 Seconds TimedBlock::time(const StepBatch& batch, const StepCounts& counts, const Gpu& gpu) const {
@@ -157,6 +182,9 @@ std::vector<OperatorEstimate> TimedBlock::explain(const StepBatch& batch, const 
     CurveAnswer one = decode_.times->explain(size.x, size.y);
     if (batch.decode_new_tokens > 1) one.provenance = Provenance::extended;
     answer = both_of(answer, one);
+  }
+  if (answer && !replacing_.empty()) {
+    answer->provenance = std::max(answer->provenance, Provenance::extended);
   }
   const Side& named = batch.decode_sequences > 0 && decode_.times ? decode_ : prefill_;
   const std::string source = named.times ? named.times->source() : std::string();

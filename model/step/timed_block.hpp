@@ -38,11 +38,20 @@ class TimesByCount {
 /// where M are the blocks and P(n) is the sum of the projections and other operators over n tokens,
 /// and never less than either. A phase whose block was not timed takes the sum of its parts. The
 /// parts share the block's time in proportion to their own.
+///
+/// Where the layer has one of the projections in another format than the block was timed in (16-bit
+/// latent attention with its output projection in 4 bits), that part's own time stands in the block
+/// for what it takes in the format of the others,
+///   M - P_timed(n) + P_own(n),
+/// never less than P_own(n).
 class TimedBlock {
  public:
-  /// `engine` ("vllm-0.24") chooses among the sources of measured times. Preconditions: at least
-  /// one mixer; all of this block.
+  /// `timed_otherwise` are the projections as the block was timed, of those that `parts` have in
+  /// another format. `engine` ("vllm-0.24") chooses among the sources of measured times.
+  /// Preconditions: at least one mixer; all of this block; each of `timed_otherwise` has the name
+  /// of one of `parts`.
   TimedBlock(const BlockShapes& shapes, const std::vector<LinearOperator>& parts,
+             const std::vector<LinearOperator>& timed_otherwise,
              std::vector<AttentionOperator> mixers, const Gpu& gpu, std::string_view engine);
 
   /// Time of all layers in a step; counts as step_counts() has them.
@@ -67,6 +76,7 @@ class TimedBlock {
   };
 
   Seconds parts_time(std::int64_t tokens, const Gpu& gpu) const;
+  Seconds in_own_formats(Seconds block, std::int64_t tokens, const Gpu& gpu) const;
   Seconds decode_time(const StepBatch& batch, std::int64_t tokens, const Gpu& gpu) const;
   Seconds prefill_time(const StepBatch& batch, std::int64_t tokens, const Gpu& gpu) const;
   Size decode_size(const StepBatch& batch, std::int64_t tokens) const;
@@ -76,6 +86,8 @@ class TimedBlock {
   std::vector<TimedOperator> parts_;  // of all tokens
   std::vector<TimedOperator> decode_parts_;
   std::vector<TimedOperator> prefill_parts_;
+  std::vector<TimedOperator> timed_otherwise_;  // in the block's times; replaced by replacing_
+  std::vector<TimedOperator> replacing_;
   std::vector<AttentionOperator> operators_;
   std::vector<TimedMixer<AttentionOperator>> mixers_;
   double layers_ = 0;

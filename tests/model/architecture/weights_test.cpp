@@ -476,5 +476,18 @@ TEST(Requantise, AnotherFormatReplacesThatOfTheOutputProjection) {
   EXPECT_EQ(find(weights_of(model, 5), "o_proj").format.name, "fp8");
 }
 
+// As in Kimi-Linear, which mixes tokens otherwise in most layers.
+TEST(Requantise, WhatMixesTokensBesideLatentAttentionKeeps16BitsBesideMxfp4) {
+  Transformer model = test::deepseek_v3_2();
+  model.layers[5].mixer = GatedDeltaNet{};
+  requantise(model, "mxfp4");
+  for (const std::size_t layer : {0, 5, 6}) {
+    EXPECT_EQ(model.layers[layer].mixer_format.name, "bf16");
+    EXPECT_EQ(output_format_of(model.layers[layer]).name, "bf16");
+    EXPECT_EQ(model.layers[layer].ffn_format.name, "mxfp4");
+    EXPECT_EQ(model.layers[layer].shared_format.name, "mxfp4");
+  }
+}
+
 }  // namespace
 }  // namespace roofcast
