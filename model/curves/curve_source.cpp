@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <string>
 
 #include "base/dotted_version.hpp"
@@ -36,12 +37,30 @@ bool is_not_newer(DottedVersion timed, const DottedVersion& asked) {
   return timed <= asked;
 }
 
+/// Where a version first differs from another, and by how much: {2, 3} of 0.5.9 from 0.5.12.
+/// Compared in the parts that the other states; {their number, 0} if these agree.
+struct Distance {
+  std::size_t part = 0;
+  int by = 0;
+};
+
+Distance distance_of(const DottedVersion& timed, const DottedVersion& asked) {
+  for (std::size_t i = 0; i < asked.size(); ++i) {
+    const int number = i < timed.size() ? timed[i] : 0;
+    if (number != asked[i]) return {i, std::abs(number - asked[i])};
+  }
+  return {asked.size(), 0};
+}
+
 /// Whether `a` answers better than `b` for `asked`.
 bool is_nearer(const DottedVersion& a, const DottedVersion& b, const DottedVersion& asked) {
   if (asked.empty()) return a > b;
+  const Distance from_a = distance_of(a, asked);
+  const Distance from_b = distance_of(b, asked);
+  if (from_a.part != from_b.part) return from_a.part > from_b.part;
+  if (from_a.by != from_b.by) return from_a.by < from_b.by;
   const bool old_a = is_not_newer(a, asked);
-  const bool old_b = is_not_newer(b, asked);
-  if (old_a != old_b) return old_a;
+  if (old_a != is_not_newer(b, asked)) return old_a;
   return old_a ? a > b : a < b;
 }
 

@@ -33,8 +33,9 @@ bool is_engine(std::string_view source);
 std::string_view kernel_owner(std::string_view engine);
 
 /// Whether source `a` answers better than `b` for `engine`. Its own come first: the version nearest
-/// to the engine's, which is the newest that is not newer, else the oldest; without a version the
-/// newest. Then libraries, then vLLM, SGLang and TensorRT-LLM, the newest version first.
+/// to the engine's, counted in the first number that differs (0.5.14 for 0.5.12, not 0.5.9), and of
+/// two that are as near the one that is not newer; without a version the newest. Then libraries,
+/// then vLLM, SGLang and TensorRT-LLM, the newest version first.
 bool is_nearer_source(std::string_view a, std::string_view b, std::string_view engine);
 
 }  // namespace roofcast

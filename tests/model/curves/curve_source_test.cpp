@@ -40,7 +40,7 @@ TEST(CurveSource, AnEngineIsTimedWithItsOwnKernelsInTheNearestVersion) {
   measured.curves[3].points[0].time = Seconds{0.1e-6};  // the fastest of all
   EXPECT_EQ(kernel_of(measured, "vllm-0.24"), "c, vLLM 0.24.0");
   EXPECT_EQ(kernel_of(measured, "vllm"), "c, vLLM 0.24.0");
-  // 0.19 is newer than 0.14 and older than 0.24; 0.9 is older than both.
+  // 0.19 is as far from 0.14 as from 0.24, which is newer; 0.9 is older than both.
   EXPECT_EQ(kernel_of(measured, "vllm-0.19"), "a, vLLM 0.14.0");
   EXPECT_EQ(kernel_of(measured, "vllm-0.9"), "a, vLLM 0.14.0");
   EXPECT_EQ(kernel_of(measured, "sglang-0.5.9"), "d, SGLang 0.5.14");
@@ -72,6 +72,13 @@ TEST(CurveSource, NearestFirst) {
   EXPECT_THAT(sorted_for("sglang-0.5.10"),
               ElementsAre("SGLang 0.5.9", "SGLang 0.5.14", "NCCL 2.29.2", "vLLM 0.24.0",
                           "vLLM 0.19.0", "TRTLLM 1.2.0", "TRTLLM 1.0.0"));
+  // Two steps from 0.5.12, and three.
+  EXPECT_THAT(sorted_for("sglang-0.5.12"),
+              ElementsAre("SGLang 0.5.14", "SGLang 0.5.9", "NCCL 2.29.2", "vLLM 0.24.0",
+                          "vLLM 0.19.0", "TRTLLM 1.2.0", "TRTLLM 1.0.0"));
+  EXPECT_EQ(sorted_for("trtllm-1.1").front(), "TRTLLM 1.0.0");  // as near as 1.2, and not newer
+  EXPECT_EQ(sorted_for("vllm-0.22").front(), "vLLM 0.24.0");
+  EXPECT_EQ(sorted_for("vllm-0.21").front(), "vLLM 0.19.0");
   EXPECT_THAT(sorted_for("roofcast"),
               ElementsAre("NCCL 2.29.2", "vLLM 0.24.0", "vLLM 0.19.0", "SGLang 0.5.14",
                           "SGLang 0.5.9", "TRTLLM 1.2.0", "TRTLLM 1.0.0"));
