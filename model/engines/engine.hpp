@@ -89,6 +89,7 @@ struct EngineOverrides {
   std::optional<std::int64_t> attention_dp_timeout_iters{};        // for at most this many steps
   std::optional<std::int64_t> attention_dp_batching_wait_iters{};  // and then for further prompts
   std::optional<MoeBackend> moe_backend{};                         // whose kernels run the experts
+  std::optional<Fp8GemmBackend> fp8_gemm_backend{};                // SGLang
   std::optional<All2All> all2all_backend{};                        // unset: the engine's
   std::optional<double> expert_power_law{};  // of experts' popularity; unset: the model's
   std::optional<bool> enable_eplb{};         // popular experts are moved and copied
@@ -243,6 +244,7 @@ struct Engine {
   std::int64_t attention_dp_batching_wait_iters = 10;
   /// TRT-LLM; vLLM: resolved for mxfp4 experts on Hopper, else automatic.
   MoeBackend moe_backend = MoeBackend::automatic;
+  Fp8GemmBackend fp8_gemm_backend = Fp8GemmBackend::automatic;  // SGLang
   bool counts_cached = false;  // TRT-LLM: cached prefixes count before a request starts
   All2All all2all = All2All::allgather_reducescatter;  // of experts on data-parallel ranks
   /// Exponent of a power law of the experts' picks, for times measured with one; 0: even; unset: as

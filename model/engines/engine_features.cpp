@@ -210,6 +210,8 @@ std::vector<double> deviating_acceptance(const Speculation& speculation, double 
   return result;
 }
 
+bool has_low_latency_products(const Gpu& gpu) { return gpu.compute_capability.starts_with("10."); }
+
 Layer draft_layer(const Transformer& model, DraftMethod method) {
   Layer layer = model.layers.back();
   if (method != DraftMethod::mtp) return layer;

@@ -66,6 +66,10 @@ std::vector<double> deviating_acceptance(const Speculation& speculation, double 
 /// layers.
 Layer draft_layer(const Transformer& model, DraftMethod method);
 
+/// Whether products by block-scaled fp8 weights run in kernels for few tokens on the GPU where the
+/// engine is told so (Fp8GemmBackend::flashinfer_trtllm).
+bool has_low_latency_products(const Gpu& gpu);
+
 /// LoRA adapters. A step that uses any takes `step` longer, plus `adapter` for each distinct one:
 /// by default what their kernels and matrices take of rank `max_rank`.
 struct LoraServing {

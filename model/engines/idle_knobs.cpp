@@ -11,6 +11,7 @@
 #include "model/architecture/expert_load.hpp"
 #include "model/architecture/experts.hpp"
 #include "model/cache/kv_cache.hpp"
+#include "model/engines/engine_features.hpp"
 #include "model/engines/knobs.hpp"
 
 namespace roofcast {
@@ -171,6 +172,10 @@ const std::vector<IdleRule>& idle_rules() {
       {.keys = {"moe_backend"},
        .idle = one_kernel_of_experts,
        .reason = "one kind of kernels is modelled for these experts on this GPU"},
+      {.keys = {"fp8_gemm_backend"}, .idle = only_fits, .reason = kOnlyTime},
+      {.keys = {"fp8_gemm_backend"},
+       .idle = [](const S& s) { return !has_low_latency_products(s.gpu); },
+       .reason = "one kind of kernels is modelled for products on this GPU"},
       {.keys = {"all2all_backend"},
        .idle = no_exchange,
        .reason = "it acts between data-parallel ranks"},

@@ -47,6 +47,9 @@ std::optional<OffloadingBackend> named(std::string_view name, OffloadingBackend)
 std::optional<MoeBackend> named(std::string_view name, MoeBackend) {
   return parse_moe_backend(name);
 }
+std::optional<Fp8GemmBackend> named(std::string_view name, Fp8GemmBackend) {
+  return parse_fp8_gemm_backend(name);
+}
 
 using Counts = std::vector<std::int64_t>;
 
@@ -662,6 +665,19 @@ std::vector<EngineKnob> feature_knobs() {
                      "take two to three times as long for prompts on Hopper as Triton's. AUTO: by "
                      "version, model and GPU.",
            .examples = {"CUTLASS", "MARLIN"}}),
+      unshown<&O::fp8_gemm_backend, &Engine::fp8_gemm_backend>(
+          {.flag = "fp8-gemm-backend",
+           .key = "fp8_gemm_backend",
+           .group = scheduler,
+           .kind = choice,
+           .owner = sglang,
+           .choice = {.placeholder = "NAME", .noun = "backend", .names = fp8_gemm_backend_names()},
+           .help = "kernels of products with block-scaled fp8 weights: auto (default), deep_gemm, "
+                   "flashinfer_trtllm",
+           .effect = "SGLang's --fp8-gemm-backend (before it SGLANG_ENABLE_FLASHINFER_GEMM) on "
+                     "compute capability 10.x: flashinfer_trtllm is made for few tokens, and "
+                     "takes two to three times as long for prompts as DeepGEMM.",
+           .examples = {"flashinfer_trtllm"}}),
       knob<&O::prefill_schedule_interval, &Engine::prefill_schedule_interval>(
           {.flag = "prefill-schedule-interval",
            .key = "prefill_schedule_interval",

@@ -37,6 +37,11 @@ constexpr NameTable<MoeBackend, 6> kMoeBackends = {{{MoeBackend::automatic, "AUT
                                                     {MoeBackend::marlin, "MARLIN"},
                                                     {MoeBackend::triton, "TRITON"}}};
 
+constexpr NameTable<Fp8GemmBackend, 3> kFp8GemmBackends = {
+    {{Fp8GemmBackend::automatic, "auto"},
+     {Fp8GemmBackend::deep_gemm, "deep_gemm"},
+     {Fp8GemmBackend::flashinfer_trtllm, "flashinfer_trtllm"}}};
+
 // vLLM 0.19, config/parallel.py (All2AllBackend); SGLang 0.5.15, server_args.py
 // (MOE_A2A_BACKEND_CHOICES).
 constexpr NameTable<All2All, 17> kBackends = {
@@ -104,6 +109,14 @@ std::vector<std::string_view> draft_method_names() { return names_in(kMethods); 
 std::vector<std::string_view> capacity_policy_names() { return names_in(kCapacity); }
 std::vector<std::string_view> chunking_policy_names() { return names_in(kChunking); }
 std::vector<std::string_view> moe_backend_names() { return names_in(kMoeBackends); }
+
+std::vector<std::string_view> fp8_gemm_backend_names() { return names_in(kFp8GemmBackends); }
+
+std::string_view name_of(Fp8GemmBackend backend) { return name_in(kFp8GemmBackends, backend); }
+
+std::optional<Fp8GemmBackend> parse_fp8_gemm_backend(std::string_view text) {
+  return value_in(kFp8GemmBackends, lower(text));
+}
 
 std::string_view name_of(KvReservation reservation) { return name_in(kReservations, reservation); }
 

@@ -55,6 +55,17 @@ std::vector<std::string_view> moe_backend_names();
 std::string_view name_of(MoeBackend backend);
 std::optional<MoeBackend> parse_moe_backend(std::string_view text);
 
+/// SGLang's --fp8-gemm-backend: whose kernels multiply by weights in fp8 with scales of blocks.
+/// Parsed in upper or lower case.
+enum class Fp8GemmBackend {
+  automatic,  // DeepGEMM on Hopper and Blackwell
+  deep_gemm,
+  flashinfer_trtllm,  // TRTLLM-gen's through FlashInfer, on compute capability 10.x
+};
+std::vector<std::string_view> fp8_gemm_backend_names();
+std::string_view name_of(Fp8GemmBackend backend);
+std::optional<Fp8GemmBackend> parse_fp8_gemm_backend(std::string_view text);
+
 /// The backend that carries tokens to experts on other ranks: vLLM's --all2all-backend, SGLang's
 /// --moe-a2a-backend ("none": gathered). Also parses the backends that exchange alike: mori_* and
 /// flashinfer_* (vLLM), nixl_ep, pplx (low latency), mooncake, nixl, mori (SGLang, as deepep).

@@ -58,8 +58,8 @@ bool same_shape(const LinearOperator& a, const LinearOperator& b) {
          a.stored_fixed == b.stored_fixed && a.experts == b.experts &&
          a.expert_bytes == b.expert_bytes && a.pick_classes == b.pick_classes &&
          a.expert_ranks == b.expert_ranks && a.wait == b.wait && a.serial == b.serial &&
-         a.least == b.least && a.shape == b.shape && a.block == b.block && a.phase == b.phase &&
-         a.beside == b.beside;
+         a.least == b.least && a.least_each == b.least_each && a.shape == b.shape &&
+         a.block == b.block && a.phase == b.phase && a.beside == b.beside;
 }
 
 /// Equal layers, counted once, in order of first appearance.
@@ -103,6 +103,7 @@ LinearOperator gemm_operator(const Deployment& deployment, const Weight& whole,
               .outputs = weight.outputs,
               .inputs = weight.inputs};
   op.least = least_product_time(deployment, op.shape);
+  op.least_each = least_row_time(deployment, op.shape);
   return op;
 }
 
@@ -385,11 +386,11 @@ std::int64_t launches_of(const StepOperators& operators) {
   return launches;
 }
 
-void add_matrices(const Deployment& deployment, const LayerGroup& group, int block,
 bool has_own_output_format(const Layer& layer) {
   return output_format_of(layer) != layer.mixer_format;
 }
 
+void add_matrices(const Deployment& deployment, const LayerGroup& group, int block,
                   StepOperators& out) {
   const Transformer& model = deployment.model;
   const std::vector<Weight> weights = layer_weights(group.layer, model.hidden, model.activation);
@@ -401,13 +402,13 @@ bool has_own_output_format(const Layer& layer) {
     const int own_block = is_of_block(weight) ? block : kNoBlock;
     LinearOperator product = gemm_operator(deployment, weight, group.count);
     product.block = own_block;
-    if (weight.part == Part::shared_experts) product.beside = beside;
     if (own_block != kNoBlock && has_own_output_format(group.layer) && weight.name == "o_proj") {
       Weight timed = weight;
       timed.format = group.layer.mixer_format;
       out.timed_otherwise.push_back(gemm_operator(deployment, timed, group.count));
       out.timed_otherwise.back().block = own_block;
     }
+    if (weight.part == Part::shared_experts) product.beside = beside;
     if (weight.name == "kv_b_proj") {
       add_absorbed(deployment, group.layer, group.count, own_block, product, out);
     }

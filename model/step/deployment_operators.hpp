@@ -56,6 +56,9 @@ struct LinearOperator {
   // What a call takes at least where nobody timed it: in a kernel that an engine's version did not
   // tune (version_terms.hpp).
   Seconds least{};
+  // What n of a call take at least, each, whatever was timed: in the kernel that the engine was
+  // told to use, of which no table has times (version_terms.hpp).
+  Seconds least_each{};
   // Time in addition to the roofline's or the measured one.
   Seconds wait{};       // per call
   SerialTime serial{};  // per n
@@ -134,12 +137,12 @@ struct StepOperators {
   std::vector<RecurrentOperator> recurrent{};
   /// Attention blocks that the GPU's curves time as one.
   std::vector<BlockShapes> blocks{};
-  /// Kernels that PyTorch launches beyond one for each call above, in a step that it runs operator
-  /// by operator (eager_launches.cpp).
-  std::int64_t more_launches = 0;
   /// Products of blocks as the block was timed, in the format of its other projections, where the
   /// layer has them in another; the layer's own are in per_token. In no step's own time.
   std::vector<LinearOperator> timed_otherwise{};
+  /// Kernels that PyTorch launches beyond one for each call above, in a step that it runs operator
+  /// by operator (eager_launches.cpp).
+  std::int64_t more_launches = 0;
   std::int64_t prompt_launches = 0;  // of these, in steps with prompts alone
 };
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "model/curves/curve_source.hpp"
+#include "model/step/version_terms.hpp"
 
 namespace roofcast {
 
@@ -179,12 +180,16 @@ Seconds TimedOperator::kernel_time(std::int64_t n, const Gpu& gpu, bool captured
 }
 
 Seconds TimedOperator::alone_time(std::int64_t n, const Gpu& gpu) const {
-  if (measured_) return measured_time(n, gpu);
-  const Seconds own =
-      std::max(unbent_time(n, gpu), op_.least * static_cast<double>(op_.work.calls));
+  if (measured_) return std::max(measured_time(n, gpu), least_of_rows(n));
+  const Seconds own = std::max(
+      {unbent_time(n, gpu), least_of_rows(n), op_.least * static_cast<double>(op_.work.calls)});
   const auto after = std::upper_bound(bend_.begin(), bend_.end(), n);
   if (after == bend_.begin()) return own;
   return std::max(own, longest_so_far_[static_cast<std::size_t>(after - bend_.begin()) - 1]);
+}
+
+Seconds TimedOperator::least_of_rows(std::int64_t n) const {
+  return op_.least_each * (static_cast<double>(n) * static_cast<double>(op_.work.calls));
 }
 
 Seconds TimedOperator::graph_saving() const {
@@ -200,6 +205,11 @@ OperatorEstimate TimedOperator::explain(std::int64_t n, const Gpu& gpu, bool cap
     OperatorEstimate result =
         measured_estimate(measured_->explain(size_of(n), 0), total, own, scratch_, gpu);
     result.source = measured_->source();
+    if (const Seconds least = least_of_rows(n); least.value > 0 && total <= least) {
+      result.provenance = std::max(result.provenance, Provenance::extended);
+      result.relative_uncertainty = std::max(result.relative_uncertainty, kUntimedKernelDeviation);
+      result.source.clear();
+    }
     return result;
   }
   OperatorEstimate result = estimate(scratch_, gpu, efficiency_);

@@ -39,6 +39,7 @@ class TimedOperator {
  private:
   Seconds kernel_time(std::int64_t n, const Gpu& gpu, bool captured) const;
   /// kernel_time() if nothing ran beside it.
+  Seconds least_of_rows(std::int64_t n) const;
   Seconds alone_time(std::int64_t n, const Gpu& gpu) const;
   Seconds unbent_time(std::int64_t n, const Gpu& gpu) const;
   Seconds measured_time(std::int64_t n, const Gpu& gpu) const;

@@ -5,6 +5,7 @@
 
 #include "base/dotted_version.hpp"
 #include "model/curves/curve_source.hpp"
+#include "model/engines/engine_features.hpp"
 
 namespace roofcast {
 
@@ -79,6 +80,19 @@ Seconds least_product_time(const Deployment& deployment, const OperatorShape& pr
     if (runs && same) least = std::max(least, row.least);
   }
   return least;
+}
+
+Seconds least_row_time(const Deployment& deployment, const OperatorShape& product) {
+  constexpr FlopsPerSecond kCached{759e12};
+  constexpr FlopsPerSecond kStreamed{447e12};
+  if (deployment.engine.fp8_gemm_backend != Fp8GemmBackend::flashinfer_trtllm ||
+      !has_low_latency_products(deployment.gpu) || product.format != "fp8_block") {
+    return {};
+  }
+  const auto weights =
+      static_cast<double>(product.outputs) * static_cast<double>(product.inputs);  // bytes
+  const bool cached = weights <= deployment.gpu.l2_cache.value;
+  return Flops{2.0 * weights} / (cached ? kCached : kStreamed);
 }
 
 std::span<const VersionSpread> version_spreads() { return kVersionSpreads; }

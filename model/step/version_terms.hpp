@@ -33,6 +33,16 @@ std::span<const UntunedProduct> untuned_products();
 /// stated less exactly than the row ("sglang-0.5").
 Seconds least_product_time(const Deployment& deployment, const OperatorShape& product);
 
+/// What each row of a product takes at least, in the kernel that the engine was told to use, which
+/// no table times; 0 elsewhere. TRTLLM-gen's low-latency products (SGLang's flashinfer_trtllm) by
+/// benchmark of sgl-project/sglang pull 13528 on a B200: 759 TFLOP/s between 2,048 and 4,096 rows
+/// of 576 outputs (63.5 - 41.2 us; 7,168 inputs), and 447 between 1,024 and 2,048 rows of 24,576
+/// (1,632.5 - 826.2 us), whose 176 MB of weights pass through the L2 cache once for each 64 rows.
+Seconds least_row_time(const Deployment& deployment, const OperatorShape& product);
+
+/// One standard deviation of the logarithm of such a time: half of what those two rates differ by.
+inline constexpr double kUntimedKernelDeviation = 0.26;
+
 /// The name of that cause of error.
 inline constexpr const char* kVersionCause = "the engine's version";
 

@@ -307,29 +307,41 @@ class ServeReader {
       return std::any_of(beginnings.begin(), beginnings.end(),
                          [&](std::string_view beginning) { return name.starts_with(beginning); });
     };
-    bool marlin = false;  // as the last assignment says
+    bool marlin = false;      // as the last assignment says
+    bool flashinfer = false;  // the same
+    const auto switched = [&](const std::string& name) -> bool* {
+      if (launch_.engine == ServeEngine::vllm && name == kMarlinVariable) return &marlin;
+      if (launch_.engine == ServeEngine::sglang && name == kFlashinferVariable) return &flashinfer;
+      return nullptr;
+    };
     for (const std::string& assignment : launch_.environment) {
       const std::string name = assignment.substr(0, assignment.find('='));
-      if (launch_.engine == ServeEngine::vllm && name == kMarlinVariable) {
+      if (bool* const known = switched(name)) {
         const std::string value = assignment.substr(name.size());
         const auto on = value.starts_with('=') ? switch_named(value.substr(1)) : std::nullopt;
         if (on) {
-          marlin = *on;
+          *known = *on;
           continue;
         }
       }
       const bool telling = begins(name, kTelling) && !begins(name, kIdle);
       add_once(telling ? command_.not_modelled : command_.ignored, name);
     }
-    const MoeBackend backend = words_.overrides.moe_backend.value_or(MoeBackend::automatic);
-    if (marlin && backend == MoeBackend::automatic) {
-      words_.overrides.moe_backend = MoeBackend::marlin;
+    EngineOverrides& given = words_.overrides;
+    if (marlin && given.moe_backend.value_or(MoeBackend::automatic) == MoeBackend::automatic) {
+      given.moe_backend = MoeBackend::marlin;
+    }
+    const Fp8GemmBackend products = given.fp8_gemm_backend.value_or(Fp8GemmBackend::automatic);
+    if (flashinfer && products == Fp8GemmBackend::automatic) {
+      given.fp8_gemm_backend = Fp8GemmBackend::flashinfer_trtllm;
     }
   }
 
   /// vLLM's switch of before --moe-backend, which overrules it; off, vLLM chooses (0.22,
   /// fused_moe/oracle/mxfp4.py).
   static constexpr std::string_view kMarlinVariable = "VLLM_MXFP4_USE_MARLIN";
+  /// SGLang's of before --fp8-gemm-backend, the same way (sgl-project/sglang pull 8588).
+  static constexpr std::string_view kFlashinferVariable = "SGLANG_ENABLE_FLASHINFER_GEMM";
 
   static std::optional<Transformer> known_model(const std::string& name) {
     try {

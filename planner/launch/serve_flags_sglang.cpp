@@ -27,6 +27,7 @@ void add_knobs(std::vector<ServeFlag>& rows) {
   add_flag(rows, "--enable-ep-moe", kSharedExperts, read_only);
   add_flag(rows, "--enable-deepep-moe", kSharedExperts, read_only);
   add_flag(rows, "--moe-a2a-backend", kSglangAll2All);
+  add_flag(rows, "--fp8-gemm-backend|--fp8-gemm-runner-backend", kFp8GemmBackend);
   add_flag(rows, "--quantization", kWeightFormat);
   add_flag(rows, "--dtype", kDtype);
   add_flag(rows, "--kv-cache-dtype", kSglangCacheDtype);
@@ -95,7 +96,7 @@ void add_idle_flags(std::vector<ServeFlag>& rows) {
 void add_telling_flags(std::vector<ServeFlag>& rows) {
   add_flags(rows, Effect::possible, Takes::value,
             "--nnodes --attention-backend --prefill-attention-backend --decode-attention-backend "
-            "--sampling-backend --mm-attention-backend --moe-runner-backend --fp8-gemm-backend "
+            "--sampling-backend --mm-attention-backend --moe-runner-backend "
             "--deepep-mode --deepep-config --ep-dispatch-algorithm "
             "--eplb-algorithm --moe-dense-tp-size --load-balance-method "
             "--cuda-graph-backend --torch-compile-max-bs --torchao-config "

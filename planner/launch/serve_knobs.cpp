@@ -486,6 +486,17 @@ Text write_vllm_moe_backend(const ServeWords& words) {
   return name ? Text(lower(*name)) : Text();
 }
 
+/// Triton's, CUTLASS's and others' products were not timed.
+void read_fp8_gemm_backend(ServeWords& words, const std::string& text, const std::string& flag) {
+  words.overrides.fp8_gemm_backend = parse_fp8_gemm_backend(text);
+  if (!words.overrides.fp8_gemm_backend) words.not_modelled.push_back(flag + " " + text);
+}
+
+Text write_fp8_gemm_backend(const ServeWords& words) {
+  const auto& backend = words.overrides.fp8_gemm_backend;
+  return backend ? Text(name_of(*backend)) : Text();
+}
+
 void read_chunking_policy(ServeWords& words, const std::string& text, const std::string& flag) {
   words.overrides.context_chunking_policy = parse_chunking_policy(text);
   if (!words.overrides.context_chunking_policy) {
@@ -648,6 +659,7 @@ const ServeKnob kBalanceTimeout =
 const ServeKnob kBalanceWait =
     count_knob<&O::attention_dp_batching_wait_iters>("attention_dp_batching_wait_iters");
 const ServeKnob kMoeBackend{"moe_backend", read_moe_backend, write_moe_backend};
+const ServeKnob kFp8GemmBackend{"fp8_gemm_backend", read_fp8_gemm_backend, write_fp8_gemm_backend};
 const ServeKnob kVllmMoeBackend{"moe_backend", read_vllm_moe_backend, write_vllm_moe_backend};
 
 }  // namespace serve_knobs

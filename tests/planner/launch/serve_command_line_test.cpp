@@ -130,6 +130,7 @@ std::string sample_value(const ServeFlag& row) {
                                           "MAX_UTILIZATION",
                                           "DEEPGEMM",
                                           "marlin",
+                                          "deep_gemm",
                                           "EQUAL_PROGRESS",
                                           "allgather_reducescatter",
                                           "EAGLE",

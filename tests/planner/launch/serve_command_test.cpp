@@ -106,6 +106,26 @@ TEST(ServeCommand, WhatIsNotModelledIsTold) {
   EXPECT_EQ(command.deployment.model, "m");
 }
 
+TEST(ServeCommand, SglangsProductsRunInTheKernelsOfItsFlagOrVariable) {
+  const auto backend = [](const std::string& line) {
+    return read_serve_command(line).deployment.overrides.fp8_gemm_backend;
+  };
+  EXPECT_EQ(backend("sglang serve --model-path m --fp8-gemm-backend flashinfer_trtllm"),
+            Fp8GemmBackend::flashinfer_trtllm);
+  EXPECT_EQ(backend("sglang serve --model-path m --fp8-gemm-backend=deep_gemm"),
+            Fp8GemmBackend::deep_gemm);
+  EXPECT_EQ(backend("SGLANG_ENABLE_FLASHINFER_GEMM=true sglang serve --model-path m"),
+            Fp8GemmBackend::flashinfer_trtllm);
+  EXPECT_EQ(backend("SGLANG_ENABLE_FLASHINFER_GEMM=0 sglang serve --model-path m"), std::nullopt);
+  EXPECT_EQ(backend("SGLANG_ENABLE_FLASHINFER_GEMM=1 sglang serve --model-path m "
+                    "--fp8-gemm-backend deep_gemm"),
+            Fp8GemmBackend::deep_gemm);
+  const ServeCommand other =
+      read_serve_command("sglang serve --model-path m --fp8-gemm-backend triton");
+  EXPECT_EQ(other.deployment.overrides.fp8_gemm_backend, std::nullopt);
+  EXPECT_THAT(other.not_modelled, ElementsAre("--fp8-gemm-backend triton"));
+}
+
 TEST(ServeCommand, VllmsExpertsAreMarlinsByFlagOrVariable) {
   const auto backend = [](const std::string& line) {
     return read_serve_command(line).deployment.overrides.moe_backend;
