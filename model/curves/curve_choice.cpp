@@ -37,6 +37,13 @@ constexpr double kExpertReach = 3.0;
 /// to three (the same tables).
 double neighbouring_deviation(double octaves) { return 0.05 + 0.06 * octaves; }
 
+// Experts that were timed in another version of the engine than the nearest differ from it as the
+// nearest shapes do that both were timed with. Of TensorRT-LLM 1.2.0rc5 and 1.3.0rc20 on B200 and
+// H100, with the whole mixture left out, half of 1.2.0rc5's times lie within 4 to 9 % of 1.3.0rc20's
+// times that ratio, where they lie within 7 to 28 % of 1.3.0rc20's own; two thirds within
+// 7 to 13 %. CUTLASS's in nvfp4: 16 for 21 %, two thirds 23 (tests/accuracy/table_version_ratios).
+constexpr double kVersionRatioDeviation = 0.10;
+
 // Octaves of N and K within which an engine's own products answer before those of another source:
 // the public tables hold every model's sizes, and a grid with a node at each octave.
 constexpr double kNear = 1.0;
@@ -401,6 +408,35 @@ double size_for(const OperatorShape& other, const OperatorShape& shape, double x
   return std::max(1.0, x * picked(shape) / picked(other));
 }
 
+/// How far two layouts of experts are apart, ranks included.
+double octaves_with_ranks(const OperatorShape& a, const OperatorShape& b) {
+  const double ranks = static_cast<double>(a.expert_ranks) / static_cast<double>(b.expert_ranks);
+  return octaves_between(a, b) + std::abs(std::log2(ranks));
+}
+
+/// The experts nearest to `shape` that two versions of an engine were timed with, at most
+/// kExpertNeighbours.
+std::vector<CurveBlend::VersionPair> in_both_versions(const SourceCurves& nearest,
+                                                      const SourceCurves& theirs,
+                                                      const OperatorShape& shape) {
+  const CurveGroup& timed = nearest.like(shape);
+  std::vector<Neighbour> all;
+  for_each_shape(timed, [&](std::size_t place, const OperatorShape& other) {
+    if (other.gated != shape.gated || other.power_law != shape.power_law) return;
+    const double octaves = octaves_with_ranks(other, shape);
+    if (octaves <= kExpertReach) all.push_back({octaves, place});
+  });
+  std::stable_sort(all.begin(), all.end(),
+                   [](const Neighbour& a, const Neighbour& b) { return a.octaves < b.octaves; });
+  std::vector<CurveBlend::VersionPair> pairs;
+  for (const Neighbour& one : all) {
+    if (pairs.size() == kExpertNeighbours) break;
+    const auto other = theirs.find(timed.shape(one.place));
+    if (other) pairs.push_back({.nearest = timed.curve(one.place), .theirs = *other});
+  }
+  return pairs;
+}
+
 /// Whether the engine's own kernels were timed in the shape's family and format, at any size.
 bool timed_by_engine(const KernelTables& tables, const OperatorShape& shape,
                      std::string_view engine) {
@@ -452,14 +488,18 @@ CurveBlend find_blend(const Measured& measured, const OperatorShape& shape,
   return blend_from(ProfileCurves{measured, engine}, shape, kAnyDistance);
 }
 
-CurveBlend find_blend(const KernelTables& tables, const OperatorShape& shape,
-                      std::string_view engine) {
+namespace {
+
+/// find_blend() without the ratio of versions; `source` is where the curves are from.
+CurveBlend blend_as_timed(const KernelTables& tables, const OperatorShape& shape,
+                          std::string_view engine, std::string_view& answering) {
   // Experts run in kernels of each engine's own: those of another say little of an engine whose own
   // were timed at other sizes, unless it runs these very kernels.
   const bool experts = shape.family == OperatorFamily::moe;
   if (experts && !shape.name.empty()) {
     for (const std::string_view source : sources_for(tables, shape, engine, false)) {
       CurveBlend blend = named_experts(SourceCurves{tables, source}, shape);
+      answering = source;
       if (!blend.parts.empty()) return blend;
     }
   }
@@ -468,6 +508,7 @@ CurveBlend find_blend(const KernelTables& tables, const OperatorShape& shape,
   for (const double reach : {kNear, kAnyDistance}) {
     for (const std::string_view source : sources) {
       CurveBlend blend = blend_from(SourceCurves{tables, source}, shape, reach);
+      answering = source;
       if (!blend.parts.empty()) return blend;
     }
     if (shape.family != OperatorFamily::gemm) break;
@@ -477,13 +518,33 @@ CurveBlend find_blend(const KernelTables& tables, const OperatorShape& shape,
   if (own_only && shape.expert_ranks == 1) {
     for (const std::string_view source : sources) {
       CurveBlend blend = nearest_experts(SourceCurves{tables, source}, shape);
+      answering = source;
       if (!blend.parts.empty()) return blend;
     }
   }
   return {.shape = shape};
 }
 
-CurveAnswer answer(const CurveBlend& blend, double x, double y, int multiprocessors) {
+}  // namespace
+
+CurveBlend find_blend(const KernelTables& tables, const OperatorShape& shape,
+                      std::string_view engine) {
+  std::string_view answering;
+  CurveBlend blend = blend_as_timed(tables, shape, engine, answering);
+  const bool own = shape.family == OperatorFamily::moe && !blend.parts.empty() &&
+                   is_of_engine(answering, engine) && !stated_version(engine).empty();
+  if (!own) return blend;
+  const std::vector<std::string_view> sources = sources_for(tables, shape, engine, true);
+  if (sources.front() == answering) return blend;
+  blend.versions =
+      in_both_versions(SourceCurves{tables, sources.front()}, SourceCurves{tables, answering},
+                       blend.parts.front().curve.shape);
+  return blend;
+}
+
+namespace {
+
+CurveAnswer answer_as_timed(const CurveBlend& blend, double x, double y, int multiprocessors) {
   const bool in_cell = blend.parts.size() > 1 && blend.octaves == 0 && !blend.borrowed;
   if (blend.octaves == 0 && !blend.borrowed && !in_cell) {
     return answer(blend.parts.front().curve, x, y, multiprocessors);
@@ -514,6 +575,30 @@ CurveAnswer answer(const CurveBlend& blend, double x, double y, int multiprocess
     deviation = std::max(deviation, neighbouring_deviation(blend.octaves));
   }
   return {.time = mean, .provenance = provenance, .relative_uncertainty = std::min(1.0, deviation)};
+}
+
+}  // namespace
+
+CurveAnswer answer(const CurveBlend& blend, double x, double y, int multiprocessors) {
+  CurveAnswer result = answer_as_timed(blend, x, y, multiprocessors);
+  if (blend.versions.empty()) return result;
+  std::vector<double> logarithms;
+  for (const CurveBlend::VersionPair& pair : blend.versions) {
+    const double size = size_for(pair.nearest.shape, blend.shape, x);
+    const Seconds nearest = answer(pair.nearest, size, y, multiprocessors).time;
+    logarithms.push_back(std::log(nearest / answer(pair.theirs, size, y, multiprocessors).time));
+  }
+  double mean = 0;
+  for (const double one : logarithms) mean += one / static_cast<double>(logarithms.size());
+  double variance = 0;
+  for (const double one : logarithms) {
+    variance += (one - mean) * (one - mean) / static_cast<double>(logarithms.size());
+  }
+  result.time = result.time * std::exp(mean);
+  result.provenance = std::max(result.provenance, Provenance::extended);
+  const double ratio = std::hypot(kVersionRatioDeviation, std::sqrt(variance));
+  result.relative_uncertainty = std::min(1.0, std::hypot(result.relative_uncertainty, ratio));
+  return result;
 }
 
 }  // namespace roofcast

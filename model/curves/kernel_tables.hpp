@@ -116,6 +116,8 @@ class KernelTables {
 /// the engine's own tables come before another source's. Experts that were never timed are
 /// estimated from the two of the engine's own mixtures that are nearest in the logarithms of their
 /// sizes (width, hidden size, experts, experts per token), at as many tokens for each expert.
+/// Experts of another version of the engine than the nearest take the ratio of the two versions of
+/// the nearest experts that both were timed with (CurveBlend::versions).
 CurveBlend find_blend(const KernelTables& tables, const OperatorShape& shape,
                       std::string_view engine);
 

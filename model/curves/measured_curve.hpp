@@ -167,6 +167,13 @@ struct CurveBlend {
   /// the corners of the cell of timed sizes around it.
   double octaves = 0;
   bool borrowed = false;  // from another format's kernels with the same arithmetic width
+  /// The parts are of another version of the engine than the nearest to the one asked for; one
+  /// shape that both were timed with.
+  struct VersionPair {
+    MeasuredCurve nearest{};  // in the version nearest to the one asked for
+    MeasuredCurve theirs{};   // in that of the parts
+  };
+  std::vector<VersionPair> versions{};
   OperatorShape shape{};
 };
 
@@ -182,7 +189,9 @@ CurveBlend find_blend(const Measured& measured, const OperatorShape& shape,
 /// The weighted mean of the parts' ratios, applied to each part's base at the blend's shape.
 /// Between the corners of a cell it is as the parts are, at best interpolated; anything else but a
 /// shape's own curve is `extended`, by `octaves`; the spread among the parts adds to
-/// the uncertainty. Precondition: at least one part.
+/// the uncertainty. Times of another version are multiplied by the geometric mean of what the
+/// `versions` pairs differ by, for experts at as many tokens for each. Precondition: at least one
+/// part.
 CurveAnswer answer(const CurveBlend& blend, double x, double y, int multiprocessors);
 
 }  // namespace roofcast

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cmath>
 #include <map>
 #include <memory>
 #include <string>
@@ -217,6 +218,37 @@ TEST(KernelTables, MixturesAreLessSureTheFartherTheyAreAndSilentBeyondThreeOctav
   EXPECT_NEAR(told(768, 6144).relative_uncertainty, 0.05 + 3 * 0.06, 1e-12);
   const Tables far({curve(experts("fp8", 768), "vLLM 0.24.0", 10)});
   EXPECT_TRUE(find_blend(*far.tables, experts("fp8", 8192), "vllm").parts.empty());
+}
+
+// 1.2 takes 1.2 and 1.8 times as long as 1.3 for the two nearest widths, so 100 us of 1.3 are
+// 100 us * sqrt(1.2 * 1.8).
+TEST(KernelTables, ExpertsOfAnotherVersionTakeTheRatioOfTheVersionsOfTheirNeighbours) {
+  const Tables some({curve(experts("fp8", 64), "TRTLLM 1.3.0", 50),
+                     curve(experts("fp8", 64), "TRTLLM 1.2.0", 60),
+                     curve(experts("fp8", 128), "TRTLLM 1.3.0", 100),
+                     curve(experts("fp8", 256), "TRTLLM 1.3.0", 200),
+                     curve(experts("fp8", 256), "TRTLLM 1.2.0", 360),
+                     curve(experts("fp8", 1024), "TRTLLM 1.3.0", 500),
+                     curve(experts("fp8", 1024), "TRTLLM 1.2.0", 5000)});
+  EXPECT_NEAR(some.us(experts("fp8", 128), "trtllm-1.2"), 100 * std::sqrt(1.2 * 1.8), 1e-9);
+  EXPECT_NEAR(some.us(experts("fp8", 128), "trtllm-1.1"), 100 * std::sqrt(1.2 * 1.8), 1e-9);
+  EXPECT_NEAR(some.us(experts("fp8", 128), "trtllm-1.3"), 100, 1e-9);
+  EXPECT_NEAR(some.us(experts("fp8", 128), "trtllm"), 100, 1e-9);
+  EXPECT_NEAR(some.us(experts("fp8", 256), "trtllm-1.2"), 360, 1e-9);  // its own
+  const CurveAnswer told =
+      answer(find_blend(*some.tables, experts("fp8", 128), "trtllm-1.2"), 1, 0, 1);
+  EXPECT_EQ(told.provenance, Provenance::extended);
+  EXPECT_GT(told.relative_uncertainty, std::log(1.8 / 1.2) / 2);  // what the neighbours differ by
+}
+
+TEST(KernelTables, VersionsOfFarOrOtherExpertsGiveNoRatio) {
+  OperatorShape ungated = experts("fp8", 128);
+  ungated.gated = false;
+  const Tables some({curve(experts("fp8", 128), "TRTLLM 1.3.0", 100),
+                     curve(experts("fp8", 2048), "TRTLLM 1.3.0", 1000),
+                     curve(experts("fp8", 2048), "TRTLLM 1.2.0", 3000),
+                     curve(ungated, "TRTLLM 1.3.0", 80), curve(ungated, "TRTLLM 1.2.0", 160)});
+  EXPECT_NEAR(some.us(experts("fp8", 128), "trtllm-1.2"), 100, 1e-9);
 }
 
 TEST(KernelTables, ExpertsOfAnotherEngineAnswerOnlyWhereTheOwnWereTimedAtNoSize) {
