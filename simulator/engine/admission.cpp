@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
+#include <memory>
 #include <string_view>
 
 #include "base/wording.hpp"
@@ -22,52 +24,88 @@ struct Tally {
   }
 };
 
-void add_refusal(std::vector<Refusal>& refusals, const Tally& tally, std::string_view counted_as,
-                 const std::string& reason) {
-  if (tally.requests == 0) return;
-  refusals.push_back({.requests = tally.requests,
-                      .reason = fmt::format("{} (longest: {}, {})", reason,
-                                            counted(tally.longest, "token"), counted_as)});
-}
+/// Why a replica can never finish a request.
+enum class Obstacle { none, length, cache, prompt, decode };
+
+/// A replica with its cache empty.
+class EmptyReplica {
+ public:
+  EmptyReplica(const Replica& replica, RequestPart part)
+      : engine_(&replica.engine),
+        layout_(&replica.layout),
+        policy_(make_policy(replica.engine)),
+        blocks_(replica.layout, replica.kv_blocks, replica.engine.max_num_batched_tokens,
+                replica.engine.kv_reservation),
+        computes_prompts_(part != RequestPart::output ||
+                          policy_->recomputes_prompts(replica.engine)) {}
+
+  /// Prompt and output. What a model that pools puts out takes no place in the sequence.
+  std::int64_t tokens_of(const Request& request) const {
+    return request.input_tokens + (engine_->pooling ? 0 : request.output_tokens);
+  }
+
+  Obstacle obstacle_to(const Request& request) const {
+    if (engine_->max_model_len > 0 && tokens_of(request) > engine_->max_model_len) {
+      return Obstacle::length;
+    }
+    const Demand demand = policy_->demand_of(*engine_, request, *layout_);
+    if (blocks_needed(demand) > blocks_.usable()) return Obstacle::cache;
+    const std::int64_t step = engine_->max_num_batched_tokens;
+    if (computes_prompts_ && demand.at_once > step) return Obstacle::prompt;
+    return demand.decode > step ? Obstacle::decode : Obstacle::none;
+  }
+
+  std::string reason(Obstacle obstacle) const {
+    switch (obstacle) {
+      case Obstacle::length:
+        return fmt::format("longer than max_model_len {}", engine_->max_model_len);
+      case Obstacle::cache:
+        return fmt::format("larger than the whole KV cache of {} usable blocks", blocks_.usable());
+      case Obstacle::prompt:
+        return policy_->step_limit(*engine_, *layout_);
+      case Obstacle::decode:
+        return fmt::format("a decode of {}, its drafts included, exceeds max_num_batched_tokens {}",
+                           counted(engine_->speculation.verified(), "token"),
+                           engine_->max_num_batched_tokens);
+      case Obstacle::none:
+        break;
+    }
+    return {};
+  }
+
+ private:
+  std::int64_t blocks_needed(const Demand& demand) const {
+    return blocks_.contiguous() ? blocks_.range_of(demand.cached)
+                                : blocks_.needed(demand.cached, demand.in_flight);
+  }
+
+  const Engine* engine_;
+  const CacheLayout* layout_;
+  std::unique_ptr<BatchingPolicy> policy_;
+  KvBlocks blocks_;
+  bool computes_prompts_ = true;
+};
 
 }  // namespace
 
 std::vector<Refusal> reject_impossible(std::vector<RequestRecord>& records, const Replica& replica,
                                        RequestPart part) {
-  const Engine& engine = replica.engine;
-  const auto policy = make_policy(engine);
-  const bool computes_prompts = part != RequestPart::output || !policy->reserves_output(engine);
-  const KvBlocks blocks(replica.layout, replica.kv_blocks, engine.max_num_batched_tokens,
-                        engine.kv_reservation);
-  const auto needed = [&](const Demand& demand) {
-    return blocks.contiguous() ? blocks.range_of(demand.cached)
-                               : blocks.needed(demand.cached, demand.in_flight);
-  };
-  Tally too_long, too_big, too_many_at_once;
+  const EmptyReplica empty(replica, part);
+  std::map<Obstacle, Tally> tallies;
   for (RequestRecord& record : records) {
-    // What a model that pools puts out takes no place in the sequence.
-    const std::int64_t output = engine.pooling ? 0 : record.request.output_tokens;
-    const std::int64_t tokens = record.request.input_tokens + output;
-    const Demand demand = policy->demand_of(engine, record.request, replica.layout);
-    if (engine.max_model_len > 0 && tokens > engine.max_model_len) {
-      too_long.add(tokens);
-    } else if (needed(demand) > blocks.usable()) {
-      too_big.add(tokens);
-    } else if (computes_prompts && demand.at_once > engine.max_num_batched_tokens) {
-      too_many_at_once.add(tokens);
-    } else {
-      continue;
-    }
+    const Obstacle obstacle = empty.obstacle_to(record.request);
+    if (obstacle == Obstacle::none) continue;
+    tallies[obstacle].add(empty.tokens_of(record.request));
     record.rejected = true;
   }
   const std::string_view counted_as =
       part == RequestPart::prompt ? "prompt and first token" : "prompt and output";
   std::vector<Refusal> refusals;
-  add_refusal(refusals, too_long, counted_as,
-              fmt::format("longer than max_model_len {}", engine.max_model_len));
-  add_refusal(refusals, too_big, counted_as,
-              fmt::format("larger than the whole KV cache of {} usable blocks", blocks.usable()));
-  add_refusal(refusals, too_many_at_once, counted_as, policy->step_limit(engine, replica.layout));
+  for (const auto& [obstacle, tally] : tallies) {
+    refusals.push_back({.requests = tally.requests,
+                        .reason = fmt::format("{} (longest: {}, {})", empty.reason(obstacle),
+                                              counted(tally.longest, "token"), counted_as)});
+  }
   return refusals;
 }
 

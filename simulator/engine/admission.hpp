@@ -27,8 +27,10 @@ enum class RequestPart {
 /// are and what they would need:
 /// - prompt and output together exceed max_model_len (0: no limit);
 /// - the sequence alone does not fit the whole KV cache (Demand::cached);
-/// - a step has no room for the tokens that must be computed together (Demand::at_once); of an
-///   output that is nothing where the engine never computes a prompt again.
+/// - a step has no room for the tokens of the prompt that must be computed together
+///   (Demand::at_once), unless only the output is computed and the policy never computes a prompt
+///   again (BatchingPolicy::recomputes_prompts);
+/// - nor for a decode with its drafts (Demand::decode).
 /// Of a prompt the records' outputs have one token.
 std::vector<Refusal> reject_impossible(std::vector<RequestRecord>& records, const Replica& replica,
                                        RequestPart part = RequestPart::whole);

@@ -91,7 +91,8 @@ struct DecodeLoad {
 struct Demand {
   std::int64_t cached = 0;     // tokens in the KV cache
   std::int64_t in_flight = 0;  // the most of them that one step adds
-  std::int64_t at_once = 0;    // tokens that one step must have room for
+  std::int64_t at_once = 0;    // tokens of its prompt that one step must have room for
+  std::int64_t decode = 0;     // the same of a decode, with its drafts
 };
 
 /// The demand under a scheduler that preempts: all tokens computed before are then computed again,
@@ -155,6 +156,9 @@ class BatchingPolicy {
   /// Whether K and V of output that is not generated yet are reserved before a request starts, so
   /// that what its client declares matters.
   virtual bool reserves_output(const Engine&) const { return false; }
+
+  /// Whether a request that had to give up its K and V computes its prompt again.
+  virtual bool recomputes_prompts(const Engine&) const { return true; }
 
   /// The longest sequence for which K and V may be reserved: prompt and output, in tokens.
   virtual std::int64_t longest_sequence(const EngineState& state, std::int64_t input_tokens) const;

@@ -23,6 +23,7 @@ class StaticBatchPolicy final : public BatchingPolicy {
     return demand_if_reserved(engine, request);
   }
   bool reserves_output(const Engine&) const override { return true; }
+  bool recomputes_prompts(const Engine&) const override { return false; }
   std::int64_t cached_tokens(const EngineState&, RequestId) const override { return 0; }
 };
 

@@ -40,8 +40,9 @@ class TensorrtLlmPolicy final : public BatchingPolicy {
   /// If a client declares nothing it is max_seq_len - prompt (TensorRT-LLM 1.0,
   /// executor/base_worker.py, _deduce_max_tokens); max_seq_len is lowered to what the KV cache
   /// holds (TrtGptModelInflightBatching::adjustMaxAttentionWindow).
-  bool reserves_output(const Engine& engine) const override {
-    return engine.capacity_scheduler_policy != CapacityPolicy::max_utilization;
+  bool reserves_output(const Engine& engine) const override { return !recomputes_prompts(engine); }
+  bool recomputes_prompts(const Engine& engine) const override {
+    return engine.capacity_scheduler_policy == CapacityPolicy::max_utilization;
   }
   std::int64_t cached_tokens(const EngineState& state, RequestId id) const override;
 
@@ -207,12 +208,14 @@ std::int64_t TensorrtLlmPolicy::cached_tokens(const EngineState& state, RequestI
   return cached_prompt_tokens(state, id);
 }
 
-/// Prompts are cut at multiples of a block.
+/// Prompts are cut at multiples of a block, decodes not at all: share_tokens().
 Demand TensorrtLlmPolicy::demand_of(const Engine& engine, const Request& request,
                                     const CacheLayout& layout) const {
-  return engine.capacity_scheduler_policy == CapacityPolicy::max_utilization
-             ? demand_if_recomputed(engine, request, layout.block_tokens)
-             : demand_if_reserved(engine, request, layout.block_tokens);
+  Demand demand = recomputes_prompts(engine)
+                      ? demand_if_recomputed(engine, request, layout.block_tokens)
+                      : demand_if_reserved(engine, request, layout.block_tokens);
+  if (request.output_tokens > 1) demand.decode = engine.speculation.verified();
+  return demand;
 }
 
 std::string TensorrtLlmPolicy::step_limit(const Engine& engine, const CacheLayout& layout) const {

@@ -38,9 +38,13 @@ class VllmV1Policy final : public BatchingPolicy {
   Demand demand_of(const Engine& engine, const Request& request,
                    const CacheLayout&) const override {
     if (engine.kv_reservation == KvReservation::paged) return demand_if_recomputed(engine, request);
-    Demand demand = demand_if_reserved(engine, request);  // nothing is preempted
+    Demand demand = demand_if_reserved(engine, request);
     demand.cached = reserved_tokens(engine, request.input_tokens, request.output_tokens);
     return demand;
+  }
+  /// Nothing is preempted where whole sequences are reserved.
+  bool recomputes_prompts(const Engine& engine) const override {
+    return engine.kv_reservation == KvReservation::paged;
   }
   bool runs_adapters() const override { return true; }
   std::int64_t cached_tokens(const EngineState& state, RequestId id) const override;

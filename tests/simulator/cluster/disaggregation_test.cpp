@@ -97,6 +97,39 @@ TEST(Disaggregation, StepsOfADecodeReplicaNeedNoRoomForThePrompt) {
   EXPECT_TRUE(simulate(cluster, batch_of({{10, 3}}), {}).requests[0].rejected);
 }
 
+// A step of two tokens holds no decode with its three drafts: not even a decode replica's, which
+// needs no room for prompts.
+TEST(Disaggregation, StepsOfADecodeReplicaNeedRoomForDrafts) {
+  Cluster cluster = apart(1, 1);
+  for (Pool& pool : cluster.pools) {
+    pool.replica.engine.scheduler = SchedulerKind::tensorrt_llm;
+    pool.replica.engine.chunked_prefill = false;
+  }
+  Engine& decode = cluster.pools[1].replica.engine;
+  decode.speculation = {.draft_tokens = 3, .acceptance = {0.5, 0.25, 0.125}};
+  decode.max_num_batched_tokens = 4;
+  EXPECT_EQ(simulate(cluster, batch_of({{10, 3}}), {}).completed, 1);
+  decode.max_num_batched_tokens = 2;
+  EXPECT_TRUE(simulate(cluster, batch_of({{10, 3}}), {}).requests[0].rejected);
+}
+
+// SGLang reserves outputs and yet retracts, after which a prompt is cut at pages of four: chunks of
+// three hold none. Static batching computes no prompt twice.
+TEST(Disaggregation, OnlyPoliciesThatNeverRecomputeTakePromptsThatNoStepHolds) {
+  Cluster cluster = apart(1, 1);
+  for (Pool& pool : cluster.pools) {
+    pool.replica.layout = uniform_layout(4);
+    pool.replica.engine.scheduler = SchedulerKind::sglang;
+  }
+  cluster.pools[1].replica.engine.max_num_batched_tokens = 3;
+  EXPECT_TRUE(simulate(cluster, batch_of({{10, 3}}), {}).requests[0].rejected);
+  for (Pool& pool : cluster.pools) {
+    pool.replica.engine.scheduler = SchedulerKind::static_batch;
+    pool.replica.engine.chunked_prefill = false;
+  }
+  EXPECT_EQ(simulate(cluster, batch_of({{10, 3}}), {}).completed, 1);
+}
+
 TEST(Disaggregation, OneTokenNeedsNoTransfer) {
   const auto result = simulate(apart(1, 1), batch_of({{10, 1}}), {});
   EXPECT_EQ(result.requests[0].finished, 1 * kSecond);

@@ -379,6 +379,19 @@ TEST(TensorrtAdmission, AWholePromptMustFitAStep) {
   EXPECT_THAT(refusals(chunked(10), batch_of({{11, 1}})), ElementsAre());
 }
 
+TEST(TensorrtAdmission, ADecodeAndItsDraftsMustFitAStep) {
+  // Three drafts: four tokens at once, which no step of three holds. One token has no decode.
+  Engine engine = tensorrt();
+  engine.speculation = {.draft_tokens = 3, .acceptance = {0.5, 0.25, 0.125}};
+  engine.max_num_batched_tokens = 4;
+  EXPECT_THAT(refusals(engine, batch_of({{2, 2}})), ElementsAre());
+  engine.max_num_batched_tokens = 3;
+  EXPECT_THAT(refusals(engine, batch_of({{2, 1}})), ElementsAre());
+  EXPECT_THAT(refusals(engine, batch_of({{2, 2}})),
+              ElementsAre("a decode of 4 tokens, its drafts included, exceeds "
+                          "max_num_batched_tokens 3 (longest: 4 tokens, prompt and output)"));
+}
+
 TEST(TensorrtAdmission, AChunkMustFitAStep) {
   EXPECT_THAT(refusals(chunked(3), batch_of({{4, 1}})),
               ElementsAre(HasSubstr("tokens_per_block 4")));
