@@ -35,6 +35,19 @@ std::span<const HostTerm> host_terms() {
   return kTerms;
 }
 
+std::span<Seconds HostOverhead::*const> host_times() {
+  static constexpr std::array<Seconds HostOverhead::*, 12> kTimes{
+      &HostOverhead::step_base,     &HostOverhead::per_sequence,
+      &HostOverhead::output_base,   &HostOverhead::output_per_sequence,
+      &HostOverhead::graph_launch,  &HostOverhead::serial_per_sequence,
+      &HostOverhead::kernel_launch, &HostOverhead::eager_launch,
+      &HostOverhead::prompt_launch, &HostOverhead::rank_skew,
+      &HostOverhead::per_request,   &HostOverhead::handover};
+  static_assert(sizeof(HostOverhead) == kTimes.size() * sizeof(Seconds) + sizeof(std::string),
+                "a time of HostOverhead is missing here");
+  return kTimes;
+}
+
 Engine with_profile(Engine engine, const EngineProfile& profile) {
   engine.name = profile.name;
   for (const EngineProfile::Value& value : profile.host)

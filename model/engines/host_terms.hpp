@@ -20,6 +20,9 @@ struct HostTerm {
 /// All terms that a user may set or fit, those best determined by runs first.
 std::span<const HostTerm> host_terms();
 
+/// Every time of HostOverhead, also those that host_terms() does not name.
+std::span<Seconds HostOverhead::*const> host_times();
+
 /// Facts about an engine beyond its preset: host terms fitted to measured runs.
 struct EngineProfile {
   struct Value {

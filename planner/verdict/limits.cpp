@@ -7,6 +7,7 @@
 #include <span>
 #include <utility>
 
+#include "model/engines/host_terms.hpp"
 #include "planner/evaluate_all.hpp"
 #include "planner/load/offered_load.hpp"
 #include "simulator/simulate.hpp"
@@ -185,12 +186,7 @@ std::int64_t more_of(std::int64_t count) {
 }
 
 void speed_up(HostOverhead& host) {
-  for (Seconds HostOverhead::*term :
-       {&HostOverhead::step_base, &HostOverhead::per_sequence, &HostOverhead::output_base,
-        &HostOverhead::output_per_sequence, &HostOverhead::graph_launch,
-        &HostOverhead::serial_per_sequence, &HostOverhead::kernel_launch,
-        &HostOverhead::eager_launch, &HostOverhead::prompt_launch, &HostOverhead::rank_skew,
-        &HostOverhead::per_request}) {
+  for (Seconds HostOverhead::*term : host_times()) {
     host.*term = host.*term * (1 / (1 + kRelaxation));
   }
 }
