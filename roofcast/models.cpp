@@ -88,8 +88,10 @@ std::vector<LayerKind> layer_kinds(const Transformer& model) {
     std::string mixer = std::visit(DescribeMixer{}, layer.mixer);
     std::string ffn = std::visit(DescribeFfn{}, layer.ffn);
     if (mixer != "none") mixer += ", " + layer.mixer_format.name;
-    if (output_format_of(layer) != layer.mixer_format) {
-      mixer += " (output projection " + layer.output_format.name + ")";
+    // A format's bits are the mean of its parts, and may differ although the name does not.
+    if (const std::string& output = output_format_of(layer).name;
+        output != layer.mixer_format.name) {
+      mixer += " (output projection " + output + ")";
     }
     if (ffn != "none") ffn += ", " + layer.ffn_format.name;
     const auto same = std::find_if(kinds.begin(), kinds.end(), [&](const LayerKind& kind) {

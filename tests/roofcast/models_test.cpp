@@ -1,8 +1,10 @@
 #include "roofcast/models.hpp"
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "tests/roofcast/read_back.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 namespace roofcast {
 namespace {
@@ -34,6 +36,45 @@ TEST(DescribeModel, TakesTheWeightsInAnotherFormat) {
   const ModelAnswer answer = describe_model({.model = "llama-2-70b", .weight_format = "fp8"});
   EXPECT_EQ(answer.layers.front().ffn, "dense 28672, gated, fp8");
   EXPECT_LT(answer.weight_bytes, 137'953'296'384 * 6 / 10);
+}
+
+// What is excluded from four bits leaves a projection's parts with other bits under one name; only
+// another format of the output projection is worth a word.
+TEST(DescribeModel, NamesTheFormatOfAnOutputProjectionIfItIsAnother) {
+  nlohmann::json config = {{"architectures", {"DeepseekV3ForCausalLM"}},
+                           {"model_type", "deepseek_v3"},
+                           {"hidden_size", 512},
+                           {"intermediate_size", 1024},
+                           {"num_hidden_layers", 2},
+                           {"num_attention_heads", 8},
+                           {"num_key_value_heads", 8},
+                           {"vocab_size", 1000},
+                           {"max_position_embeddings", 4096},
+                           {"torch_dtype", "bfloat16"},
+                           {"q_lora_rank", 96},
+                           {"kv_lora_rank", 64},
+                           {"qk_nope_head_dim", 64},
+                           {"qk_rope_head_dim", 32},
+                           {"v_head_dim", 64},
+                           {"n_routed_experts", 16},
+                           {"num_experts_per_tok", 2},
+                           {"moe_intermediate_size", 256},
+                           {"n_shared_experts", 1},
+                           {"first_k_dense_replace", 1}};
+  const test::TemporaryFolder folder;
+  const auto mixer = [&](const nlohmann::json& excluded) {
+    config["quantization_config"] = {{"quant_method", "modelopt_fp4"},
+                                     {"quant_algo", "NVFP4"},
+                                     {"group_size", 16},
+                                     {"ignore", excluded}};
+    const std::string path = folder.write("config.json", config.dump());
+    return describe_model({.model = path}).layers.front().mixer;
+  };
+  const std::string kind = "latent attention 8 heads, cache 64+32, ";
+  EXPECT_EQ(mixer({"lm_head", "model.layers.0.self_attn.q_a_proj"}), kind + "nvfp4");
+  EXPECT_EQ(mixer({"lm_head", "*self_attn.q_a*", "*self_attn.q_b*", "*self_attn.kv_a*",
+                   "*self_attn.kv_b*"}),
+            kind + "bf16 (output projection nvfp4)");
 }
 
 TEST(DescribeModel, RoundTripsEveryKindOfModel) {
