@@ -9,6 +9,8 @@
 #include "base/ceil_divide.hpp"
 #include "base/error.hpp"
 #include "model/architecture/weights.hpp"
+#include "planner/scenario/resolve_deployment.hpp"
+#include "planner/scenario/simulation_run.hpp"
 #include "planner/scenario/sizing.hpp"
 #include "roofcast/answer_json.hpp"
 
@@ -314,6 +316,16 @@ MemorySolution solve_context(const Deployment& deployment, const MemoryPlan& pla
   return {.batch = batch, .context_tokens = max_context_at(deployment, plan, batch)};
 }
 
+/// MemoryAnswer::longest_request.
+std::optional<std::int64_t> accepted_nevertheless(const Deployment& deployment,
+                                                  const DeploymentOptions& options) {
+  const Deployment started =
+      as_started(deployment, engine_choice(options.engine), options.overrides);
+  const MemoryPlan plan = plan_memory(started);
+  if (!plan.fits) return std::nullopt;
+  return longest_request(started, plan);
+}
+
 /// `all_engines`: compares their rules, too.
 MemoryAnswer memory_of_one(const MemoryQuestion& question, bool all_engines) {
   if (question.solve == Solve::tensor_parallel) return solve_tensor_parallel(question);
@@ -322,6 +334,7 @@ MemoryAnswer memory_of_one(const MemoryQuestion& question, bool all_engines) {
   const Deployment deployment = resolve(question.deployment).deployment;
   const MemoryPlan plan = plan_memory(deployment);
   MemoryAnswer answer = answer_of(deployment, plan, question.solve);
+  if (!plan.fits) answer.longest_request = accepted_nevertheless(deployment, question.deployment);
   if (question.solve == Solve::none && (question.batch || question.context || all_engines)) {
     answer.asked = batch_memory(deployment, plan, question);
   }

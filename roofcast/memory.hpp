@@ -110,6 +110,7 @@ struct MemoryAnswer {
   DeploymentInputs inputs{};
   bool fits = false;
   std::optional<std::string> reason{};
+  std::optional<std::int64_t> longest_request{};  // tokens, of an engine that starts nevertheless
   std::vector<MemoryTerm> terms{};
   Bytes memory_visible{};
   Bytes kv_budget{};
@@ -246,6 +247,9 @@ void members(Visitor& visit, MemoryAnswer& answer) {
   visit("inputs", answer.inputs, "the deployment as parsed, every knob resolved");
   visit("fits", answer.fits, "whether at least one sequence of max_model_len tokens fits");
   visit("reason", answer.reason, "what is missing, and how much; null if it fits");
+  visit.if_set("longest_request_tokens", answer.longest_request,
+               "if it does not fit but the engine starts nevertheless, as SGLang does: the longest "
+               "request, prompt and output, that it does not refuse");
   visit("terms", answer.terms,
         "terms of the fullest GPU, top-down; they add up to memory_visible_bytes");
   visit("memory_visible_bytes", answer.memory_visible,

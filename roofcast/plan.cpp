@@ -78,6 +78,10 @@ void members(Visitor& visit, RankedPlan& one) {
   visit("pareto", one.pareto, "no other deployment beats it in cost, margin and capacity at once");
   members(visit, static_cast<FinalistFigures&>(one));
   visit("launch", one.launch, "command lines that start it");
+  visit.if_set(
+      "longest_request_tokens", one.longest_request,
+      "the longest request, prompt and output, that it accepts, if its engine starts with a "
+      "KV cache smaller than the model's context, as SGLang does");
 }
 
 template <class Visitor>
@@ -341,6 +345,8 @@ RankedPlan ranked_of(const PreparedPlan& prepared, const PlanFindings& found,
   static_cast<FinalistFigures&>(ranked) = one.finalist;
   ranked.pareto = one.pareto;
   ranked.launch = launch_lines(prepared.catalogue, ranked.shape, ranked.units);
+  ranked.longest_request =
+      shortened_length(run_of(prepared.catalogue, {.shape = ranked.shape, .units = 1}), 0);
   return ranked;
 }
 

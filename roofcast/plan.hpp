@@ -90,6 +90,9 @@ struct PlanProspects : FinalistFigures {
 struct RankedPlan : PlanCandidate, PlanProspects {
   bool pareto = false;  // no other in the answer costs less, has more margin and carries more
   std::vector<std::string> launch{};  // commands that start it
+  /// Tokens of the longest request that it accepts, if its engine starts with a KV cache smaller
+  /// than the model's context (as_started).
+  std::optional<std::int64_t> longest_request{};
 };
 
 /// A pool of a mixed fleet and the requests that the router sends it.

@@ -248,8 +248,13 @@ std::vector<std::string> ranked_parts(const PlanAnswer& answer, std::size_t rank
   const RankedPlan& one = answer.ranked[rank];
   const std::string first =
       fmt::format("{}{}", superlative(answer.inputs.objective), answer.mixed ? " of one kind" : "");
-  return {fmt::format("{}: {}", rank == 0 ? first : "Next", one.title), price_of(one),
-          prospects_of(one)};
+  std::vector<std::string> parts = {fmt::format("{}: {}", rank == 0 ? first : "Next", one.title),
+                                    price_of(one), prospects_of(one)};
+  if (one.longest_request) {
+    parts.push_back(fmt::format("accepts requests of up to {}, which its KV cache holds",
+                                counted(*one.longest_request, "token")));
+  }
+  return parts;
 }
 
 std::string sentence_of(const std::vector<std::string>& parts) { return joined(parts, "; ") + "."; }

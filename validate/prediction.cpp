@@ -305,7 +305,7 @@ ResolvedDeployment deployment_of(const ValidationCase& question) {
   if (pools.size() > 1) {
     throw Error(question.place + ".scenario.cluster: expected one pool for memory and steps");
   }
-  return resolve(deployment_options(question.scenario, pools.front()));
+  return resolve_as_started(deployment_options(question.scenario, pools.front()));
 }
 
 StepBatch batch_of(const StepQuestion& step, const Transformer& model) {

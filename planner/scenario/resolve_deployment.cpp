@@ -121,6 +121,21 @@ ResolvedDeployment resolve(const DeploymentOptions& options) {
   return {.deployment = deploy_on(options, std::move(profile.gpu)), .profile_hash = profile.hash};
 }
 
+Deployment as_started(Deployment deployment, const EngineChoice& engine,
+                      const EngineOverrides& overrides) {
+  const bool by_cache =
+      deployment.engine.memory_rule == MemoryRule::sglang && !overrides.max_model_len;
+  if (by_cache) fit_model_len(deployment, engine, overrides);
+  return deployment;
+}
+
+ResolvedDeployment resolve_as_started(const DeploymentOptions& options) {
+  ResolvedDeployment resolved = resolve(options);
+  resolved.deployment =
+      as_started(std::move(resolved.deployment), engine_choice(options.engine), options.overrides);
+  return resolved;
+}
+
 Deployment resolve_on(const DeploymentOptions& options, Gpu gpu) {
   return deploy_on(options, std::move(gpu));
 }

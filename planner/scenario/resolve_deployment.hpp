@@ -38,7 +38,18 @@ Deployment deploy(Transformer model, Gpu gpu, const Parallelism& parallel,
 /// model or GPU is missing.
 ResolvedDeployment resolve(const DeploymentOptions& options);
 
-/// The same on a loaded GPU; options.gpu is ignored.
+/// A deployment of `engine` and `overrides` with the context that it serves once started. SGLang
+/// starts with a KV cache smaller than the model's context and refuses requests longer than it
+/// (0.5.9, tp_worker.py: max_req_len is the lesser of context and pool), so its max_model_len
+/// becomes the longest sequence that fits, unless `overrides` asks for a length, which has to fit.
+/// Everything else stays as it is.
+Deployment as_started(Deployment deployment, const EngineChoice& engine,
+                      const EngineOverrides& overrides);
+
+/// resolve(), as_started().
+ResolvedDeployment resolve_as_started(const DeploymentOptions& options);
+
+/// The same as resolve() on a loaded GPU; options.gpu is ignored.
 Deployment resolve_on(const DeploymentOptions& options, Gpu gpu);
 
 }  // namespace roofcast

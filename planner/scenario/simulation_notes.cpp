@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/numbers.hpp"
+#include "base/wording.hpp"
 #include "model/step/carried_time.hpp"
 #include "planner/scenario/resolve_deployment.hpp"
 #include "planner/scenario/step_description.hpp"
@@ -26,10 +27,15 @@ void note_version(std::vector<std::string>& notes, const std::string& whose,
                   whose, kVersionCause, as_percent(version, 0), deployment.gpu.vendor));
 }
 
-/// States how precise a pool's numbers are; names the pool if there are several.
+/// "pool X: ", if there are several.
+std::string prefix_of(const SimulationRun& run, const PoolRun& pool) {
+  return run.pools.size() > 1 ? "pool " + pool.name + ": " : "";
+}
+
+/// States how precise a pool's numbers are.
 void note_precision(std::vector<std::string>& notes, const SimulationRun& run, const PoolRun& pool,
                     const StepEstimate& steps) {
-  const std::string whose = run.pools.size() > 1 ? "pool " + pool.name + ": " : "";
+  const std::string whose = prefix_of(run, pool);
   const Gpu& gpu = pool.deployment.gpu;
   const bool tables = gpu.has_tables_for(pool.deployment.engine.version);
   const char* source = gpu.measured ? "from a calibrated profile"
@@ -45,16 +51,16 @@ void note_precision(std::vector<std::string>& notes, const SimulationRun& run, c
       fmt::format("{}KV capacity: ±{}", whose, as_percent(pool.plan.relative_uncertainty)));
 }
 
-/// SGLang starts with a cache smaller than the model's context (resolve_as_started).
-void note_context(std::vector<std::string>& notes, const PoolRun& pool) {
-  const std::int64_t longest = pool.deployment.engine.max_model_len;
-  if (pool.deployment.engine.memory_rule != MemoryRule::sglang) return;
-  if (longest >= pool.deployment.model.max_context || longest != pool.plan.kv_tokens) return;
+/// Where an engine started with a cache smaller than the model's context.
+void note_context(std::vector<std::string>& notes, const SimulationRun& run, std::size_t pool) {
+  const std::optional<std::int64_t> longest = shortened_length(run, pool);
+  if (!longest) return;
+  const Deployment& deployment = run.pools[pool].deployment;
   notes.push_back(
-      fmt::format("{} serves requests of up to {} tokens, which its KV cache holds; the model "
-                  "takes {}",
-                  pool.deployment.engine.name, with_separators(longest),
-                  with_separators(pool.deployment.model.max_context)));
+      fmt::format("{}{} accepts requests of up to {}, prompt and output, which its KV cache holds; "
+                  "the model takes {}",
+                  prefix_of(run, run.pools[pool]), deployment.engine.name,
+                  counted(*longest, "token"), with_separators(deployment.model.max_context)));
 }
 
 /// What a profile leaves open.
@@ -175,7 +181,7 @@ std::vector<std::string> notes_on(const SimulationRun& run,
     const auto first = std::ranges::find_if(run.pools, is_same) - run.pools.begin();
     if (first == static_cast<std::ptrdiff_t>(i)) note_profile(notes, run.pools[i]);
     note_formats(notes, run.pools[i]);
-    note_context(notes, run.pools[i]);
+    note_context(notes, run, i);
     note_power(notes, run.pools[i]);
   }
   const auto caches = [](const PoolRun& pool) { return pool.deployment.engine.prefix_caching; };

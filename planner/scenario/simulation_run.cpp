@@ -18,6 +18,7 @@
 #include "planner/scenario/late_first_tokens.hpp"
 #include "planner/scenario/prices.hpp"
 #include "planner/scenario/step_census.hpp"
+#include "simulator/engine/admission.hpp"
 #include "simulator/engine/batching_policy.hpp"
 #include "simulator/io/scenario_workload.hpp"
 #include "simulator/simulate.hpp"
@@ -87,17 +88,6 @@ void take_recorded_limit(SimulationRun& run) {
                   counted(*run.workload.recorded_limit, "request")));
 }
 
-/// SGLang starts with a cache of any size and refuses requests longer than it (0.5.9, tp_worker.py:
-/// max_req_len is the lesser of context and pool). A length that is asked for has to fit.
-ResolvedDeployment resolve_as_started(DeploymentOptions options) {
-  ResolvedDeployment resolved = resolve(options);
-  const bool by_cache = resolved.deployment.engine.memory_rule == MemoryRule::sglang &&
-                        !options.overrides.max_model_len && !plan_memory(resolved.deployment).fits;
-  if (!by_cache) return resolved;
-  options.overrides.fit_model_len = true;
-  return resolve(options);
-}
-
 PoolRun prepare_pool(const Scenario& scenario, const PoolScenario& pool) {
   const DeploymentOptions options = deployment_options(scenario, pool);
   ResolvedDeployment resolved = resolve_as_started(options);
@@ -113,17 +103,22 @@ PoolRun prepare_pool(const Scenario& scenario, const PoolScenario& pool) {
           .plan = std::move(plan)};
 }
 
+Replica replica_of(const Deployment& deployment, const MemoryPlan& plan,
+                   const StepTime* step_time) {
+  Replica replica{.engine = deployment.engine,
+                  .layout = plan.layout,
+                  // The simulator's blocks include a null block, as vLLM's do.
+                  .kv_blocks = plan.kv_blocks + 1 - deployment.engine.memory.null_blocks,
+                  .step_time = step_time};
+  if (plan.max_running) {
+    replica.engine.max_num_seqs = std::min(replica.engine.max_num_seqs, *plan.max_running);
+  }
+  return replica;
+}
+
 Pool pool_of(const PoolScenario& asked, const PoolRun& run, const StepTime* step_time) {
   Pool pool{.name = asked.name, .role = asked.role, .replicas = asked.replicas};
-  pool.replica = {.engine = run.deployment.engine,
-                  .layout = run.plan.layout,
-                  // The simulator's blocks include a null block, as vLLM's do.
-                  .kv_blocks = run.plan.kv_blocks + 1 - run.deployment.engine.memory.null_blocks,
-                  .step_time = step_time};
-  if (run.plan.max_running) {
-    pool.replica.engine.max_num_seqs =
-        std::min(pool.replica.engine.max_num_seqs, *run.plan.max_running);
-  }
+  pool.replica = replica_of(run.deployment, run.plan, step_time);
   pool.ranks = run.deployment.parallel.data;
   pool.lockstep = steps_in_lockstep(asked, run.deployment.model);
   pool.rank_router.policy =
@@ -289,6 +284,20 @@ SimulationRun prepare_simulation(const Scenario& asked, const std::optional<Work
   take_recorded_limit(run);
   check_pooling(run);
   return run;
+}
+
+std::int64_t longest_request(const Deployment& deployment, const MemoryPlan& plan) {
+  return longest_accepted(replica_of(deployment, plan, nullptr));
+}
+
+std::optional<std::int64_t> shortened_length(const SimulationRun& run, std::size_t pool) {
+  const PoolScenario asked = pools_of(run.scenario)[pool];
+  const Deployment& deployment = run.pools[pool].deployment;
+  const bool whole = deployment.engine.memory_rule != MemoryRule::sglang ||
+                     deployment.engine.max_model_len >= deployment.model.max_context ||
+                     deployment_options(run.scenario, asked).overrides.max_model_len;
+  if (whole) return std::nullopt;
+  return longest_request(deployment, run.pools[pool].plan);
 }
 
 Progress ended_by(const SimulationRun& run, const Progress& progress) {

@@ -99,6 +99,14 @@ bool steps_in_lockstep(const PoolScenario& pool, const Transformer& model);
 SimulationRun prepare_simulation(const Scenario& scenario,
                                  const std::optional<Workload>& recorded = {});
 
+/// The most tokens, prompt and output, of a request that the engine's scheduler accepts. `plan` is
+/// the deployment's, and fits.
+std::int64_t longest_request(const Deployment& deployment, const MemoryPlan& plan);
+
+/// The same of a pool whose engine started with a KV cache smaller than the model's context
+/// (as_started). Unset where the context is whole, or of a length that was asked for.
+std::optional<std::int64_t> shortened_length(const SimulationRun& run, std::size_t pool);
+
 PoolStepTimes step_times_of(const SimulationRun& run);
 
 /// The cluster of the run's pools. The pools and their step times must outlive it.

@@ -84,9 +84,11 @@ PlanCatalogue load_catalogue(const Scenario& base, SearchSpace& space, bool free
 }
 
 Deployment deploy(const PlanCatalogue& catalogue, const Shape& shape) {
-  return deploy(catalogue.models.at(shape.weight_format.value_or("")),
-                catalogue.gpus.at(shape.gpu).gpu, shape.parallel,
-                catalogue.engines.at(shape.engine), shape.overrides);
+  const EngineChoice& engine = catalogue.engines.at(shape.engine);
+  Deployment deployment =
+      deploy(catalogue.models.at(shape.weight_format.value_or("")),
+             catalogue.gpus.at(shape.gpu).gpu, shape.parallel, engine, shape.overrides);
+  return as_started(std::move(deployment), engine, shape.overrides);
 }
 
 SimulationRun run_of(const PlanCatalogue& catalogue, const Candidate& candidate) {

@@ -38,7 +38,8 @@ std::vector<std::string> priced_gpus();
 /// `free_length`: more requests of the same load may be drawn.
 PlanCatalogue load_catalogue(const Scenario& base, SearchSpace& space, bool free_length = false);
 
-/// The shape as a deployment. Reads no files. Throws Error if it cannot run.
+/// The shape as a deployment, as its engine starts (as_started). Reads no files. Throws Error if it
+/// cannot run.
 Deployment deploy(const PlanCatalogue& catalogue, const Shape& shape);
 
 /// The candidate with its load, ready to be simulated.

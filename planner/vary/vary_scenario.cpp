@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -56,7 +57,8 @@ std::optional<double> number_of(const Scenario& scenario, const EngineKnob& knob
   if (const auto set = knob.get(scenario.deployment.overrides)) return number_in(*set);
   if (knob.resolved == nullptr) return std::nullopt;
   const PoolScenario pool = pools_of(scenario).front();
-  return number_in(knob.resolved(resolve(deployment_options(scenario, pool)).deployment.engine));
+  const DeploymentOptions options = deployment_options(scenario, pool);
+  return number_in(knob.resolved(resolve_as_started(options).deployment.engine));
 }
 
 /// Replicas of the only pool, or of the only one with that role.
@@ -137,6 +139,18 @@ std::string flag_for_load(const std::string& flag, const Scenario& scenario) {
   return traced && flag == "request-rate" ? "trace-rate" : flag;
 }
 
+/// A share of a count of tokens or sequences is rounded down: half of an odd number fits where the
+/// number does.
+double changed_flag(const std::string& flag, double number, const RelativeChange& change) {
+  const double result = changed(number, change);
+  const EngineKnob* knob = find_knob_by_flag(flag);
+  const bool counts =
+      knob != nullptr && (knob->kind == KnobKind::count || knob->kind == KnobKind::length);
+  if (!counts || change.kind != RelativeChange::Kind::multiply) return result;
+  constexpr double kLastDigits = 1 + 1e-12;  // of a product that is whole but for its last digits
+  return std::floor(result * kLastDigits);
+}
+
 Scenario with_change(const Scenario& baseline, const Scenario& scenario, const std::string& flag,
                      const RelativeChange& change) {
   if (change.kind == RelativeChange::Kind::multiply) {
@@ -146,7 +160,8 @@ Scenario with_change(const Scenario& baseline, const Scenario& scenario, const s
   if (!number) {
     throw UsageError("the baseline has no number there to change; give the value itself");
   }
-  return with_flag(scenario, flag_for_load(flag, scenario), number_text(changed(*number, change)));
+  return with_flag(scenario, flag_for_load(flag, scenario),
+                   number_text(changed_flag(flag, *number, change)));
 }
 
 // ---- speculation, whose parts mean nothing alone

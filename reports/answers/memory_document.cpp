@@ -35,8 +35,17 @@ Table term_table(const MemoryAnswer& answer) {
   return table;
 }
 
+/// That an engine starts although its model's context does not fit.
+std::string starts_text(const MemoryAnswer& answer) {
+  return fmt::format("It starts nevertheless and refuses requests of more than {}.",
+                     counted(*answer.longest_request, "token"));
+}
+
 std::string verdict(const MemoryAnswer& answer) {
-  if (!answer.fits) return "Does not fit: " + answer.reason.value_or("") + ".";
+  if (!answer.fits) {
+    return "Does not fit: " + answer.reason.value_or("") + "." +
+           (answer.longest_request ? " " + starts_text(answer) : "");
+  }
   if (answer.block_bytes.value <= 0) {
     return fmt::format(
         "Fits: the model keeps no K and V; {} run at once, as many as are scheduled.",
@@ -159,7 +168,10 @@ std::vector<std::string> asked_lines(const MemoryAnswer& answer) {
     lines.push_back(fmt::format("The scheduler runs {} at once (--max-num-seqs).",
                                 with_separators(asked.max_num_seqs)));
   }
-  if (asked.needs_max_model_len && *asked.needs_max_model_len > 0) {
+  if (answer.longest_request) {
+    lines.push_back(fmt::format("The model's context does not fit: {}. {}",
+                                answer.reason.value_or(""), starts_text(answer)));
+  } else if (asked.needs_max_model_len && *asked.needs_max_model_len > 0) {
     lines.push_back(fmt::format("The engine starts only with --max-model-len {} or less.",
                                 *asked.needs_max_model_len));
   } else if (!answer.fits) {

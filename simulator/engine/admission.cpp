@@ -109,4 +109,16 @@ std::vector<Refusal> reject_impossible(std::vector<RequestRecord>& records, cons
   return refusals;
 }
 
+std::int64_t longest_accepted(const Replica& replica) {
+  const EmptyReplica empty(replica, RequestPart::whole);
+  std::int64_t accepted = 0;
+  std::int64_t too_long = replica.engine.max_model_len + 1;
+  while (too_long - accepted > 1) {
+    const std::int64_t middle = accepted + (too_long - accepted) / 2;
+    const Request request{.input_tokens = middle - 1, .output_tokens = 1};
+    (empty.obstacle_to(request) == Obstacle::none ? accepted : too_long) = middle;
+  }
+  return accepted;
+}
+
 }  // namespace roofcast

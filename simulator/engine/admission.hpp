@@ -35,4 +35,8 @@ enum class RequestPart {
 std::vector<Refusal> reject_impossible(std::vector<RequestRecord>& records, const Replica& replica,
                                        RequestPart part = RequestPart::whole);
 
+/// The most tokens, prompt and an output of one, of a request that this replica does not reject;
+/// 0 if there is none. Precondition: its engine has a max_model_len.
+std::int64_t longest_accepted(const Replica& replica);
+
 }  // namespace roofcast

@@ -226,22 +226,43 @@ TEST(SimulateCommand, VllmsAutoIsTaken) {
   EXPECT_EQ(length("--max-model-len auto --num-gpu-blocks-override 2000"), 31'984);
 }
 
+const std::string kSmallCache =
+    kMachine + "--num-prompts 2 --no-store " + "--num-gpu-blocks-override 2000 --engine ";
+
 TEST(SimulateCommand, SglangServesWhatItsCacheHolds) {
-  const auto length = [](const std::string& flags) {
-    return json_answer(kMachine + "--engine sglang --num-prompts 2 --no-store " +
-                       flags)["inputs"]["engine"]["max_model_len"];
+  const auto length = [](const std::string& words) {
+    return json_answer(words)["inputs"]["engine"]["max_model_len"];
   };
-  EXPECT_EQ(length(""), 131'072);
-  // It starts with 2,000 tokens (tp_worker.py, max_req_len); vLLM would not.
-  EXPECT_EQ(length("--num-gpu-blocks-override 2000"), 2'000);
-  EXPECT_THAT(run_command(kMachine + "--engine sglang --num-prompts 2 --no-store "
-                                     "--num-gpu-blocks-override 2000")
-                  .out,
-              HasSubstr("sglang serves requests of up to 2,000 tokens"));
-  const auto asked = run_command(kMachine +
-                                 "--engine sglang --num-prompts 2 --no-store "
-                                 "--num-gpu-blocks-override 2000 --max-model-len 4096");
-  EXPECT_EQ(asked.exit_code, 3);
+  EXPECT_EQ(length(kMachine + "--num-prompts 2 --no-store --engine sglang"), 131'072);
+  // It starts with 2,000 tokens (tp_worker.py, max_req_len); vLLM does not.
+  EXPECT_EQ(length(kSmallCache + "sglang"), 2'000);
+  EXPECT_EQ(run_command(kSmallCache + "vllm").exit_code, 3);
+  EXPECT_EQ(run_command(kSmallCache + "sglang --max-model-len 4096").exit_code, 3);
+}
+
+// A request has a page and a decode's slot beside its own tokens (PrefillAdder): of 2,000 tokens
+// 1,998, and of 2,000 pages of 16 tokens 32,000 - 16 - 1 = 31,983.
+TEST(SimulateCommand, SglangSaysWhatItsSchedulerAccepts) {
+  struct Limit {
+    std::string flags{};
+    std::string says{};
+    int input = 0;
+  };
+  for (const Limit& limit : {Limit{"sglang", "up to 1,998 tokens", 1'988},
+                             Limit{"sglang --block-size 16", "up to 31,983 tokens", 31'973}}) {
+    const std::string words = kSmallCache + limit.flags + " --output-len 10 --input-len ";
+    EXPECT_THAT(run_command(words + "8").out,
+                HasSubstr("sglang accepts requests of " + limit.says));
+    EXPECT_EQ(json_answer(words + std::to_string(limit.input))["requests_completed"], 2);
+    EXPECT_EQ(json_answer(words + std::to_string(limit.input + 1), 3)["requests_completed"], 0);
+  }
+}
+
+TEST(SimulateCommand, PoolsApartSayWhatEachAccepts) {
+  const std::string apart = kSmallCache + "sglang --prefill-replicas 1 --decode-replicas 1";
+  const std::string out = run_command(apart).out;
+  EXPECT_THAT(out, HasSubstr("pool prefill: sglang accepts requests of up to 1,998 tokens"));
+  EXPECT_THAT(out, HasSubstr("pool decode: sglang accepts requests of up to 1,998 tokens"));
 }
 
 TEST(SimulateCommand, AClosedLoopIsReplayedAsOne) {

@@ -76,6 +76,27 @@ TEST(Memory, CountsTheHostMemoryOfAHierarchicalCache) {
                    2 * memory(question).host->of_rank.value + 10 * kGiB);
 }
 
+// SGLang takes a page (one token here) and a decode's slot beside a request's tokens: of 2,000
+// tokens of cache a request gets 1,998. vLLM does not start with less than the context.
+TEST(Memory, SaysWhatSglangServesWithLessThanTheContext) {
+  MemoryQuestion question = memory_question_of("llama-3.1-8b", "h100");
+  question.deployment.engine = "sglang";
+  EngineOverrides& knobs = question.deployment.overrides;
+  EXPECT_FALSE(memory(question).longest_request);
+  knobs.num_gpu_blocks_override = 2000;
+  const MemoryAnswer answer = memory(question);
+  EXPECT_FALSE(answer.fits);
+  EXPECT_FALSE(is_yes(answer));
+  EXPECT_EQ(answer.longest_request, 1998);
+  expect_round_trip(answer);
+  knobs.max_model_len = 4096;  // asked for, so it has to fit
+  EXPECT_FALSE(memory(question).longest_request);
+  knobs.max_model_len.reset();
+  question.deployment.engine = "vllm";
+  EXPECT_FALSE(memory(question).fits);
+  EXPECT_FALSE(memory(question).longest_request);
+}
+
 // vLLM's --kv-offloading-size is that of all TP x PP ranks of one engine: two data-parallel ranks
 // of TP 2 take 64 GiB each, 32 GiB a GPU.
 TEST(Memory, CountsTheHostMemoryOfOffloadedKAndV) {

@@ -8,6 +8,7 @@
 
 #include "base/error.hpp"
 #include "base/text.hpp"
+#include "planner/scenario/simulation_run.hpp"
 #include "roofcast/plan_words.hpp"
 #include "roofcast/simulate.hpp"
 #include "roofcast/store_rows.hpp"
@@ -175,6 +176,32 @@ TEST(PlanAnswer, ProposesAShorterContextWhereTheFullOneKeepsACheaperGpuOut) {
   ASSERT_FALSE(shorter.ranked.empty());
   EXPECT_EQ(shorter.ranked.front().title, answer.shorter_context->title);
   EXPECT_FALSE(shorter.shorter_context);
+}
+
+// The same RTX 4090 under SGLang, which starts with a cache smaller than the context and refuses
+// what is longer: planned as it is simulated. A context that is asked for has to fit.
+TEST(PlanAnswer, TakesSglangAsItStarts) {
+  PlanQuestion question = chat_to_plan();
+  question.scenario.deployment.engine = "sglang";
+  question.gpus = {"rtx-4090"};
+  question.search = {parse_dimension("tp=1")};
+  Scenario simulated = question.scenario;
+  simulated.deployment.gpu = "rtx-4090";
+  const PlanAnswer answer = plan_read_back(plan(question));
+  ASSERT_FALSE(answer.ranked.empty());
+  EXPECT_FALSE(answer.shorter_context);
+  const SimulationRun run = prepare_simulation(simulated);
+  ASSERT_EQ(run.refusal, "");
+  ASSERT_TRUE(answer.ranked.front().longest_request);
+  EXPECT_EQ(answer.ranked.front().longest_request, shortened_length(run, 0));
+  EXPECT_LT(*answer.ranked.front().longest_request, 131'072);
+  EXPECT_THAT(plan_sentences(answer), testing::Contains(HasSubstr("accepts requests of up to")));
+  question.scenario.deployment.overrides.max_model_len = 131'072;
+  simulated.deployment.overrides.max_model_len = 131'072;
+  const PlanAnswer asked = plan(question);
+  EXPECT_TRUE(asked.ranked.empty());
+  EXPECT_EQ(asked.shapes.at(ShapeOutcome::does_not_fit), 1);
+  EXPECT_NE(prepare_simulation(simulated).refusal, "");
 }
 
 TEST(PlanAnswer, OfWhatNothingHoldsSaysWhatCameClosest) {

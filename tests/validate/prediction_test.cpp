@@ -69,5 +69,20 @@ TEST(Prediction, IntervalsAreThoseOfSimulatingEachCause) {
   }
 }
 
+// SGLang starts with the 2,000 tokens that it is given and prints them; vLLM does not start.
+TEST(Prediction, OfMemoryIsOfTheServerAsItStarts) {
+  ValidationCase question = two_stages();
+  question.ask = ValidationAsk::memory;
+  question.scenario.deployment.overrides.num_gpu_blocks_override = 2000;
+  const Prediction sglang = predict(question, {});
+  EXPECT_EQ(sglang.refusal, "");
+  const auto row = std::ranges::find_if(
+      sglang.run.metrics, [](const MetricRow& one) { return one.name == "kv_tokens"; });
+  ASSERT_NE(row, sglang.run.metrics.end());
+  EXPECT_EQ(row->value, 2000);
+  question.scenario.deployment.engine = "vllm";
+  EXPECT_NE(predict(question, {}).refusal, "");
+}
+
 }  // namespace
 }  // namespace roofcast

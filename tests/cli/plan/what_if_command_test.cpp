@@ -94,6 +94,15 @@ TEST(VaryScenario, RelativeValuesGoFromTheBaseline) {
   EXPECT_EQ(varied("max_num_seqs", "*2").deployment.overrides.max_num_seqs, 2 * *once);
 }
 
+// With 2,001 tokens of cache, not with the model's 131,072; half of them rounded down.
+TEST(VaryScenario, SglangsContextIsThatWithWhichItStarts) {
+  Scenario scenario = baseline();
+  scenario.deployment.engine = "sglang";
+  scenario.deployment.overrides.num_gpu_blocks_override = 2001;
+  EXPECT_EQ(with_settings(scenario, {{"max_model_len", "*0.5"}}).deployment.overrides.max_model_len,
+            1000);
+}
+
 TEST(VaryScenario, ReplicasGoFromThoseOfTheScenario) {
   Scenario scenario = baseline();
   scenario.cluster.emplace();
