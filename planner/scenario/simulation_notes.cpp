@@ -116,6 +116,26 @@ std::string describe_link(const KvLink& link) {
   return fmt::format("{}, the peak of {}; real networks reach less", rate, link.name);
 }
 
+/// What a request waits for until K and V may be sent, once for pools of which the same is to be
+/// said. A profile of the user's own states its source itself.
+void note_handovers(std::vector<std::string>& notes, const Scenario& scenario,
+                    std::span<const PoolScenario> named, std::span<const PoolRun> pools) {
+  for (std::size_t i = 0; i < named.size(); ++i) {
+    const Engine& engine = pools[i].deployment.engine;
+    if (named[i].role != PoolRole::decode || engine.host.handover.value <= 0) continue;
+    const auto profile = engine_choice(engine_name(deployment_options(scenario, named[i]))).profile;
+    const bool stated = profile && std::ranges::any_of(profile->host, [](const auto& value) {
+                          return value.term->member == &HostOverhead::handover;
+                        });
+    std::string note = fmt::format(
+        "prefill and decode replicas of {} take {} to agree where a request's K and V go "
+        "(handover_s), {}",
+        engine.name, as_time(engine.host.handover),
+        stated ? "as its profile says" : "from runs of DeepSeek-R1, carried over to other models");
+    if (std::ranges::find(notes, note) == notes.end()) notes.push_back(std::move(note));
+  }
+}
+
 /// Notes on what the numbers for several replicas assume and leave out.
 std::vector<std::string> notes_on_cluster(const Scenario& scenario,
                                           std::span<const PoolRun> pools) {
@@ -130,6 +150,7 @@ std::vector<std::string> notes_on_cluster(const Scenario& scenario,
   }
   if (has_role(named, PoolRole::decode)) {
     notes.push_back(describe_link(scenario.cluster->link));
+    note_handovers(notes, scenario, named, pools);
     notes.emplace_back(
         "a prefill replica frees its blocks as soon as the prompt is computed, before K and V have "
         "been transferred");

@@ -258,11 +258,19 @@ TEST(SimulateCommand, SglangSaysWhatItsSchedulerAccepts) {
   }
 }
 
-TEST(SimulateCommand, PoolsApartSayWhatEachAccepts) {
+// Each pool says it of its own, and the time in which they agree is noted beside their link.
+TEST(SimulateCommand, PoolsApartSayWhatTheyAcceptAndHowLongTheyTakeToAgree) {
   const std::string apart = kSmallCache + "sglang --prefill-replicas 1 --decode-replicas 1";
   const std::string out = run_command(apart).out;
   EXPECT_THAT(out, HasSubstr("pool prefill: sglang accepts requests of up to 1,998 tokens"));
   EXPECT_THAT(out, HasSubstr("pool decode: sglang accepts requests of up to 1,998 tokens"));
+  EXPECT_THAT(out, HasSubstr("prefill and decode replicas of sglang take 105.0 ms to agree where a "
+                             "request's K and V go (handover_s), from runs of DeepSeek-R1, "
+                             "carried over to other models"));
+  EXPECT_THAT(run_command(kMachine + "--num-prompts 2 --no-store --engine vllm "
+                                     "--prefill-replicas 1 --decode-replicas 1")
+                  .out,
+              Not(HasSubstr("handover_s")));
 }
 
 TEST(SimulateCommand, AClosedLoopIsReplayedAsOne) {
