@@ -11,6 +11,7 @@
 #include "model/architecture/expert_load.hpp"
 #include "model/architecture/experts.hpp"
 #include "model/cache/kv_cache.hpp"
+#include "model/curves/operator_shape.hpp"
 #include "model/engines/engine_features.hpp"
 #include "model/engines/knobs.hpp"
 
@@ -83,6 +84,16 @@ bool one_expert_rank(const S& s) {
 bool one_kernel_of_experts(const S& s) {
   if (s.engine.memory_rule == MemoryRule::vllm) return !has_two_expert_kernels(s.model, s.gpu);
   return !has_tables(s);
+}
+
+bool no_block_scaled_products(const S& s) {
+  const auto in_blocks = [](const WeightFormat& format) {
+    return kernel_format_name(format) == "fp8_block";
+  };
+  return std::ranges::none_of(s.model.layers, [&](const Layer& layer) {
+    return in_blocks(layer.mixer_format) || in_blocks(layer.ffn_format) ||
+           in_blocks(layer.shared_format);
+  });
 }
 
 bool shares_no_experts(const S& s) { return no_experts(s) || no_exchange(s); }
@@ -176,6 +187,9 @@ const std::vector<IdleRule>& idle_rules() {
       {.keys = {"fp8_gemm_backend"},
        .idle = [](const S& s) { return !has_low_latency_products(s.gpu); },
        .reason = "one kind of kernels is modelled for products on this GPU"},
+      {.keys = {"fp8_gemm_backend"},
+       .idle = no_block_scaled_products,
+       .reason = "no product has weights in fp8 with scales of blocks"},
       {.keys = {"all2all_backend"},
        .idle = no_exchange,
        .reason = "it acts between data-parallel ranks"},

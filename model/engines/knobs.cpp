@@ -676,7 +676,7 @@ std::vector<EngineKnob> feature_knobs() {
                    "flashinfer_trtllm",
            .effect = "SGLang's --fp8-gemm-backend (before it SGLANG_ENABLE_FLASHINFER_GEMM) on "
                      "compute capability 10.x: flashinfer_trtllm is made for few tokens, and "
-                     "takes two to three times as long for prompts as DeepGEMM.",
+                     "takes up to three times as long for prompts as DeepGEMM.",
            .examples = {"flashinfer_trtllm"}}),
       knob<&O::prefill_schedule_interval, &Engine::prefill_schedule_interval>(
           {.flag = "prefill-schedule-interval",

@@ -387,7 +387,7 @@ std::int64_t launches_of(const StepOperators& operators) {
 }
 
 bool has_own_output_format(const Layer& layer) {
-  return output_format_of(layer) != layer.mixer_format;
+  return kernel_format_name(output_format_of(layer)) != kernel_format_name(layer.mixer_format);
 }
 
 void add_matrices(const Deployment& deployment, const LayerGroup& group, int block,
@@ -407,6 +407,7 @@ void add_matrices(const Deployment& deployment, const LayerGroup& group, int blo
       timed.format = group.layer.mixer_format;
       out.timed_otherwise.push_back(gemm_operator(deployment, timed, group.count));
       out.timed_otherwise.back().block = own_block;
+      out.in_own_format.push_back(product);
     }
     if (weight.part == Part::shared_experts) product.beside = beside;
     if (weight.name == "kv_b_proj") {

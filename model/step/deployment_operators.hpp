@@ -140,6 +140,7 @@ struct StepOperators {
   /// Products of blocks as the block was timed, in the format of its other projections, where the
   /// layer has them in another; the layer's own are in per_token. In no step's own time.
   std::vector<LinearOperator> timed_otherwise{};
+  std::vector<LinearOperator> in_own_format{};  // the same products as per_token has them
   /// Kernels that PyTorch launches beyond one for each call above, in a step that it runs operator
   /// by operator (eager_launches.cpp).
   std::int64_t more_launches = 0;

@@ -199,13 +199,16 @@ Seconds TimedOperator::graph_saving() const {
 
 OperatorEstimate TimedOperator::explain(std::int64_t n, const Gpu& gpu, bool captured) const {
   const Seconds total = time(n, gpu, captured);  // also fills in the work
+  const Seconds rows = least_of_rows(n);
+  const bool floored =
+      rows.value > 0 && !op_.beside.in_step(n, captured) && alone_time(n, gpu) <= rows;
   if (measured_) {
     const Seconds fixed = measured_->fixed() * static_cast<double>(timed_calls());
     const Seconds own = op_.beside.in_step(n, captured) ? Seconds{} : fixed;
     OperatorEstimate result =
         measured_estimate(measured_->explain(size_of(n), 0), total, own, scratch_, gpu);
     result.source = measured_->source();
-    if (const Seconds least = least_of_rows(n); least.value > 0 && total <= least) {
+    if (floored) {
       result.provenance = std::max(result.provenance, Provenance::extended);
       result.relative_uncertainty = std::max(result.relative_uncertainty, kUntimedKernelDeviation);
       result.source.clear();
@@ -214,6 +217,10 @@ OperatorEstimate TimedOperator::explain(std::int64_t n, const Gpu& gpu, bool cap
   }
   OperatorEstimate result = estimate(scratch_, gpu, efficiency_);
   result.time = total;
+  if (floored) {
+    result.relative_uncertainty = std::max(result.relative_uncertainty, kUntimedKernelDeviation);
+    result.bound = Bound::compute;
+  }
   const Seconds least = op_.least * static_cast<double>(op_.work.calls);
   if (op_.serial.of(n) > total / 2.0 || (least.value > 0 && total <= least)) {
     result.bound = Bound::latency;

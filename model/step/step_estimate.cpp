@@ -48,8 +48,9 @@ std::vector<TimedBlock> take_blocks(StepOperators& operators, const Gpu& gpu,
     auto parts = take(operators.per_token);
     auto mixers = take(operators.attention);
     auto timed_otherwise = take(operators.timed_otherwise);
-    blocks.emplace_back(operators.blocks[i], std::move(parts), std::move(timed_otherwise),
-                        std::move(mixers), gpu, engine);
+    auto in_own_format = take(operators.in_own_format);
+    blocks.emplace_back(operators.blocks[i], std::move(parts), std::move(mixers), gpu, engine);
+    blocks.back().replace(timed_otherwise, in_own_format, gpu, engine);
   }
   return blocks;
 }

@@ -37,19 +37,6 @@ std::vector<LinearOperator> of_phase(const std::vector<LinearOperator>& operator
   return list;
 }
 
-/// Of `operators`, those that have the name of one of `others`.
-std::vector<LinearOperator> named_as(const std::vector<LinearOperator>& operators,
-                                     const std::vector<LinearOperator>& others) {
-  std::vector<LinearOperator> list;
-  std::copy_if(operators.begin(), operators.end(), std::back_inserter(list),
-               [&](const LinearOperator& op) {
-                 return std::any_of(others.begin(), others.end(), [&](const LinearOperator& other) {
-                   return other.work.name == op.work.name;
-                 });
-               });
-  return list;
-}
-
 /// Timed blocks of the engine's own: what surrounds attention in a block depends on the engine
 /// (norms, launches), so that another's says little.
 std::optional<MeasuredTimes> block_times(const Gpu& gpu, const OperatorShape& shape,
@@ -65,7 +52,6 @@ TimedBlock::Side::Side(const OperatorShape& block, const Gpu& gpu, std::string_v
     : shape(block), times(block_times(gpu, block, engine)) {}
 
 TimedBlock::TimedBlock(const BlockShapes& shapes, const std::vector<LinearOperator>& parts,
-                       const std::vector<LinearOperator>& timed_otherwise,
                        std::vector<AttentionOperator> mixers, const Gpu& gpu,
                        std::string_view engine)
     : decode_(shapes.decode, gpu, engine),
@@ -73,8 +59,6 @@ TimedBlock::TimedBlock(const BlockShapes& shapes, const std::vector<LinearOperat
       parts_(timed(of_phase(parts, Phase::all), gpu, engine)),
       decode_parts_(timed(of_phase(parts, Phase::decode), gpu, engine)),
       prefill_parts_(timed(of_phase(parts, Phase::prefill), gpu, engine)),
-      timed_otherwise_(timed(timed_otherwise, gpu, engine)),
-      replacing_(timed(named_as(parts, timed_otherwise), gpu, engine)),
       operators_(std::move(mixers)) {
   assert(!operators_.empty());
   for (const AttentionOperator& op : operators_) {
@@ -89,6 +73,13 @@ Seconds TimedBlock::parts_time(std::int64_t tokens, const Gpu& gpu) const {
     for (const TimedOperator& part : parts_) total += part.time(tokens, gpu);
     return total;
   });
+}
+
+void TimedBlock::replace(const std::vector<LinearOperator>& timed_otherwise,
+                         const std::vector<LinearOperator>& in_own_format, const Gpu& gpu,
+                         std::string_view engine) {
+  timed_otherwise_ = timed(timed_otherwise, gpu, engine);
+  replacing_ = timed(in_own_format, gpu, engine);
 }
 
 Seconds TimedBlock::in_own_formats(Seconds block, std::int64_t tokens, const Gpu& gpu) const {

@@ -46,13 +46,16 @@ class TimesByCount {
 /// never less than P_own(n).
 class TimedBlock {
  public:
-  /// `timed_otherwise` are the projections as the block was timed, of those that `parts` have in
-  /// another format. `engine` ("vllm-0.24") chooses among the sources of measured times.
-  /// Preconditions: at least one mixer; all of this block; each of `timed_otherwise` has the name
-  /// of one of `parts`.
+  /// `engine` ("vllm-0.24") chooses among the sources of measured times. Preconditions: at least
+  /// one mixer; all of this block.
   TimedBlock(const BlockShapes& shapes, const std::vector<LinearOperator>& parts,
-             const std::vector<LinearOperator>& timed_otherwise,
              std::vector<AttentionOperator> mixers, const Gpu& gpu, std::string_view engine);
+
+  /// Has the projections `timed_otherwise` of the block's times replaced by `in_own_format`, the
+  /// same products in the formats that the layers have them in.
+  void replace(const std::vector<LinearOperator>& timed_otherwise,
+               const std::vector<LinearOperator>& in_own_format, const Gpu& gpu,
+               std::string_view engine);
 
   /// Time of all layers in a step; counts as step_counts() has them.
   Seconds time(const StepBatch& batch, const StepCounts& counts, const Gpu& gpu) const;

@@ -332,7 +332,10 @@ class ServeReader {
       given.moe_backend = MoeBackend::marlin;
     }
     const Fp8GemmBackend products = given.fp8_gemm_backend.value_or(Fp8GemmBackend::automatic);
-    if (flashinfer && products == Fp8GemmBackend::automatic) {
+    const bool others = std::ranges::any_of(words_.not_modelled, [](const std::string& flag) {
+      return flag.starts_with("--fp8-gemm-");
+    });
+    if (flashinfer && !others && products == Fp8GemmBackend::automatic) {
       given.fp8_gemm_backend = Fp8GemmBackend::flashinfer_trtllm;
     }
   }

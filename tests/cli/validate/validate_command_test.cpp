@@ -240,10 +240,10 @@ TEST_F(Validate, WhatAResultDoesNotSayIsAskedFor) {
 
 /// Tries values until one has the flag's type: one of each kind.
 bool is_refused_as_idle(const std::string& flag, const std::string& manifest) {
-  for (const char* value :
-       {"", " 1", " fp8", " fcfs", " ngram", " 0.5,0.5", " gpu=a100", " vllm-bench-serve",
-        " max_utilization", " equal_progress", " plain", " max", " deepep", " lmcache", " cutlass",
-        " round_robin", " nvlink4", " '{\"method\":\"eagle\",\"num_speculative_tokens\":3}'"}) {
+  for (const char* value : {"", " 1", " fp8", " fcfs", " ngram", " 0.5,0.5", " gpu=a100",
+                            " vllm-bench-serve", " max_utilization", " equal_progress", " plain",
+                            " max", " deepep", " lmcache", " cutlass", " deep_gemm", " round_robin",
+                            " nvlink4", " '{\"method\":\"eagle\",\"num_speculative_tokens\":3}'"}) {
     const CommandResult result = run_command("validate " + manifest + " " + flag + value);
     if (result.exit_code == 0) return false;
     if (result.err.find("is a manifest, which already states") != std::string::npos) return true;

@@ -242,12 +242,12 @@ TEST(KernelTables, ExpertsOfAnotherVersionTakeTheRatioOfTheVersionsOfTheirNeighb
 }
 
 TEST(KernelTables, VersionsOfFarOrOtherExpertsGiveNoRatio) {
-  OperatorShape ungated = experts("fp8", 128);
-  ungated.gated = false;
+  OperatorShape other = experts("fp8", 128);
+  other.gated = !other.gated;
   const Tables some({curve(experts("fp8", 128), "TRTLLM 1.3.0", 100),
                      curve(experts("fp8", 2048), "TRTLLM 1.3.0", 1000),
                      curve(experts("fp8", 2048), "TRTLLM 1.2.0", 3000),
-                     curve(ungated, "TRTLLM 1.3.0", 80), curve(ungated, "TRTLLM 1.2.0", 160)});
+                     curve(other, "TRTLLM 1.3.0", 80), curve(other, "TRTLLM 1.2.0", 160)});
   EXPECT_NEAR(some.us(experts("fp8", 128), "trtllm-1.2"), 100, 1e-9);
 }
 

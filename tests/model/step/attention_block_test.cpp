@@ -199,6 +199,26 @@ TEST(AttentionBlock, HasAProjectionOfAnotherFormatInThatFormatsTime) {
   }
 }
 
+// Layers that have it in one format and layers that have it in another are one block.
+TEST(AttentionBlock, HasTheProjectionsOfSomeLayersInAnotherFormat) {
+  const Transformer plain = with_output_in(plain_format(DType::bf16));
+  const Transformer all = with_output_in(weight_format_named("awq"));
+  Transformer some = all;
+  constexpr std::size_t kSome = 20;
+  for (std::size_t i = kSome; i < some.layers.size(); ++i) {
+    some.layers[i].output_format = plain.layers[i].output_format;
+  }
+  const auto time = [&](const Transformer& model, const StepBatch& batch) {
+    return step_with(1000, 4000, "vllm-0.24", model).seconds(batch).value;
+  };
+  const double part = static_cast<double>(kSome) / kLayers;
+  for (const StepBatch& batch : {decode_batch(plain, 8, 1023), prefill_batch(1, 64)}) {
+    EXPECT_NEAR(time(some, batch),
+                time(plain, batch) + part * (time(all, batch) - time(plain, batch)), 1e-9);
+    EXPECT_LT(time(all, batch), time(plain, batch));
+  }
+}
+
 // Both phases share one pass over the projections: less than both blocks, more than either.
 TEST(AttentionBlock, SharesItsProjectionsInAMixedStep) {
   const Transformer model = deepseek_v3();

@@ -123,6 +123,9 @@ TEST(ServeCommand, SglangsProductsRunInTheKernelsOfItsFlagOrVariable) {
   const ServeCommand other =
       read_serve_command("sglang serve --model-path m --fp8-gemm-backend triton");
   EXPECT_EQ(other.deployment.overrides.fp8_gemm_backend, std::nullopt);
+  EXPECT_EQ(backend("SGLANG_ENABLE_FLASHINFER_GEMM=1 sglang serve --model-path m "
+                    "--fp8-gemm-backend triton"),
+            std::nullopt);
   EXPECT_THAT(other.not_modelled, ElementsAre("--fp8-gemm-backend triton"));
 }
 
