@@ -11,7 +11,6 @@
 #include "model/architecture/expert_load.hpp"
 #include "model/architecture/experts.hpp"
 #include "model/cache/kv_cache.hpp"
-#include "model/curves/operator_shape.hpp"
 #include "model/engines/engine_features.hpp"
 #include "model/engines/knobs.hpp"
 
@@ -87,9 +86,7 @@ bool one_kernel_of_experts(const S& s) {
 }
 
 bool no_block_scaled_products(const S& s) {
-  const auto in_blocks = [](const WeightFormat& format) {
-    return kernel_format_name(format) == "fp8_block";
-  };
+  const auto in_blocks = [](const WeightFormat& format) { return format.name == "fp8_block"; };
   return std::ranges::none_of(s.model.layers, [&](const Layer& layer) {
     return in_blocks(layer.mixer_format) || in_blocks(layer.ffn_format) ||
            in_blocks(layer.shared_format);
