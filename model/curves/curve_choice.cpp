@@ -39,9 +39,10 @@ double neighbouring_deviation(double octaves) { return 0.05 + 0.06 * octaves; }
 
 // Experts that were timed in another version of the engine than the nearest differ from it as the
 // nearest shapes do that both were timed with. Of TensorRT-LLM 1.2.0rc5 and 1.3.0rc20 on B200 and
-// H100, with the whole mixture left out, half of 1.2.0rc5's times lie within 4 to 9 % of 1.3.0rc20's
-// times that ratio, where they lie within 7 to 28 % of 1.3.0rc20's own; two thirds within
-// 7 to 13 %. CUTLASS's in nvfp4: 16 for 21 %, two thirds 23 (tests/accuracy/table_version_ratios).
+// H100, with the whole mixture left out, half of 1.2.0rc5's times lie within 4 to 9 %
+// of 1.3.0rc20's times that ratio, where they lie within 7 to 28 % of 1.3.0rc20's own; two thirds
+// within 7 to 13 %. CUTLASS's in nvfp4: 16 for 21 %, two thirds 23
+// (tests/accuracy/table_version_ratios).
 constexpr double kVersionRatioDeviation = 0.10;
 
 // Octaves of N and K within which an engine's own products answer before those of another source:

@@ -18,9 +18,9 @@ namespace {
 // "How wide the intervals are"): dense models on H200 0.065 and 0.08 of the step; DeepSeek-R1 with
 // SGLang 0.10 and 0.13 on B200 and H200, of which the experts are about 55 %. With TensorRT-LLM,
 // whose experts' kernel is a choice that the tables do not all have, it was 0.28 and 0.17 before
-// versions had the ratio of their neighbours (CurveBlend::versions) and is 0.13 and 0.10 now. Of all
-// its 342 runs, with drafts and with prefill and decode apart, 82 of 100 then lay within 0.8 of the
-// intervals that 0.36 of experts gives, which is 0.28.
+// versions had the ratio of their neighbours (CurveBlend::versions) and is 0.13 and 0.10 now. Of
+// all its 342 runs, with drafts and with prefill and decode apart, 82 of 100 then lay within 0.8 of
+// the intervals that 0.36 of experts gives, which is 0.28.
 constexpr double kTablesTogether = 0.07;
 constexpr double kExpertsTogether = 0.16;
 constexpr double kTensorrtExpertsTogether = 0.28;
