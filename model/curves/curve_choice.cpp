@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/chord_log2.hpp"
+#include "base/statistics.hpp"
 #include "model/curves/curve_source.hpp"
 #include "model/curves/kernel_tables.hpp"
 #include "model/curves/measured_curve.hpp"
@@ -491,7 +492,7 @@ CurveBlend find_blend(const Measured& measured, const OperatorShape& shape,
 
 namespace {
 
-/// find_blend() without the ratio of versions; `source` is where the curves are from.
+/// find_blend() without the ratio of versions. Sets `answering` to the source of the parts.
 CurveBlend blend_as_timed(const KernelTables& tables, const OperatorShape& shape,
                           std::string_view engine, std::string_view& answering) {
   // Experts run in kernels of each engine's own: those of another say little of an engine whose own
@@ -589,16 +590,16 @@ CurveAnswer answer(const CurveBlend& blend, double x, double y, int multiprocess
     const Seconds nearest = answer(pair.nearest, size, y, multiprocessors).time;
     logarithms.push_back(std::log(nearest / answer(pair.theirs, size, y, multiprocessors).time));
   }
-  double mean = 0;
-  for (const double one : logarithms) mean += one / static_cast<double>(logarithms.size());
+  const double log_ratio = mean(logarithms);
   double variance = 0;
   for (const double one : logarithms) {
-    variance += (one - mean) * (one - mean) / static_cast<double>(logarithms.size());
+    const double off = one - log_ratio;
+    variance += off * off / static_cast<double>(logarithms.size());
   }
-  result.time = result.time * std::exp(mean);
+  result.time = result.time * std::exp(log_ratio);
   result.provenance = std::max(result.provenance, Provenance::extended);
-  const double ratio = std::hypot(kVersionRatioDeviation, std::sqrt(variance));
-  result.relative_uncertainty = std::min(1.0, std::hypot(result.relative_uncertainty, ratio));
+  const double deviation = std::hypot(kVersionRatioDeviation, std::sqrt(variance));
+  result.relative_uncertainty = std::min(1.0, std::hypot(result.relative_uncertainty, deviation));
   return result;
 }
 

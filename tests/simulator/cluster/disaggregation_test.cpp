@@ -82,14 +82,20 @@ TEST(Disaggregation, BothReplicasAgreeBeforeTheCacheIsUsed) {
   }
 }
 
-// A step of one token holds no prompt of ten, which a decode replica computes only after an
-// eviction.
-TEST(Disaggregation, StepsOfADecodeReplicaNeedNoRoomForThePrompt) {
+/// A replica each, of TensorRT-LLM, whose steps hold prompts whole.
+Cluster apart_with_tensorrt_llm() {
   Cluster cluster = apart(1, 1);
   for (Pool& pool : cluster.pools) {
     pool.replica.engine.scheduler = SchedulerKind::tensorrt_llm;
     pool.replica.engine.chunked_prefill = false;
   }
+  return cluster;
+}
+
+// A step of one token holds no prompt of ten, which a decode replica computes only after an
+// eviction.
+TEST(Disaggregation, StepsOfADecodeReplicaNeedNoRoomForThePrompt) {
+  Cluster cluster = apart_with_tensorrt_llm();
   Engine& decode = cluster.pools[1].replica.engine;
   decode.max_num_batched_tokens = 1;
   EXPECT_EQ(simulate(cluster, batch_of({{10, 3}}), {}).completed, 1);
@@ -100,11 +106,7 @@ TEST(Disaggregation, StepsOfADecodeReplicaNeedNoRoomForThePrompt) {
 // A step of two tokens holds no decode with its three drafts: not even a decode replica's, which
 // needs no room for prompts.
 TEST(Disaggregation, StepsOfADecodeReplicaNeedRoomForDrafts) {
-  Cluster cluster = apart(1, 1);
-  for (Pool& pool : cluster.pools) {
-    pool.replica.engine.scheduler = SchedulerKind::tensorrt_llm;
-    pool.replica.engine.chunked_prefill = false;
-  }
+  Cluster cluster = apart_with_tensorrt_llm();
   Engine& decode = cluster.pools[1].replica.engine;
   decode.speculation = {.draft_tokens = 3, .acceptance = {0.5, 0.25, 0.125}};
   decode.max_num_batched_tokens = 4;
