@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -28,6 +29,11 @@ MemoryConstants memory_of_sglang() {
           .source = "free memory at start in vLLM 0.19 logs; the rule itself is SGLang's"};
 }
 
+/// Measured:
+///  step_base, with output_base 0.66 ms: what a decode step takes longer without the overlap
+///    schedule is 0.74 ms with one sequence of a small model on an RTX 5090 (364.3 tokens/s instead
+///    of 498.5, sgl-project/sglang pull 38131) and 0.61 ms with 16 of Llama-3.1-8B on four H100
+///    (3,054 instead of 3,458, pull 5608). These are the mean of both less the terms per sequence.
 /// Fitted:
 ///  serial_per_sequence: SGLang handles every request of a batch separately while the GPU waits for
 ///    the result. Decode steps of Llama-3.1-8B on one to eight H200 (SGLang 0.5.6, closed loop of
@@ -43,7 +49,8 @@ MemoryConstants memory_of_sglang() {
 ///    prefill and decode apart and at most 16 in flight (22 InferenceX runs, 0.5.5 to 0.5.12; with
 ///    B200, GB200 or H200 left out 106, 112 and 92 ms, docs/accuracy.md).
 HostOverhead host_of_sglang() {
-  return {.serial_per_sequence = Seconds{18e-6},
+  return {.step_base = Seconds{0.61e-3},
+          .serial_per_sequence = Seconds{18e-6},
           .prompt_launch = Seconds{55e-6},
           .per_request = Seconds{10e-3},
           .handover = Seconds{105e-3},
@@ -150,31 +157,44 @@ bool has_window_pool(const Transformer& model) {
   return std::ranges::find(kModels, model.architecture) != std::end(kModels);
 }
 
-/// Whether states of requests that decode are also kept for the radix cache ("extra_buffer", which
-/// "auto" chooses for these with the overlap schedule; 0.5.15 arg_groups/overrides.py,
-/// _mamba_radix_cache_resolution). Other models run without the overlap schedule.
-bool buffers_states(const Transformer& model) {
+/// Whether SGLang can track states of requests that decode for the radix cache while the overlap
+/// schedule runs ahead ("extra_buffer"; 0.5.15, arg_groups/overrides.py,
+/// _mamba_radix_cache_resolution). On AMD's GPUs it cannot (sgl-project/sglang pull 29965).
+bool can_track_states(const EngineSetting& setting) {
   constexpr std::string_view kModels[] = {
       "KimiLinearForCausalLM",         "Qwen3_5ForConditionalGeneration",
       "Qwen3NextForCausalLM",          "Qwen3_5MoeForConditionalGeneration",
       "FalconH1ForCausalLM",           "GraniteMoeHybridForCausalLM",
       "NemotronHForCausalLM",          "NemotronHPuzzleForCausalLM",
       "KimiK3ForConditionalGeneration"};
-  return std::ranges::find(kModels, model.architecture) != std::end(kModels);
+  return setting.gpu.vendor != "AMD" &&
+         std::ranges::find(kModels, setting.model.architecture) != std::end(kModels);
 }
 
+/// The first that tracks them by default: "auto" meant "no_buffer", which has no overlap schedule,
+/// until sgl-project/sglang pull 28151 of 2026-06-19, when 0.5.13 was out (radixark/miles pull 1352
+/// of 2026-06-17).
+constexpr std::pair kFirstTracked{5, 14};
+
 /// Slots of the state pool for each running request: 1, for the radix cache 3, and 2 more for
-/// states that are tracked while the overlap schedule runs ahead (0.5.15,
-/// kv_cache_configurator.py, _calculate_mamba_ratio).
+/// states that are tracked (0.5.15, kv_cache_configurator.py, _calculate_mamba_ratio). With the
+/// radix cache only tracked states allow the overlap schedule.
 void resolve_states(Engine& engine, const EngineSetting& setting) {
   if (state_bytes_per_sequence(setting.model).value <= 0) return;
   engine.state_slots = engine.prefix_caching ? 3 : 1;
   if (!engine.prefix_caching) return;
-  if (engine.async_scheduling && buffers_states(setting.model)) {
-    engine.state_slots += 2;
-  } else {
-    engine.async_scheduling = false;
+  const std::optional<bool> asked = setting.given.async_scheduling;
+  const bool tracks = can_track_states(setting);
+  if (asked.value_or(false) && !tracks) {
+    throw UsageError(fmt::format(
+        "`async_scheduling`: must be off for {} on {} with `enable_prefix_caching`, where SGLang "
+        "does not track recurrent states",
+        setting.model.name, setting.gpu.name));
   }
+  const bool by_default =
+      std::pair(setting.minor, setting.patch.value_or(kFirstTracked.second)) >= kFirstTracked;
+  engine.async_scheduling = engine.async_scheduling && tracks && asked.value_or(by_default);
+  if (engine.async_scheduling) engine.state_slots += 2;
 }
 
 void resolve_pools(Engine& engine, const EngineSetting& setting) {
@@ -222,8 +242,37 @@ void check_prompt_ranks(const EngineSetting& setting) {
   if (setting.given.enable_dbo.value_or(false)) refuse("not modelled with `enable_dbo`");
 }
 
+/// Whether latent layers choose what they attend to by an indexer's scores over every cached token.
+bool has_sparse_latents(const Transformer& model) {
+  return std::ranges::any_of(model.layers, [](const Layer& layer) {
+    const auto* latent = std::get_if<LatentAttention>(&layer.mixer);
+    return latent != nullptr && latent->index_heads > 0;
+  });
+}
+
+/// The cache of sparse latent attention: whole pages of 64 tokens except on AMD GPUs, in 8 bits by
+/// default from compute capability 10.0 on (0.5.8, _set_default_nsa_kv_cache_dtype, and 0.5.5).
+void resolve_sparse_latents(Engine& engine, const EngineSetting& setting) {
+  constexpr std::int64_t kPage = 64;
+  if (setting.gpu.vendor == "AMD") return;
+  if (setting.given.block_size.value_or(kPage) != kPage) {
+    throw UsageError(
+        fmt::format("`block_size`: {} given, but SGLang's sparse latent attention has "
+                    "pages of {} tokens",
+                    *setting.given.block_size, kPage));
+  }
+  engine.block_size = kPage;
+  const int capability = std::atoi(setting.gpu.compute_capability.c_str());
+  if (!setting.given.kv_cache_dtype && capability >= 10) engine.kv_cache_dtype = DType::fp8;
+}
+
 /// max_running_requests with speculative decoding.
 constexpr std::int64_t kSglangSequencesWithDrafts = 48;
+
+/// The first whose drafts run with the overlap schedule unless told otherwise (spec v2). Before,
+/// SGLANG_ENABLE_SPEC_V2=1 asks for it (sgl-project/sglang pull 11398). Users' scripts date the
+/// default to 0.5.11; 0.5.13 has no other way (pulls 25464 and 27964).
+constexpr std::pair kFirstOverlappedDrafts{5, 11};
 
 /// The step's token budget is chunked_prefill_size. `ranks` of data-parallel attention divide the
 /// default chunk among them and admit requests more freely; values set by the user are per rank
@@ -236,6 +285,7 @@ void resolve_sglang(Engine& engine, const EngineSetting& setting) {
   const SglangTier& tier = tier_of(setting.gpu);
   const bool compressed = has_compressed_cache(setting.model);
   if (compressed && !given.block_size) engine.block_size = 256;  // 0.5.15, arg_groups/overrides.py
+  if (!compressed && has_sparse_latents(setting.model)) resolve_sparse_latents(engine, setting);
   if (setting.parallel.pipeline > 1) {  // 0.5.15, event_loop_pp does not overlap
     if (given.async_scheduling.value_or(false)) {
       throw UsageError(
@@ -256,6 +306,11 @@ void resolve_sglang(Engine& engine, const EngineSetting& setting) {
   if (given.num_speculative_tokens) {
     // 0.5.15, arg_groups/speculative_hook.py: unless max_running_requests is given.
     if (!given.max_num_seqs) engine.max_num_seqs = kSglangSequencesWithDrafts;
+    if (!given.async_scheduling &&
+        std::pair(setting.minor, setting.patch.value_or(kFirstOverlappedDrafts.second)) <
+            kFirstOverlappedDrafts) {
+      engine.async_scheduling = false;
+    }
     if (engine.enable_mixed_chunk) {
       throw UsageError("`enable_mixed_chunk`: SGLang switches it off with drafts");
     }

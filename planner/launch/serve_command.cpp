@@ -307,20 +307,21 @@ class ServeReader {
       return std::any_of(beginnings.begin(), beginnings.end(),
                          [&](std::string_view beginning) { return name.starts_with(beginning); });
     };
-    bool marlin = false;      // as the last assignment says
-    bool flashinfer = false;  // the same
-    const auto switched = [&](const std::string& name) -> bool* {
+    std::optional<bool> marlin;  // as the last assignment says
+    std::optional<bool> flashinfer;
+    const auto switched = [&](const std::string& name) -> std::optional<bool>* {
       if (launch_.engine == ServeEngine::vllm && name == kMarlinVariable) return &marlin;
-      if (launch_.engine == ServeEngine::sglang && name == kFlashinferVariable) return &flashinfer;
-      return nullptr;
+      if (launch_.engine != ServeEngine::sglang) return nullptr;
+      if (name == kFlashinferVariable) return &flashinfer;
+      return name == kDraftVariable ? &words_.overlaps_drafts : nullptr;
     };
     for (const std::string& assignment : launch_.environment) {
       const std::string name = assignment.substr(0, assignment.find('='));
-      if (bool* const known = switched(name)) {
+      if (std::optional<bool>* const known = switched(name)) {
         const std::string value = assignment.substr(name.size());
         const auto on = value.starts_with('=') ? switch_named(value.substr(1)) : std::nullopt;
         if (on) {
-          *known = *on;
+          *known = on;
           continue;
         }
       }
@@ -328,14 +329,15 @@ class ServeReader {
       add_once(telling ? command_.not_modelled : command_.ignored, name);
     }
     EngineOverrides& given = words_.overrides;
-    if (marlin && given.moe_backend.value_or(MoeBackend::automatic) == MoeBackend::automatic) {
+    if (marlin.value_or(false) &&
+        given.moe_backend.value_or(MoeBackend::automatic) == MoeBackend::automatic) {
       given.moe_backend = MoeBackend::marlin;
     }
     const Fp8GemmBackend products = given.fp8_gemm_backend.value_or(Fp8GemmBackend::automatic);
     const bool others = std::ranges::any_of(words_.not_modelled, [](const std::string& flag) {
       return flag.starts_with("--fp8-gemm-");
     });
-    if (flashinfer && !others && products == Fp8GemmBackend::automatic) {
+    if (flashinfer.value_or(false) && !others && products == Fp8GemmBackend::automatic) {
       given.fp8_gemm_backend = Fp8GemmBackend::flashinfer_trtllm;
     }
   }
@@ -345,6 +347,8 @@ class ServeReader {
   static constexpr std::string_view kMarlinVariable = "VLLM_MXFP4_USE_MARLIN";
   /// SGLang's of before --fp8-gemm-backend, the same way (sgl-project/sglang pull 8588).
   static constexpr std::string_view kFlashinferVariable = "SGLANG_ENABLE_FLASHINFER_GEMM";
+  /// The overlap schedule with drafts, until 0.5.13 (sgl-project/sglang pulls 11398 and 27964).
+  static constexpr std::string_view kDraftVariable = "SGLANG_ENABLE_SPEC_V2";
 
   static std::optional<Transformer> known_model(const std::string& name) {
     try {
@@ -414,8 +418,22 @@ class ServeReader {
         kv_bytes_per_token(*cached, words_.overrides.kv_cache_dtype.value_or(cached->activation));
   }
 
+  /// SGLang's overlap schedule where a switch for something else decides it.
+  void finish_overlap() {
+    EngineOverrides& knobs = words_.overrides;
+    if (knobs.async_scheduling) return;
+    const DraftMethod method = knobs.speculative_method.value_or(DraftMethod::ngram);
+    if (method == DraftMethod::eagle || method == DraftMethod::mtp) {
+      knobs.async_scheduling = words_.overlaps_drafts;
+    }
+    if (words_.tracks_states && knobs.enable_prefix_caching.value_or(true)) {
+      knobs.async_scheduling = words_.tracks_states;
+    }
+  }
+
   void finish() {
     finish_drafts();
+    finish_overlap();
     if (words_.model.empty()) throw UsageError("the command names no model");
     DeploymentOptions& deployment = command_.deployment;
     deployment.model = words_.model;

@@ -42,6 +42,8 @@ void add_knobs(std::vector<ServeFlag>& rows) {
   add_flag(rows, "--schedule-conservativeness", kConservativeness);
   add_flag(rows, "--swa-full-tokens-ratio", kWindowTokens);
   add_flag(rows, "--mamba-full-memory-ratio", kStateMemory);
+  add_flag(rows, "--mamba-scheduler-strategy|--mamba-radix-cache-strategy", kTrackedStates,
+           {.written = false});
   add_flag(rows, "--enable-hierarchical-cache", kHierarchicalCache, on);
   add_flag(rows, "--hicache-ratio", kHicacheRatio);
   add_flag(rows, "--hicache-size", kHicacheSize);

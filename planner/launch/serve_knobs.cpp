@@ -497,6 +497,17 @@ Text write_fp8_gemm_backend(const ServeWords& words) {
   return backend ? Text(name_of(*backend)) : Text();
 }
 
+/// SGLang's strategies for states of recurrent layers in the radix cache.
+void read_tracked_states(ServeWords& words, const std::string& text, const std::string& flag) {
+  if (text == "extra_buffer" || text == "no_buffer") {
+    words.tracks_states = text == "extra_buffer";
+  } else if (text == "auto") {
+    words.tracks_states.reset();
+  } else {
+    words.not_modelled.push_back(flag + " " + text);
+  }
+}
+
 void read_chunking_policy(ServeWords& words, const std::string& text, const std::string& flag) {
   words.overrides.context_chunking_policy = parse_chunking_policy(text);
   if (!words.overrides.context_chunking_policy) {
@@ -660,6 +671,8 @@ const ServeKnob kBalanceWait =
     count_knob<&O::attention_dp_batching_wait_iters>("attention_dp_batching_wait_iters");
 const ServeKnob kMoeBackend{"moe_backend", read_moe_backend, write_moe_backend};
 const ServeKnob kFp8GemmBackend{"fp8_gemm_backend", read_fp8_gemm_backend, write_fp8_gemm_backend};
+const ServeKnob kTrackedStates{"async_scheduling", read_tracked_states,
+                               [](const W&) { return Text(); }};
 const ServeKnob kVllmMoeBackend{"moe_backend", read_vllm_moe_backend, write_vllm_moe_backend};
 
 }  // namespace serve_knobs

@@ -46,7 +46,7 @@ extern const ServeKnob kContextRanks, kEplb, kEplbConfig, kRedundantExperts, kLo
 extern const ServeKnob kDraftAlgorithm, kDraftModel, kDraftSteps, kDraftBranches, kDraftTree;
 extern const ServeKnob kRecvInterval, kStreamInterval, kBatchWaitIters, kBatchWaitRatio;
 extern const ServeKnob kBalance, kBalanceTimeout, kBalanceWait, kMoeBackend, kVllmMoeBackend;
-extern const ServeKnob kFp8GemmBackend;
+extern const ServeKnob kFp8GemmBackend, kTrackedStates;
 
 }  // namespace serve_knobs
 

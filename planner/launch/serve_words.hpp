@@ -23,6 +23,8 @@ struct ServeWords {
   std::optional<bool> data_parallel_attention{};  // SGLang, TensorRT-LLM: DP ranks share experts
   std::optional<std::int64_t> kv_tokens{};        // SGLang: the KV pool as given
   std::string draft_algorithm{};                  // SGLang: EAGLE, NEXTN ...
+  std::optional<bool> overlaps_drafts{};          // SGLang: SGLANG_ENABLE_SPEC_V2
+  std::optional<bool> tracks_states{};            // SGLang: of recurrent layers, "extra_buffer"
   std::string draft_model{};                      // as a flag names it; read if it is known
   EngineOverrides overrides{};
   std::vector<std::string> not_modelled{};  // "--kv-cache-dtype nvfp4": values of known flags

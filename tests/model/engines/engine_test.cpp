@@ -523,6 +523,72 @@ TEST(VllmDefaults, ModelsWithRecurrentLayersCacheNoPrefixesUnlessAskedTo) {
   EXPECT_TRUE(caches("sglang", test::qwen3_next_80b()));
 }
 
+// sgl-project/sglang pulls 28151 ("auto" chooses extra_buffer, after 0.5.13) and 29965 (not on
+// ROCm); 3 slots of the state pool for the radix cache, 5 with states that are tracked.
+TEST(SglangDefaults, RecurrentStatesAreTrackedByDefaultSince0514) {
+  Transformer model = test::qwen3_next_80b();
+  model.architecture = "Qwen3NextForCausalLM";
+  const auto schedule = [&](const std::string& preset, const EngineOverrides& given = {},
+                            const std::string& vendor = "NVIDIA") {
+    Gpu gpu = test::h100();
+    gpu.vendor = vendor;
+    const Engine engine = resolve_engine(preset, given, model, gpu, {});
+    return std::pair(engine.async_scheduling, engine.state_slots);
+  };
+  EXPECT_EQ(schedule("sglang-0.5.13"), std::pair(false, std::int64_t{3}));
+  EXPECT_EQ(schedule("sglang-0.5.13", {.async_scheduling = true}),
+            std::pair(true, std::int64_t{5}));
+  EXPECT_EQ(schedule("sglang-0.5.13", {.enable_prefix_caching = false}),
+            std::pair(true, std::int64_t{1}));
+  EXPECT_EQ(schedule("sglang-0.5.14"), std::pair(true, std::int64_t{5}));
+  EXPECT_EQ(schedule("sglang"), std::pair(true, std::int64_t{5}));
+  EXPECT_EQ(schedule("sglang", {}, "AMD"), std::pair(false, std::int64_t{3}));
+  EXPECT_THROW(schedule("sglang", {.async_scheduling = true}, "AMD"), UsageError);
+  model.architecture = "AnotherForCausalLM";
+  EXPECT_EQ(schedule("sglang"), std::pair(false, std::int64_t{3}));
+  EXPECT_THROW(schedule("sglang", {.async_scheduling = true}), UsageError);
+}
+
+// SGLANG_ENABLE_SPEC_V2 was needed for the overlap schedule before 0.5.11.
+TEST(SglangDefaults, DraftsAreOverlappedSince0511) {
+  const auto overlaps = [](const std::string& preset, std::optional<bool> asked = {}) {
+    return engine_on(test::h100(), preset,
+                     {.async_scheduling = asked,
+                      .num_speculative_tokens = 3,
+                      .speculative_method = DraftMethod::eagle,
+                      .acceptance_rate = 0.7})
+        .async_scheduling;
+  };
+  EXPECT_FALSE(overlaps("sglang-0.5.10"));
+  EXPECT_TRUE(overlaps("sglang-0.5.10", true));
+  EXPECT_TRUE(overlaps("sglang-0.5.11"));
+  EXPECT_TRUE(overlaps("sglang"));
+  EXPECT_FALSE(overlaps("sglang", false));
+  EXPECT_TRUE(engine_on(test::h100(), "sglang-0.5.10").async_scheduling);
+}
+
+// 0.5.8, server_args.py: page_size 64 on CUDA GPUs, kv_cache_dtype fp8_e4m3 where the compute
+// capability's major is 10 or more.
+TEST(SglangDefaults, SparseLatentsHaveAnEightBitCacheOnBlackwell) {
+  const Transformer sparse = test::deepseek_v3_2();
+  const auto engine_of = [](const Transformer& model, const std::string& capability,
+                            const EngineOverrides& given = {}) {
+    Gpu gpu = test::h100();
+    gpu.vendor = capability.starts_with("gfx") ? "AMD" : "NVIDIA";
+    gpu.compute_capability = capability;
+    return resolve_engine("sglang", given, model, gpu, {.tensor = 8});
+  };
+  EXPECT_EQ(engine_of(sparse, "10.0").kv_cache_dtype, DType::fp8);
+  EXPECT_EQ(engine_of(sparse, "10.0").block_size, 64);
+  EXPECT_EQ(engine_of(sparse, "10.0", {.kv_cache_dtype = DType::bf16}).kv_cache_dtype, DType::bf16);
+  EXPECT_EQ(engine_of(sparse, "9.0").kv_cache_dtype, DType::bf16);
+  EXPECT_EQ(engine_of(sparse, "9.0").block_size, 64);
+  EXPECT_THROW(engine_of(sparse, "9.0", {.block_size = 16}), UsageError);
+  EXPECT_EQ(engine_of(sparse, "gfx950").block_size, 1);
+  EXPECT_EQ(engine_of(test::deepseek_v3(), "10.0").kv_cache_dtype, DType::bf16);
+  EXPECT_EQ(engine_of(test::deepseek_v3(), "10.0").block_size, 1);
+}
+
 // sglang/srt/server_args.py.
 TEST(SglangDefaults, OfItsScheduler) {
   const Engine engine = engine_on(test::h100(), "sglang");

@@ -129,6 +129,35 @@ TEST(ServeCommand, SglangsProductsRunInTheKernelsOfItsFlagOrVariable) {
   EXPECT_THAT(other.not_modelled, ElementsAre("--fp8-gemm-backend triton"));
 }
 
+TEST(ServeCommand, SglangsOverlapWithDraftsIsThatOfItsVariable) {
+  const auto overlap = [](const std::string& line) {
+    return read_serve_command(line).deployment.overrides.async_scheduling;
+  };
+  const std::string drafts =
+      "sglang serve --model-path m --speculative-algorithm EAGLE "
+      "--speculative-num-steps 2 --speculative-eagle-topk 1";
+  EXPECT_EQ(overlap(drafts), std::nullopt);
+  EXPECT_EQ(overlap("SGLANG_ENABLE_SPEC_V2=1 " + drafts), true);
+  EXPECT_EQ(overlap("SGLANG_ENABLE_SPEC_V2=0 " + drafts), false);
+  EXPECT_EQ(overlap("SGLANG_ENABLE_SPEC_V2=1 " + drafts + " --disable-overlap-schedule"), false);
+  EXPECT_EQ(overlap("SGLANG_ENABLE_SPEC_V2=1 sglang serve --model-path m"), std::nullopt);
+}
+
+TEST(ServeCommand, SglangsOverlapWithRecurrentStatesIsThatOfTheirStrategy) {
+  const auto overlap = [](const std::string& flags) {
+    return read_serve_command("sglang serve --model-path m " + flags)
+        .deployment.overrides.async_scheduling;
+  };
+  EXPECT_EQ(overlap("--mamba-scheduler-strategy extra_buffer"), true);
+  EXPECT_EQ(overlap("--mamba-radix-cache-strategy no_buffer"), false);
+  EXPECT_EQ(overlap("--mamba-scheduler-strategy auto"), std::nullopt);
+  EXPECT_EQ(overlap("--mamba-scheduler-strategy no_buffer --disable-radix-cache"), std::nullopt);
+  EXPECT_EQ(overlap("--mamba-scheduler-strategy extra_buffer --disable-overlap-schedule"), false);
+  const ServeCommand lazy = read_serve_command(
+      "sglang serve --model-path m --mamba-radix-cache-strategy extra_buffer_lazy");
+  EXPECT_THAT(lazy.not_modelled, ElementsAre("--mamba-radix-cache-strategy extra_buffer_lazy"));
+}
+
 TEST(ServeCommand, VllmsExpertsAreMarlinsByFlagOrVariable) {
   const auto backend = [](const std::string& line) {
     return read_serve_command(line).deployment.overrides.moe_backend;
