@@ -232,16 +232,6 @@ double hit(double bins, std::int64_t picks) {
   return bins * (1 - missed);
 }
 
-/// Across the ranks of tensor parallelism.
-LinearOperator all_reduce_operator(const Deployment& deployment, std::int64_t calls,
-                                   double bytes_each) {
-  LinearOperator op = collective_operator("all_reduce", Exchange::all_reduce,
-                                          deployment.parallel.tensor, calls, bytes_each);
-  op.work.one_shot = deployment.engine.one_shot;
-  op.wait = deployment.engine.host.rank_skew;
-  return op;
-}
-
 /// The index of the layers' attention block, added if it is new; kNoBlock if the GPU's curves time
 /// none.
 int block_of(const Deployment& deployment, const Layer& layer, StepOperators& out) {
@@ -563,7 +553,8 @@ void add_around(const Deployment& deployment, const LayerGroup& group, StepOpera
   // (Megatron-LM, arXiv 1909.08053 section 3).
   const int halves = (std::holds_alternative<std::monostate>(layer.mixer) ? 0 : 1) +
                      (std::holds_alternative<std::monostate>(layer.ffn) ? 0 : 1);
-  add_operator(out.per_token, all_reduce_operator(deployment, group.count * halves, row));
+  add_operator(out.per_token,
+               all_reduce_operator(deployment, "all_reduce", group.count * halves, row));
 }
 
 /// Which ends of the model a stage has, and how often it sends to the next.
@@ -610,7 +601,8 @@ void add_ends(const Deployment& deployment, const Ends& ends, StepOperators& out
       add_operator(out.per_token, gemm_operator(deployment, weight, 1));
     }
   }
-  if (ends.first) add_operator(out.per_token, all_reduce_operator(deployment, 1, row));
+  if (ends.first)
+    add_operator(out.per_token, all_reduce_operator(deployment, "all_reduce", 1, row));
   const int stages = parallel.pipeline;
   add_operator(out.per_token,
                collective_operator("pipeline_send", Exchange::point_to_point,
@@ -671,10 +663,10 @@ void add_layers(const Deployment& deployment, std::span<const Layer> layers, Ste
     add_prompt_gather(deployment, "prompt_kv_gather", group.count,
                       cached_elements(group.layer, deployment.parallel.tensor), out);
     add_around(deployment, group, out);
-    if (std::holds_alternative<LatentAttention>(group.layer.mixer)) {
-      out.more_launches += kLatentCopies * group.count;
-      out.prompt_launches += kLatentCopies * group.count;
-    }
+    const bool latent = std::holds_alternative<LatentAttention>(group.layer.mixer);
+    const std::int64_t of_prompts = latent ? kLatentCopies : scan_launches(group.layer);
+    out.more_launches += of_prompts * group.count;
+    out.prompt_launches += of_prompts * group.count;
   }
 }
 
@@ -718,6 +710,15 @@ LinearOperator memory_bound_operator(const Deployment& deployment, std::string n
   op.activation_each = bytes_each;
   op.shape = {.family = OperatorFamily::memory_bound, .name = op.work.name};
   op.shape_each = bytes_each;
+  return op;
+}
+
+LinearOperator all_reduce_operator(const Deployment& deployment, std::string name,
+                                   std::int64_t calls, double bytes_each) {
+  LinearOperator op = collective_operator(std::move(name), Exchange::all_reduce,
+                                          deployment.parallel.tensor, calls, bytes_each);
+  op.work.one_shot = deployment.engine.one_shot;
+  op.wait = deployment.engine.host.rank_skew;
   return op;
 }
 

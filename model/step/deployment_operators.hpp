@@ -167,6 +167,11 @@ void add_mixer_operators(const Deployment& deployment, const Layer& layer, std::
 LinearOperator memory_bound_operator(const Deployment& deployment, std::string name,
                                      std::int64_t calls, double bytes_each);
 
+/// A sum over the ranks of tensor parallelism, of a message of `bytes_each` per token and call; no
+/// calls for a single rank.
+LinearOperator all_reduce_operator(const Deployment& deployment, std::string name,
+                                   std::int64_t calls, double bytes_each);
+
 /// Adds an operator, merging its calls into an equal one's if there is one. No effect without
 /// calls.
 void add_operator(std::vector<LinearOperator>& list, LinearOperator op);

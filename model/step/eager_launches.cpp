@@ -1,6 +1,7 @@
 #include "model/step/eager_launches.hpp"
 
 #include <limits>
+#include <variant>
 
 #include "model/step/shared_experts.hpp"
 
@@ -14,6 +15,12 @@ std::int64_t expert_launches(const WeightFormat& format) {
   constexpr std::int64_t kSum = 1;
   const std::int64_t quantised = bits_of(format.compute) > 8 ? 0 : kProducts;
   return kChoice + kSorting + quantised + kProducts + kActivation + kSum;
+}
+
+std::int64_t scan_launches(const Layer& layer) {
+  if (std::holds_alternative<GatedDeltaNet>(layer.mixer)) return 17 - 1;
+  if (std::holds_alternative<Mamba2>(layer.mixer)) return 5 - 1;
+  return 0;
 }
 
 bool folds_shared_experts(const Deployment& deployment, const Layer& layer) {

@@ -20,6 +20,14 @@ std::int64_t expert_launches(const WeightFormat& format);
 /// forward_normal_prepare): rotated queries are copied into place, and keys are concatenated.
 inline constexpr std::int64_t kLatentCopies = 2;
 
+/// Of a layer's scan of a prompt beyond its convolution and one kernel; 0 without a recurrence.
+/// Gated delta net (SGLang 0.5.6, layers/attention/fla/chunk.py; KDA is taken to launch as many):
+/// projections split 1, gates 1, queries, keys and values copied into place 3, queries and keys
+/// normalised 2, sums of gates 1, products of keys 1, their inverse 3 (zeroed, diagonal blocks,
+/// merged), W and U 1, states 1, outputs 1, states read and written back 2. Mamba-2 (mamba_ssm,
+/// ssd_combined.py): sums of steps, states of chunks, their passing on, products, outputs.
+std::int64_t scan_launches(const Layer& layer);
+
 /// Whether the layer's shared experts run as part of the routed ones' kernels and launch none.
 bool folds_shared_experts(const Deployment& deployment, const Layer& layer);
 

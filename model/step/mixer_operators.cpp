@@ -183,6 +183,19 @@ OperatorShape expanded_shape_of(const LatentAttention& a, const Target& target) 
           .fp8_arithmetic = computes_in_fp8(target, OperatorFamily::prefill_attention)};
 }
 
+/// Two sums of squares in fp32, of queries and of keys.
+constexpr double kSquaresOfAToken = 8;
+
+/// Passes over queries and keys to normalise them. Over the width of all heads, of which ranks hold
+/// parts, one sums the squares and one scales, with a sum over the ranks between them (MiniMax-M2:
+/// sgl-project/sglang pull 14416, vllm-project/vllm pull 31493). Neglects that versions before
+/// those treat queries and keys apart, and that OLMo-2's are gathered whole.
+std::int64_t norm_passes(const Attention& a, int ranks) {
+  if (a.qk_norm_elements == 0) return 0;
+  const bool of_all_heads = a.qk_norm_elements == (a.query_heads + a.kv_heads) * a.head_dim;
+  return of_all_heads && ranks > 1 ? 2 : 1;
+}
+
 void add_mixer(const Attention& a, const Layer&, const Target& target) {
   const double queries = to_double(heads_per_rank(a.query_heads, target.tensor()));
   const double kv_heads = to_double(heads_per_rank(a.kv_heads, target.tensor()));
@@ -223,8 +236,13 @@ void add_mixer(const Attention& a, const Layer&, const Target& target) {
 
   const double rotated = (queries + kv_heads) * to_double(a.head_dim);
   const bool rotates = target.deployment.model.learned_positions == 0;
-  const std::int64_t passes = (rotates ? 1 : 0) + (a.qk_norm_elements > 0 ? 1 : 0);
+  const std::int64_t norms = norm_passes(a, target.tensor());
+  const std::int64_t passes = (rotates ? 1 : 0) + norms;
   if (passes > 0) target.add_memory_bound("rope", passes, 2.0 * rotated * element);
+  if (norms > 1) {
+    add_operator(target.out.per_token, all_reduce_operator(target.deployment, "qk_norm_all_reduce",
+                                                           target.layers, kSquaresOfAToken));
+  }
   if (!a.reuses_earlier_cache && cached) {
     target.add_cache_write(kv_heads * width * element + entry.entry);
   }

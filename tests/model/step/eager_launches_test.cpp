@@ -61,6 +61,17 @@ TEST(EagerLaunches, SharedExpertsLaunchNothingWhereTheyAreRouted) {
   EXPECT_EQ(more_launches(d), 61 * 2 + 58 * (6 - 5));
 }
 
+// Qwen3-Next's 36 gated delta nets: 17 kernels of a prompt's scan where one is counted. Each of 48
+// layers has routed experts, 4 more than their calls and the choice, and the sum with the shared
+// one.
+TEST(EagerLaunches, ScansOfPromptsAreManyKernels) {
+  const Deployment d = deployment_of(test::qwen3_next_80b(), round_gpu());
+  EXPECT_EQ(step_operators(d).prompt_launches, 36 * 16);
+  EXPECT_EQ(more_launches(d), 36 * 16 + 48 * (4 + 1));
+  const Deployment mamba = deployment_of(test::nemotron_h_56b(), round_gpu());
+  EXPECT_EQ(step_operators(mamba).prompt_launches, 54 * 4);
+}
+
 // What quantises an input is a kernel whether its time stands by itself or in its product's table.
 TEST(EagerLaunches, TablesDoNotChangeHowManyThereAre) {
   const auto launches_of = [](const Deployment& deployment) {

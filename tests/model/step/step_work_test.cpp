@@ -167,6 +167,28 @@ TEST(Operators, TensorParallelismSplitsMatricesAndAddsAllReduces) {
   EXPECT_DOUBLE_EQ(find(work, "logits_all_gather")->scale, 4 * 128256 * 2.0);
 }
 
+// MiniMax-M2 normalises queries and keys over all heads: each rank sums the squares of its own, two
+// fp32 numbers a token are summed over the ranks, then each scales its own.
+TEST(Operators, NormsOverAllHeadsAreSummedOverTheRanks) {
+  const auto of = [](bool all_heads, const Parallelism& parallel, const std::string& name) {
+    Transformer model = test::llama_3_1_8b();
+    for (Layer& layer : model.layers) {
+      std::get<Attention>(layer.mixer).qk_norm_elements = (all_heads ? 32 + 8 : 2) * 128;
+    }
+    const Deployment d = deployment_of(model, round_gpu(), parallel);
+    const std::vector<Work> work = step_work(d, decode_batch(d.model, 4, 99));
+    const Work* found = find(work, name);
+    return found == nullptr ? Work{.calls = 0} : *found;
+  };
+  EXPECT_EQ(of(true, {.tensor = 2}, "qk_norm_all_reduce").calls, 32);
+  EXPECT_DOUBLE_EQ(of(true, {.tensor = 2}, "qk_norm_all_reduce").scale, 4 * 2 * 4.0);
+  EXPECT_EQ(of(true, {.tensor = 2}, "rope").calls, 3 * 32);
+  EXPECT_EQ(of(true, {}, "qk_norm_all_reduce").calls, 0);
+  EXPECT_EQ(of(true, {}, "rope").calls, 2 * 32);
+  EXPECT_EQ(of(false, {.tensor = 2}, "qk_norm_all_reduce").calls, 0);
+  EXPECT_EQ(of(false, {.tensor = 2}, "rope").calls, 2 * 32);
+}
+
 TEST(Operators, KvHeadsAreReplicatedBeyondTheirNumber) {
   // 8 KV heads over 16 ranks: one each, so the bytes per rank stop falling at TP 8.
   const Deployment d8 = deployment_of(test::llama_3_1_8b(), round_gpu(), {.tensor = 8});
