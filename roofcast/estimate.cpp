@@ -10,6 +10,7 @@
 #include "base/numbers.hpp"
 #include "model/memory/memory_plan.hpp"
 #include "model/step/generation_estimate.hpp"
+#include "model/step/error_causes.hpp"
 #include "model/step/version_terms.hpp"
 #include "planner/scenario/sizing.hpp"
 #include "roofcast/answer_json.hpp"
@@ -238,8 +239,7 @@ std::optional<std::string> untimed_formats(const Gpu& gpu, const StepEstimate& s
   return fmt::format("{}", fmt::join(formats, ", "));
 }
 
-std::optional<double> version_of_engine(const Deployment& deployment) {
-  const double deviation = version_deviation(deployment);
+std::optional<double> if_any(double deviation) {
   return deviation > 0 ? std::optional(deviation) : std::nullopt;
 }
 
@@ -306,7 +306,8 @@ EstimateAnswer estimate(const EstimateQuestion& asked) {
       .fits = room.holds(question.batch),
       .max_num_seqs = deployment.engine.max_num_seqs * deployment.parallel.data,
       .untimed_formats = untimed_formats(deployment.gpu, decode),
-      .version_relative_uncertainty = version_of_engine(deployment),
+      .version_relative_uncertainty = if_any(version_deviation(deployment)),
+      .model_relative_uncertainty = if_any(model_deviation(deployment)),
       .variants = variants_of(question),
       .step = {prefill.total, decode.total},
       .fitting_sequences = room.max_batch};

@@ -164,6 +164,8 @@ struct EstimateAnswer {
   /// Of both uncertainties, how far versions of the engine differ (version_deviation()); unset
   /// where they are not known to.
   std::optional<double> version_relative_uncertainty{};
+  /// The same, of a model of which no server was compared (model_deviation()).
+  std::optional<double> model_relative_uncertainty{};
   std::vector<FormatAnswer> variants{};
   /// Time of the two steps whose operators are listed. Not in the JSON; read back as the sum of
   /// operators and host time, which is too low where launching kernels takes longer than running
@@ -356,6 +358,9 @@ void members(Visitor& visit, EstimateAnswer& answer) {
   visit.if_set("version_relative_uncertainty", answer.version_relative_uncertainty,
                "how far versions of the engine differ, one standard deviation; part of those of "
                "both steps");
+  visit.if_set("model_relative_uncertainty", answer.model_relative_uncertainty,
+               "how far models were off of which no server was compared, one standard deviation; "
+               "part of those of both steps");
   visit("variants", answer.variants,
         "the same estimate in other number formats; the given one first");
 }

@@ -8,6 +8,7 @@
 
 #include "base/ceil_divide.hpp"
 #include "base/hash_mix.hpp"
+#include "model/architecture/experts.hpp"
 
 namespace roofcast {
 namespace {
@@ -106,10 +107,7 @@ double busiest_balanced(std::vector<double> shares, int redundant, int ranks) {
 }  // namespace
 
 ExpertPopularity published_popularity(const Transformer& model, const MoeFfn& experts) {
-  // Models of its architecture with other experts (Kimi-K2) were trained separately.
-  const bool is_deepseek_v3 = model.architecture == "DeepseekV3ForCausalLM" &&
-                              experts.experts == 256 && experts.experts_per_token == 8;
-  return {.log_spread = is_deepseek_v3 ? 1.075 : 0};
+  return {.log_spread = is_deepseek_v3(model, experts) ? 1.075 : 0};
 }
 
 std::vector<double> expert_shares(std::int64_t experts, std::int64_t picks,

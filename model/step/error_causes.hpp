@@ -10,15 +10,24 @@
 
 namespace roofcast {
 
+/// The name of that cause of error.
+inline constexpr const char* kModelCause = "a model of which no server was compared";
+
+/// How far the step times of a model may be off because none of its servers had a part in what is
+/// said of its engine's kernels, one standard deviation of their logarithm: of mixtures of experts
+/// and models with recurrent layers in SGLang on NVIDIA's GPUs, DeepSeek-V3 and R1 apart. 0 for
+/// others.
+double model_deviation(const Deployment& deployment);
+
 /// The causes of the error of a step's kernels and host work, by name. Operators of one family and
 /// provenance err together; families are independent, except for what an engine's kernel tables
 /// have in common.
 std::vector<ErrorCause> error_causes(const StepEstimate& step);
 
 /// All causes of the error of a step of this deployment: also what its GPU's efficiencies have in
-/// common where they come from one collection, and how far versions of its engine differ
-/// (kVersionCause). Of a step that RooflineStepTime explains their squares add up to that of
-/// StepEstimate::relative_uncertainty.
+/// common where they come from one collection, how far versions of its engine differ
+/// (kVersionCause), and that no server of its model was compared (kModelCause). Of a step that
+/// RooflineStepTime explains their squares add up to that of StepEstimate::relative_uncertainty.
 std::vector<ErrorCause> error_causes(const StepEstimate& step, const Deployment& deployment);
 
 }  // namespace roofcast

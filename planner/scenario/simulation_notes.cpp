@@ -9,6 +9,7 @@
 #include "base/numbers.hpp"
 #include "base/wording.hpp"
 #include "model/step/carried_time.hpp"
+#include "model/step/error_causes.hpp"
 #include "planner/scenario/resolve_deployment.hpp"
 #include "planner/scenario/step_description.hpp"
 #include "simulator/engine/batching_policy.hpp"
@@ -25,6 +26,17 @@ void note_version(std::vector<std::string>& notes, const std::string& whose,
       fmt::format("{}{}: a further ±{} of step times (one standard deviation), as far as versions "
                   "have differed on {} GPUs; the answer stands for the fastest",
                   whose, kVersionCause, as_percent(version, 0), deployment.gpu.vendor));
+}
+
+/// That no server of the model was compared, where that is most of what is not known.
+void note_model(std::vector<std::string>& notes, const std::string& whose,
+                const Deployment& deployment) {
+  const double model = model_deviation(deployment);
+  if (model <= 0) return;
+  notes.push_back(fmt::format(
+      "{}of this ±{} because no server of {} with SGLang was compared: as far as those of other "
+      "mixtures of experts and recurrent models were off",
+      whose, as_percent(model, 0), deployment.model.name));
 }
 
 /// "pool X: ", if there are several.
@@ -45,6 +57,7 @@ void note_precision(std::vector<std::string>& notes, const SimulationRun& run, c
     notes.push_back(fmt::format("{}step times: {}, {} of the time; ±{} (one standard deviation)",
                                 whose, source, describe_provenance(steps),
                                 as_percent(pool.step_uncertainty, 0)));
+    note_model(notes, whose, pool.deployment);
     note_version(notes, whose, pool.deployment);
   }
   notes.push_back(

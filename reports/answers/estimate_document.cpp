@@ -147,6 +147,13 @@ Section head_section(const EstimateAnswer& answer) {
                     "vendor's GPUs. The times are those of the fastest.",
                     as_percent(*answer.version_relative_uncertainty, 0)));
   }
+  if (answer.model_relative_uncertainty) {
+    head.lines.push_back(
+        fmt::format("The uncertainty includes ±{} because no server of this model with this engine "
+                    "was compared: as far as other mixtures of experts and recurrent models were "
+                    "off.",
+                    as_percent(*answer.model_relative_uncertainty, 0)));
+  }
   // The first that is: as given, or else the plainest of the other formats.
   const auto widened = std::ranges::find_if(
       answer.variants, [](const FormatAnswer& variant) { return variant.widened.has_value(); });

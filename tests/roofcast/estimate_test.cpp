@@ -144,6 +144,17 @@ TEST(Estimate, SaysHowFarVersionsOfTheEngineDiffer) {
   EXPECT_FALSE(estimate(question).version_relative_uncertainty);
 }
 
+TEST(Estimate, SaysThatNoServerOfAModelWasCompared) {
+  EstimateQuestion question = estimate_question_of("qwen3-30b-a3b", "b200");
+  question.deployment.engine = "sglang";
+  const EstimateAnswer answer = estimate(question);
+  EXPECT_DOUBLE_EQ(answer.model_relative_uncertainty.value(), 0.62);
+  EXPECT_GT(answer.prefill_relative_uncertainty, 0.62);
+  expect_round_trip(answer);
+  question.deployment.engine = "trtllm";
+  EXPECT_FALSE(estimate(question).model_relative_uncertainty);
+}
+
 TEST(Estimate, RoundTripsEveryKindOfOperator) {
   EstimateQuestion experts = estimate_question_of("deepseek-v3", "h200");
   experts.deployment.parallel.tensor = 8;
