@@ -19,9 +19,11 @@ DottedVersion version_of(std::string_view text) {
 
 bool is_older(std::string_view version, std::string_view than) {
   const DottedVersion other = version_of(than);
-  DottedVersion own = version_of(version);
-  own.resize(std::min(own.size(), other.size()));
-  return own < other;
+  const DottedVersion own = version_of(version);
+  if (own.empty()) return !other.empty();
+  const auto both = static_cast<std::ptrdiff_t>(std::min(own.size(), other.size()));
+  return std::lexicographical_compare(own.begin(), own.begin() + both, other.begin(),
+                                      other.begin() + both);
 }
 
 }  // namespace roofcast

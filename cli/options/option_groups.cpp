@@ -6,6 +6,7 @@
 #include "cli/options/flag_options.hpp"
 #include "cli/options/from_command.hpp"
 #include "model/engines/engine.hpp"
+#include "model/engines/engine_version.hpp"
 
 namespace roofcast {
 

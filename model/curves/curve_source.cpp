@@ -84,7 +84,8 @@ std::string_view source_of(std::string_view kernel) {
 
 std::string_view stated_version(std::string_view engine) {
   const std::size_t dash = engine.find('-');
-  return dash == kEnd ? std::string_view() : engine.substr(dash + 1);
+  if (dash == kEnd || engine.find_first_of("0123456789", dash) == kEnd) return {};
+  return engine.substr(dash + 1);
 }
 
 bool is_of_engine(std::string_view source, std::string_view engine) {

@@ -16,7 +16,7 @@ inline constexpr std::string_view kMarlinExperts = "marlin";
 /// the whole name if it has one part.
 std::string_view source_of(std::string_view kernel);
 
-/// The version that an engine's name states: "0.24" of "vllm-0.24"; empty if none.
+/// The version that an engine's name states: "0.24" of "vllm-0.24"; empty if it states no number.
 std::string_view stated_version(std::string_view engine);
 
 /// Whether a source's kernels are those of `engine` ("vllm-0.19"): vLLM, SGLang and TensorRT-LLM

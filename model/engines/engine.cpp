@@ -15,28 +15,16 @@
 namespace roofcast {
 namespace {
 
-constexpr std::string_view kNightly = "nightly";  // a version later than any preset's
-
-EngineName parse_engine_name(std::string_view name) {
-  std::string text = lower(name);
-  std::erase_if(text, [](char c) { return c == '-' || c == '_' || c == ' '; });
-  const auto digit = text.find_first_of("0123456789");
-  if (digit == std::string::npos) {
-    const bool nightly = text.ends_with(kNightly) && text.size() > kNightly.size();
-    if (!nightly) return {.engine = text};
-    return {.engine = text.substr(0, text.size() - kNightly.size()),
-            .version = std::string(kNightly)};
-  }
-  std::string engine = text.substr(0, digit);
-  if (engine.size() > 1 && engine.back() == 'v') engine.pop_back();  // "vllm-v0.19"
-  return {.engine = engine, .version = text.substr(digit)};
-}
-
 [[noreturn]] void throw_unknown_engine(std::string_view name) {
   std::vector<std::string> presets;
   for (const EnginePreset& preset : engine_presets()) presets.push_back(preset.name);
   std::vector<std::string> names = presets;
   names.insert(names.begin(), "vllm");
+  if (name.find(',') != std::string_view::npos) {
+    throw UsageError(fmt::format(
+        "engine '{}': expected one; `roofcast plan --search engine={}` compares several", name,
+        name));
+  }
   throw UsageError(fmt::format("unknown engine '{}'{}; expected one of: {}", name,
                                did_you_mean(name, names), joined(presets)));
 }
@@ -90,7 +78,23 @@ void check_prompt_ranks(const EnginePreset& preset, const Parallelism& parallel)
                   parallel.context, preset.name));
 }
 
-/// The x of the version 0.x in the preset's name, or the last one that its values are from.
+/// The preset's name without its version.
+std::string family_of(const EnginePreset& preset) {
+  return preset.name.substr(0, preset.name.find('-'));
+}
+
+/// The version that a name states: "0.19", "nightly"; empty if none, or a year.
+std::string stated_in(std::string_view name) {
+  const EngineName parts = parse_engine_name(name);
+  for (const EngineDescription* engine : engine_descriptions()) {
+    if (std::ranges::find(engine->names, parts.engine) == engine->names.end()) continue;
+    if (states_version(*engine, parts.version)) return parts.version;
+  }
+  return {};
+}
+
+/// The version in the preset's name, counted as minor_version() does, or the last one that its
+/// values are from.
 int minor_of(const EnginePreset& preset) {
   return minor_version(parse_engine_name(preset.name).version).value_or(preset.last_compared);
 }
@@ -106,9 +110,6 @@ Engine resolve(const EngineSetting& setting) {
   Engine engine = preset.defaults;
   engine.name = preset.name;
   engine.version = preset.name;
-  if (!setting.version.empty()) {
-    engine.version = preset.name.substr(0, preset.name.find('-')) + "-" + setting.version;
-  }
   engine.max_model_len = resolve_max_model_len(preset, given, model);
   engine.kv_cache_dtype = model.kv_cache_dtype.value_or(model.activation);
   engine.eager = given.enforce_eager.value_or(false);
@@ -138,16 +139,6 @@ const EnginePreset* preset_of_minor(const EngineDescription& engine, int minor) 
   const auto found = std::ranges::find_if(
       engine.presets, [&](const EnginePreset& preset) { return minor >= preset.first_minor; });
   return found == engine.presets.end() ? nullptr : &*found;
-}
-
-std::optional<int> minor_version(const std::string& version) {
-  if (version.rfind("0.", 0) != 0) return std::nullopt;
-  return to_number<int>(split(version, '.')[1]);
-}
-
-std::optional<int> patch_version(const std::string& version) {
-  const std::vector<std::string_view> parts = split(version, '.');
-  return parts.size() < 3 ? std::nullopt : to_number<int>(parts[2]);
 }
 
 void check_weight_formats(const EngineSetting& setting, std::span<const LeastCapability> least) {
@@ -225,41 +216,26 @@ const EnginePreset& find_preset(std::string_view name) {
   const EngineName parts = parse_engine_name(name);
   for (const EngineDescription* engine : engine_descriptions()) {
     if (std::ranges::find(engine->names, parts.engine) == engine->names.end()) continue;
-    if (parts.version == kNightly) return engine->presets.front();
-    if (const EnginePreset* preset = engine->find(*engine, parts)) return *preset;
+    if (const EnginePreset* preset = preset_meant(*engine, parts)) return *preset;
   }
   throw_unknown_engine(name);
-}
-
-std::optional<std::string> uncompared_version(std::string_view name) {
-  const EngineName parts = parse_engine_name(name);
-  const EnginePreset& preset = find_preset(name);
-  if (preset.last_compared == 0) return std::nullopt;
-  const std::optional<int> minor = minor_version(parts.version);
-  const bool compared =
-      !minor || (*minor >= preset.first_compared && *minor <= preset.last_compared);
-  if (compared && parts.version != kNightly) return std::nullopt;
-  const std::string from =
-      preset.first_compared == preset.last_compared
-          ? fmt::format("version 0.{}", preset.last_compared)
-          : fmt::format("versions 0.{} to 0.{}", preset.first_compared, preset.last_compared);
-  return fmt::format("{} is answered as {}, whose values are from {}", name, preset.name, from);
 }
 
 Engine resolve_engine(std::string_view name, const EngineOverrides& given, const Transformer& model,
                       const Gpu& gpu, const Parallelism& parallel) {
   const EnginePreset& preset = find_preset(name);
-  const std::string version = parse_engine_name(name).version;
+  const std::string version = stated_in(name);
   const std::optional<int> minor = minor_version(version);
-  const bool numbered = minor || version.starts_with("1.");
-  return resolve({.preset = preset,
-                  .given = given,
-                  .model = model,
-                  .gpu = gpu,
-                  .parallel = parallel,
-                  .minor = minor.value_or(minor_of(preset)),
-                  .patch = minor ? patch_version(version) : std::nullopt,
-                  .version = numbered ? version : std::string()});
+  Engine engine = resolve({.preset = preset,
+                           .given = given,
+                           .model = model,
+                           .gpu = gpu,
+                           .parallel = parallel,
+                           .minor = minor.value_or(minor_of(preset)),
+                           .patch = minor ? patch_version(version) : std::nullopt,
+                           .version = minor ? version : std::string()});
+  if (!version.empty()) engine.version = family_of(preset) + "-" + version;
+  return engine;
 }
 
 Engine resolve_engine(const EnginePreset& preset, const EngineOverrides& given,

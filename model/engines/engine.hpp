@@ -299,8 +299,9 @@ struct EngineSetting {
   const Transformer& model;
   const Gpu& gpu;
   const Parallelism& parallel;
-  int minor = 0;  // the x of the version 0.x that was asked for, or of the preset's name
-  std::optional<int> patch{};  // the y of the version 0.x.y that was asked for
+  /// The x of the version 0.x that was asked for, 100 + x of 1.x, or of the preset's name.
+  int minor = 0;
+  std::optional<int> patch{};  // the y of the version 0.x.y that was asked for; unset: the newest
   std::string version{};       // that was asked for: "0.19", "1.1.0rc2"; empty: none, or nightly
 };
 
@@ -329,11 +330,6 @@ const std::vector<EnginePreset>& engine_presets();
 /// The preset for `name` ("vllm", "vLLM-0.16.0", "trt-llm", ...). A version between presets maps to
 /// the one whose behaviour it shares. Throws Error with the nearest names if there is none.
 const EnginePreset& find_preset(std::string_view name);
-
-/// A warning if `name` states a version that its preset's values were not compared with, so that
-/// the nearest version answers; nullopt if it was, or if none is stated. Precondition:
-/// find_preset() finds it.
-std::optional<std::string> uncompared_version(std::string_view name);
 
 /// The engine as it would start for this model on these GPUs. Throws Error naming the nearest
 /// preset if `preset` is unknown, and if overrides contradict each other (max_num_batched_tokens <

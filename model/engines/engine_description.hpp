@@ -24,9 +24,23 @@ struct EngineName {
   std::string version{};  // may be empty
 };
 
+inline constexpr std::string_view kNightly = "nightly";  // a version later than any preset's
+
+EngineName parse_engine_name(std::string_view name);
+
+/// A year that stands for a version: "2025".
+struct EngineYear {
+  std::string_view year{};
+  std::string_view preset{};
+};
+
 struct EngineDescription {
   std::vector<std::string_view> names{};  // as EngineName::engine
   std::vector<EnginePreset> presets{};    // newest first
+  std::vector<EngineYear> years{};
+  /// The last y of 0.x.y with the newest preset's last_compared x that its values are from; unset:
+  /// any.
+  std::optional<int> last_patch{};
   /// The preset that a name means, whose engine is one of `names`; null if its version is unknown.
   const EnginePreset* (*find)(const EngineDescription&, const EngineName&) = nullptr;
 };
@@ -42,13 +56,20 @@ std::span<const EngineDescription* const> engine_descriptions();
 /// Null if no preset has exactly this name.
 const EnginePreset* preset_named(const EngineDescription& engine, std::string_view name);
 
-/// The preset that covers version 0.`minor`; null if all are later.
+/// The preset that a name with one of the engine's names means; null if there is none.
+const EnginePreset* preset_meant(const EngineDescription& engine, const EngineName& name);
+
+/// Whether a name's version is one, or "nightly", and not a year.
+bool states_version(const EngineDescription& engine, const std::string& version);
+
+/// The preset that covers a version, counted as minor_version() does; null if all are later.
 const EnginePreset* preset_of_minor(const EngineDescription& engine, int minor);
 
-/// The x of "0.x" or "0.x.y"; nullopt if the text is not a version 0.x.
+/// The x of "0.x" or "0.x.y", 100 + x of "1.x", and so on, for "1" the last that it may be, 199;
+/// nullopt if the text is not a version.
 std::optional<int> minor_version(const std::string& version);
 
-/// The y of "0.x.y"; nullopt if the text does not state it.
+/// The y of "0.x.y"; nullopt if the text does not state it, which means the newest.
 std::optional<int> patch_version(const std::string& version);
 
 /// The least CUDA compute capability, times ten, with which an engine runs weights in a format.

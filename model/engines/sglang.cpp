@@ -341,8 +341,10 @@ void resolve_sglang(Engine& engine, const EngineSetting& setting) {
 constexpr int kFirstOverlapMinor = 4;
 
 const EnginePreset* find_sglang_preset(const EngineDescription& sglang, const EngineName& name) {
+  if (name.version.empty()) return &sglang.presets.front();
   const std::optional<int> minor = minor_version(name.version);
-  if (minor && *minor < kFirstOverlapMinor) {
+  if (!minor) return nullptr;
+  if (*minor < kFirstOverlapMinor) {
     throw Error(fmt::format(
         "engine 'sglang-{}': versions before 0.{} had no overlap scheduler by default, which is "
         "not modelled; expected sglang",
@@ -392,6 +394,7 @@ const EngineDescription& sglang_description() {
                                 // 434 runs on five GPUs.
                                 .first_token_uncertainty = 0.50},
                    .resolve = resolve_sglang}},
+      .last_patch = 16,
       .find = find_sglang_preset};
   return sglang;
 }

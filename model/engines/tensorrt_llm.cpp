@@ -184,11 +184,9 @@ Engine compiled_defaults() {
 
 const EnginePreset* find_tensorrt_llm_preset(const EngineDescription& tensorrt_llm,
                                              const EngineName& name) {
-  if (name.version.rfind("1.", 0) == 0) {
-    const auto minor = to_number<int>(split(name.version, '.')[1]);
-    return minor ? preset_of_minor(tensorrt_llm, kVersion1 + *minor) : nullptr;
-  }
-  return preset_of_minor(tensorrt_llm, minor_version(name.version).value_or(kFirstMinorOfPyTorch));
+  if (name.version.empty()) return &tensorrt_llm.presets.front();
+  const std::optional<int> minor = minor_version(name.version);
+  return minor ? preset_of_minor(tensorrt_llm, *minor) : nullptr;
 }
 
 }  // namespace
@@ -200,19 +198,25 @@ const EngineDescription& tensorrt_llm_description() {
           {{.name = "trtllm-1.3",
             .summary = "TensorRT-LLM 1.3 and later: cached prefixes count before a request starts",
             .first_minor = kFirstMinorThatCountsCached,
+            .first_compared = kVersion1 + 3,
+            .last_compared = kVersion1 + 3,
             .cache_dtypes = {DType::fp8, DType::fp4},
             .defaults = pytorch_1_3_defaults(),
             .resolve = resolve_tensorrt_llm},
-           {.name = "trtllm",
+           {.name = "trtllm-1.2",
             .summary =
                 "TensorRT-LLM 0.19 to 1.2, PyTorch: no-evict scheduler, share of free memory",
             .first_minor = kFirstMinorOfPyTorch,
+            .first_compared = 20,
+            .last_compared = kVersion1 + 2,
             // 1.0 to 1.2, _torch/pyexecutor/model_loader.py, _VALID_KV_CACHE_DTYPES (0.20: fp8).
             .cache_dtypes = {DType::fp8, DType::fp4},
             .defaults = pytorch_defaults(),
             .resolve = resolve_tensorrt_llm},
            {.name = "trtllm-0.18",
             .summary = "TensorRT-LLM up to 0.18: built engines with the C++ loop",
+            .first_compared = 13,
+            .last_compared = 18,
             // quantization/mode.py, KV_CACHE_QUANT_ALGO_LIST.
             .cache_dtypes = {DType::fp8, DType::int8},
             .defaults = compiled_defaults(),

@@ -579,10 +579,9 @@ std::vector<EnginePreset> vllm_presets() {
 
 const EnginePreset* find_vllm_preset(const EngineDescription& vllm, const EngineName& name) {
   if (name.version.empty()) return preset_named(vllm, kDefaultEngine);
-  if (name.version == "2025") return preset_named(vllm, "vllm-0.11");
-  if (name.version == "2026") return preset_named(vllm, "vllm-0.29");
   const std::optional<int> minor = minor_version(name.version);
-  if (!minor) return nullptr;
+  constexpr int kFirstYear = 1000 * 100;  // as minor_version() counts it
+  if (!minor || *minor >= kFirstYear) return nullptr;
   if (*minor < kFirstV1Minor) {
     throw Error(fmt::format(
         "engine 'vllm-{}': versions before 0.{} ran the V0 engine, which is not modelled; the "
@@ -658,8 +657,10 @@ void resolve_vllm_graphs(Engine& engine, const EngineSetting& setting, std::int6
 }
 
 const EngineDescription& vllm_description() {
-  static const EngineDescription vllm{
-      .names = {"vllm"}, .presets = vllm_presets(), .find = find_vllm_preset};
+  static const EngineDescription vllm{.names = {"vllm"},
+                                      .presets = vllm_presets(),
+                                      .years = {{"2025", "vllm-0.11"}, {"2026", "vllm-0.29"}},
+                                      .find = find_vllm_preset};
   return vllm;
 }
 

@@ -44,7 +44,10 @@ SharedExpertOverlap shared_expert_overlap(const Deployment& deployment, const La
     const bool built = is_older(version, "1.0") && !version.empty();
     return {.up_to = built ? 0 : kAnyTokens, .only_in_graphs = true};
   }
-  if (engine.starts_with("vllm")) return {.up_to = is_older(version, "0.12") ? 0 : kVllmTokens};
+  if (engine.starts_with("vllm")) {
+    const bool serial = is_older(version, "0.12") && !version.empty();
+    return {.up_to = serial ? 0 : kVllmTokens};
+  }
   return {};
 }
 

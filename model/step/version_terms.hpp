@@ -29,8 +29,7 @@ struct UntunedProduct {
 std::span<const UntunedProduct> untuned_products();
 
 /// What one call of a product takes at least in the version asked for, where nobody timed it on the
-/// GPU; 0 where no row says so, for an engine whose version is not stated, and for one that is
-/// stated less exactly than the row ("sglang-0.5").
+/// GPU; 0 where no row says so, and for an engine whose version is not stated.
 Seconds least_product_time(const Deployment& deployment, const OperatorShape& product);
 
 /// What each row of a product takes at least, in the kernel that the engine was told to use, which
@@ -59,6 +58,7 @@ struct VersionSpread {
   std::string_view engine;  // how Engine::version begins
   std::string_view vendor;  // of the GPU
   bool drafts = false;      // only where drafts are verified
+  bool uncompared = false;  // only for versions that are answered by another (engine_version.hpp)
   double deviation = 0;     // one standard deviation of the logarithm of step times
   std::string_view source;
 };
@@ -72,5 +72,22 @@ const VersionSpread* version_spread(const Deployment& deployment);
 
 /// Its deviation; 0 where none applies.
 double version_deviation(const Deployment& deployment);
+
+/// What a deployment's times stand for among the versions of its engine.
+enum class VersionBasis {
+  fastest,         // tuned kernels: a version may run slower ones
+  slower_kernels,  // some of the version's kernels are slower, and counted, as far as on record
+  nearest,         // another version, since nothing is known of the one asked for
+};
+
+/// "fastest", "slower_kernels", "nearest".
+std::string_view name_of(VersionBasis basis);
+
+VersionBasis version_basis(const Deployment& deployment);
+
+/// The deployment with the kernels that its engine's newest version would run and launch: its
+/// tables, and none of the slower ones above. Scheduler, memory, defaults and host times stay those
+/// of its own version. TensorRT-LLM before 1.0 keeps the kernels that its builder chose.
+Deployment with_newest_kernels(Deployment deployment);
 
 }  // namespace roofcast

@@ -8,14 +8,28 @@
 
 #include "base/numbers.hpp"
 #include "base/wording.hpp"
+#include "model/engines/engine_version.hpp"
 #include "model/step/carried_time.hpp"
 #include "model/step/error_causes.hpp"
+#include "model/step/version_terms.hpp"
 #include "planner/scenario/resolve_deployment.hpp"
 #include "planner/scenario/step_description.hpp"
 #include "simulator/engine/batching_policy.hpp"
 
 namespace roofcast {
 namespace {
+
+const char* describe_basis(VersionBasis basis) {
+  switch (basis) {
+    case VersionBasis::fastest:
+      break;
+    case VersionBasis::slower_kernels:
+      return "slower kernels of this version that are on record are counted, others are not";
+    case VersionBasis::nearest:
+      return "the answer is that of the nearest version that is known";
+  }
+  return "the answer stands for the fastest";
+}
 
 /// How far versions of the engine differ, where that is known to matter.
 void note_version(std::vector<std::string>& notes, const std::string& whose,
@@ -24,8 +38,9 @@ void note_version(std::vector<std::string>& notes, const std::string& whose,
   if (version <= 0) return;
   notes.push_back(
       fmt::format("{}{}: a further ±{} of step times (one standard deviation), as far as versions "
-                  "have differed on {} GPUs; the answer stands for the fastest",
-                  whose, kVersionCause, as_percent(version, 0), deployment.gpu.vendor));
+                  "have differed on {} GPUs; {}",
+                  whose, kVersionCause, as_percent(version, 0), deployment.gpu.vendor,
+                  describe_basis(version_basis(deployment))));
 }
 
 /// That no server of the model was compared, where that is most of what is not known.
@@ -72,7 +87,7 @@ void note_context(std::vector<std::string>& notes, const SimulationRun& run, std
   notes.push_back(
       fmt::format("{}{} accepts requests of up to {}, prompt and output, which its KV cache holds; "
                   "the model takes {}",
-                  prefix_of(run, run.pools[pool]), deployment.engine.name,
+                  prefix_of(run, run.pools[pool]), engine_title(deployment.engine),
                   counted(*longest, "token"), with_separators(deployment.model.max_context)));
 }
 
@@ -143,7 +158,7 @@ void note_handovers(std::vector<std::string>& notes, const Scenario& scenario,
     std::string note = fmt::format(
         "prefill and decode replicas of {} take {} to agree where a request's K and V go "
         "(handover_s), {}",
-        engine.name, as_time(engine.host.handover),
+        engine_title(engine), as_time(engine.host.handover),
         stated ? "as its profile says" : "from runs of DeepSeek-R1, carried over to other models");
     if (std::ranges::find(notes, note) == notes.end()) notes.push_back(std::move(note));
   }

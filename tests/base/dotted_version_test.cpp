@@ -23,10 +23,11 @@ TEST(DottedVersion, IsOlderByNumberNotByText) {
   EXPECT_FALSE(is_older("1.10", "1.2"));
 }
 
-TEST(DottedVersion, ComparesThePartsThatTheOtherStates) {
+TEST(DottedVersion, ComparesThePartsThatBothState) {
   EXPECT_FALSE(is_older("0.24.1", "0.24"));
   EXPECT_FALSE(is_older("0.24", "0.24"));
-  EXPECT_TRUE(is_older("0.24", "0.24.1"));  // as 0.24.0
+  EXPECT_FALSE(is_older("0.5", "0.5.10"));  // the newest 0.5
+  EXPECT_TRUE(is_older("0.4", "0.5.10"));
 }
 
 TEST(DottedVersion, WithoutNumbersIsOlderThanAny) { EXPECT_TRUE(is_older("nightly", "0.1")); }

@@ -7,6 +7,7 @@
 
 #include "base/error.hpp"
 #include "model/architecture/requantise.hpp"
+#include "model/engines/engine_version.hpp"
 #include "tests/model/deployments.hpp"
 #include "tests/support/shapes.hpp"
 
@@ -40,10 +41,11 @@ TEST(EnginePresets, NamesAreForgiving) {
   EXPECT_EQ(preset_of("vllm v0.19"), "vllm-0.19");
   EXPECT_EQ(preset_of("SGLang"), "sglang");
   EXPECT_EQ(preset_of("sglang-0.5.14"), "sglang");
-  EXPECT_EQ(preset_of("TensorRT-LLM"), "trtllm");
-  EXPECT_EQ(preset_of("trt-llm 1.2"), "trtllm");
-  EXPECT_EQ(preset_of("trtllm-1.0.0rc3"), "trtllm");
-  EXPECT_EQ(preset_of("trtllm-0.21"), "trtllm");
+  EXPECT_EQ(preset_of("TensorRT-LLM"), "trtllm-1.3");
+  EXPECT_EQ(preset_of("trt-llm 1.2"), "trtllm-1.2");
+  EXPECT_EQ(preset_of("trtllm-1.0.0rc3"), "trtllm-1.2");
+  EXPECT_EQ(preset_of("trtllm-0.21"), "trtllm-1.2");
+  EXPECT_EQ(preset_of("trtllm-1"), "trtllm-1.3");  // the newest 1.x
   EXPECT_EQ(preset_of("trtllm-1.3.0rc14"), "trtllm-1.3");
   EXPECT_EQ(preset_of("TensorRT-LLM v0.13.0"), "trtllm-0.18");
   EXPECT_EQ(preset_of("textbook"), "textbook");
@@ -76,10 +78,55 @@ TEST(EnginePresets, AVersionNotComparedWithIsAnsweredWithAWarning) {
   EXPECT_EQ(uncompared_version("vllm-nightly"),
             "vllm-nightly is answered as vllm-0.29, whose values are from versions 0.27 to 0.29");
   EXPECT_THAT(message_of<Error>(test::h100(), "nightly", {}), HasSubstr("unknown engine"));
-  for (const char* covered : {"vllm", "vllm-0.11", "vllm-0.19.1", "vllm-2025", "sglang", "trtllm",
-                              "trtllm-1.2", "textbook"}) {
+  for (const char* covered :
+       {"vllm", "vllm-0", "vllm-0.11", "vllm-0.19.1", "vllm-2025", "sglang", "sglang-0.5",
+        "sglang-0.5.14", "trtllm", "trtllm-1", "trtllm-1.2", "trtllm-1.3.0rc20", "textbook"}) {
     EXPECT_EQ(uncompared_version(covered), std::nullopt) << covered;
+    EXPECT_TRUE(is_compared_version(covered)) << covered;
   }
+}
+
+// Versions are ordered over 0.x, 1.x and 2.x, and a year is one of them where no preset is its.
+TEST(EnginePresets, AnyVersionThatAnotherAnswersIsSaid) {
+  EXPECT_EQ(uncompared_version("trtllm-1.4"),
+            "trtllm-1.4 is answered as trtllm-1.3, whose values are from version 1.3");
+  EXPECT_EQ(uncompared_version("trtllm-2"),
+            "trtllm-2 is answered as trtllm-1.3, whose values are from version 1.3");
+  EXPECT_EQ(uncompared_version("trtllm-0.10"),
+            "trtllm-0.10 is answered as trtllm-0.18, whose values are from versions 0.13 to 0.18");
+  EXPECT_THAT(*uncompared_version("trtllm-0.19"), HasSubstr("versions 0.20 to 1.2"));
+  EXPECT_THAT(*uncompared_version("trtllm-nightly"), HasSubstr("trtllm-1.3"));
+  EXPECT_EQ(uncompared_version("sglang-0.5.99"),
+            "sglang-0.5.99 is answered as sglang, whose values are from version 0.5, up to 0.5.16");
+  EXPECT_THAT(*uncompared_version("sglang-1.0"), HasSubstr("answered as sglang"));
+  EXPECT_THAT(*uncompared_version("sglang-2025"), HasSubstr("answered as sglang"));
+  EXPECT_EQ(preset_of("vllm-1.0"), "vllm-0.29");
+  EXPECT_THAT(*uncompared_version("vllm-1.0"), HasSubstr("0.27 to 0.29"));
+  EXPECT_THAT(message_of<Error>(test::h100(), "vllm-2024", {}), HasSubstr("unknown engine"));
+  EXPECT_THAT(message_of<Error>(test::h100(), "sglang-0.x", {}), HasSubstr("unknown engine"));
+  EXPECT_FALSE(is_compared_version("sglang-nightly"));
+  EXPECT_TRUE(is_compared_version("ours"));
+}
+
+TEST(EnginePresets, SeveralEnginesAreComparedByAPlan) {
+  EXPECT_THAT(message_of<Error>(test::h100(), "vllm,sglang", {}),
+              HasSubstr("plan --search engine=vllm,sglang"));
+}
+
+TEST(EnginePresets, TheNewestVersionIsOfTheSameEngine) {
+  EXPECT_EQ(newest_version("sglang-0.5.7"), "sglang");
+  EXPECT_EQ(newest_version("vllm-0.11"), "vllm-0.29");
+  EXPECT_EQ(newest_version("trtllm-1.1"), "trtllm-1.3");
+  EXPECT_EQ(newest_version("trtllm"), "trtllm");
+  EXPECT_EQ(newest_version("textbook"), "textbook");
+}
+
+TEST(EnginePresets, AnswersNameTheVersionAskedForOrTheProfile) {
+  EXPECT_EQ(engine_title(engine_on(test::h100(), "vllm-0.12")), "vllm-0.12");
+  EXPECT_EQ(engine_title(engine_on(test::h100(), "vllm")), "vllm-0.19");
+  EXPECT_EQ(engine_title(engine_on(test::h100(), "sglang 0.5.7")), "sglang-0.5.7");
+  EXPECT_EQ(engine_title("ours", "vllm-0.19"), "ours");
+  EXPECT_EQ(engine_title("vllm-0.19", ""), "vllm-0.19");
 }
 
 // A preset covers several versions; curves are taken of the one asked for.
@@ -90,10 +137,10 @@ TEST(EnginePresets, TheVersionAskedForIsKept) {
   EXPECT_EQ(version_of("sglang-0.5.9"), "sglang-0.5.9");
   EXPECT_EQ(version_of("trtllm-1.1.0rc2"), "trtllm-1.1.0rc2");
   EXPECT_EQ(version_of("trtllm-1.3"), "trtllm-1.3");
-  EXPECT_EQ(version_of("trtllm"), "trtllm");
+  EXPECT_EQ(version_of("trtllm"), "trtllm-1.3");
   EXPECT_EQ(version_of("vllm"), "vllm-0.19");
   EXPECT_EQ(version_of("vllm-2026"), "vllm-0.29");
-  EXPECT_EQ(version_of("vllm-nightly"), "vllm-0.29");
+  EXPECT_EQ(version_of("vllm-nightly"), "vllm-nightly");
 }
 
 TEST(EnginePresets, AnUnknownNameIsAnsweredWithTheNearest) {
@@ -103,7 +150,7 @@ TEST(EnginePresets, AnUnknownNameIsAnsweredWithTheNearest) {
   EXPECT_THAT(
       message,
       HasSubstr("vllm-0.29, vllm-0.22, vllm-0.20, vllm-0.19, vllm-0.17, vllm-0.15, vllm-0.11, "
-                "sglang, trtllm-1.3, trtllm, trtllm-0.18, roofcast, textbook"));
+                "sglang, trtllm-1.3, trtllm-1.2, trtllm-0.18, roofcast, textbook"));
   EXPECT_THAT(message_of<Error>(test::h100(), "vllm-x", {}), HasSubstr("unknown engine"));
   EXPECT_THAT(message_of<Error>(test::h100(), "vllm-0.x", {}), HasSubstr("unknown engine"));
 }

@@ -89,6 +89,7 @@ TEST(VersionTerms, ATermHoldsForItsVersionsOnItsChipAlone) {
   EXPECT_EQ(least_us("mi300x", "sglang-0.5.9", other), 0);
 }
 
+// "0.5" is the newest of 0.5, which has tuned settings.
 TEST(VersionTerms, AVersionThatIsNotStatedExactlyHasNone) {
   EXPECT_EQ(least_us("mi300x", "sglang", latents_product()), 0);
   EXPECT_EQ(least_us("mi300x", "sglang-0.5", latents_product()), 0);
@@ -162,6 +163,49 @@ TEST(VersionSpreads, FollowFromTheRatiosOnRecord) {
   EXPECT_NEAR(version_deviation(deepseek_on("mi355x", "vllm-0.15")), std::log(1.12) / std::sqrt(3),
               0.01);
   for (const VersionSpread& row : version_spreads()) EXPECT_FALSE(row.source.empty());
+}
+
+// On NVIDIA's GPUs a version that is answered by another has the width of its engine's versions;
+// one that has tables or is between those that have has none.
+TEST(VersionSpreads, OfVersionsThatOthersAnswerForCountThereAlone) {
+  EXPECT_DOUBLE_EQ(version_deviation(deepseek_on("h200", "sglang-0.6")), 0.14);
+  EXPECT_DOUBLE_EQ(version_deviation(deepseek_on("b200", "sglang-nightly")), 0.14);
+  EXPECT_DOUBLE_EQ(version_deviation(deepseek_on("b200", "trtllm-1.4")), 0.05);
+  EXPECT_DOUBLE_EQ(version_deviation(with_drafts("b200", "trtllm-2")), 0.08);
+  EXPECT_DOUBLE_EQ(version_deviation(with_drafts("b200", "sglang-0.6")), 0.42);
+  for (const char* covered : {"sglang", "sglang-0.5", "sglang-0.5.16", "trtllm", "trtllm-1.3"}) {
+    EXPECT_EQ(version_deviation(deepseek_on("h200", covered)), 0) << covered;
+  }
+  EXPECT_NEAR(std::hypot(0.09, 0.18) / std::sqrt(2), 0.14, 0.005);  // B200 and H200
+}
+
+TEST(VersionBasis, SaysWhichVersionTheTimesAreOf) {
+  EXPECT_EQ(version_basis(deepseek_on("mi300x", "sglang-0.5.7")), VersionBasis::slower_kernels);
+  EXPECT_EQ(version_basis(deepseek_on("mi300x", "sglang-0.5.2")), VersionBasis::fastest);
+  EXPECT_EQ(version_basis(deepseek_on("mi300x", "sglang")), VersionBasis::fastest);
+  EXPECT_EQ(version_basis(deepseek_on("mi300x", "sglang-0.6")), VersionBasis::nearest);
+  // The product is DeepSeek-V3's.
+  EXPECT_EQ(version_basis(on_eight("llama-3.1-70b", "mi300x", "sglang-0.5.7")),
+            VersionBasis::fastest);
+}
+
+// With the newest kernels only what the version's own cost is gone: the step is that of 0.5.12,
+// which has the same host times.
+TEST(NewestKernels, LeaveOutWhatTheVersionsOwnCost) {
+  const auto time_of = [](const Deployment& d) {
+    return RooflineStepTime(d).seconds(decode_batch(d.model, 4, 1000)).value;
+  };
+  const Deployment old = deepseek_on("mi300x", "sglang-0.5.7");
+  const Deployment tuned = with_newest_kernels(old);
+  EXPECT_DOUBLE_EQ(time_of(tuned), time_of(deepseek_on("mi300x", "sglang-0.5.12")));
+  EXPECT_GT(time_of(old), 1.2 * time_of(tuned));
+  EXPECT_EQ(tuned.engine.async_scheduling, old.engine.async_scheduling);
+  EXPECT_EQ(with_newest_kernels(deepseek_on("b200", "trtllm-1.1")).engine.version, "trtllm-1.3");
+  const Deployment built = on_eight("llama-3.1-70b", "h100", "trtllm-0.18");
+  EXPECT_EQ(with_newest_kernels(built).engine.version, "trtllm-0.18");
+  Deployment low_latency = deepseek_on("b200", "sglang");
+  low_latency.engine.fp8_gemm_backend = Fp8GemmBackend::flashinfer_trtllm;
+  EXPECT_EQ(with_newest_kernels(low_latency).engine.fp8_gemm_backend, Fp8GemmBackend::automatic);
 }
 
 // A step's kernels and host err by themselves, and the version beside them: their squares add up.
