@@ -9,6 +9,7 @@
 #include "base/ceil_divide.hpp"
 #include "base/error.hpp"
 #include "model/architecture/weights.hpp"
+#include "model/engines/engine_version.hpp"
 #include "planner/scenario/resolve_deployment.hpp"
 #include "planner/scenario/simulation_run.hpp"
 #include "planner/scenario/sizing.hpp"
@@ -177,7 +178,7 @@ BatchMemory batch_memory(const Deployment& deployment, const MemoryPlan& plan,
   const Bytes usable = usable_cache(deployment, plan);
   const Bytes missing = missing_without_batch(engine, plan, usable);
   BatchMemory asked{
-      .engine = engine.name,
+      .engine = engine_title(engine),
       .batch = batch,
       .context_tokens = context,
       .gpus = parallel.gpus(),
@@ -221,7 +222,7 @@ std::vector<EngineMemory> engines_side_by_side(const MemoryQuestion& question) {
     EngineMemory row{.engine = name};
     try {
       const Deployment deployment = resolve(options).deployment;
-      row.engine = deployment.engine.name;
+      row.engine = engine_title(deployment.engine);
       row.memory = batch_memory(deployment, plan_memory(deployment), question);
     } catch (const Error& error) {
       row.refused = error.what();

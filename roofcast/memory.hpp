@@ -228,7 +228,7 @@ void members(Visitor& visit, BatchMemory& asked) {
 
 template <class Visitor>
 void members(Visitor& visit, EngineMemory& row) {
-  visit("engine", row.engine, "preset");
+  visit("engine", row.engine, "and its version");
   visit("memory", row.memory, "null when refused");
   visit("refused", row.refused, "why this engine cannot be asked the same; null when it can");
 }

@@ -8,6 +8,7 @@
 
 #include "base/record.hpp"
 #include "base/text.hpp"
+#include "model/engines/engine_version.hpp"
 #include "model/engines/knobs.hpp"
 
 namespace roofcast {
@@ -61,6 +62,7 @@ bool is_described(const EngineKnob& knob, const Engine& engine) {
 Json describe(const Engine& engine) {
   Json json;
   json["name"] = engine.name;
+  json["version"] = engine.version;
   for (const EngineKnob& knob : engine_knobs()) {
     if (knob.resolved == nullptr || !is_described(knob, engine)) continue;
     json[knob.key] =
@@ -87,7 +89,8 @@ std::int64_t max_model_len(const DeploymentInputs& inputs) {
 }
 
 std::string placement(const Deployment& deployment) {
-  return placement(deployment.parallel, deployment.gpu.display_name, deployment.engine.name);
+  return placement(deployment.parallel, deployment.gpu.display_name,
+                   engine_title(deployment.engine));
 }
 
 std::string headline(const Deployment& deployment) {
@@ -96,9 +99,12 @@ std::string headline(const Deployment& deployment) {
 
 std::string headline(const DeploymentInputs& inputs) {
   const std::string& gpu = inputs.gpu_display_name.empty() ? inputs.gpu : inputs.gpu_display_name;
-  std::string engine;
-  value_from_json(knob(inputs, "name"), engine, "inputs.engine.name");
-  return inputs.model + " on " + placement(inputs.parallel, gpu, engine);
+  std::string name;
+  std::string version;
+  value_from_json(knob(inputs, "name"), name, "inputs.engine.name");
+  const Json stated = knob(inputs, "version");  // null in answers that earlier versions stored
+  if (!stated.is_null()) value_from_json(stated, version, "inputs.engine.version");
+  return inputs.model + " on " + placement(inputs.parallel, gpu, engine_title(name, version));
 }
 
 }  // namespace roofcast

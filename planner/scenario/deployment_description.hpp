@@ -36,13 +36,14 @@ void members(Visitor& visit, DeploymentInputs& inputs) {
   visit("model", inputs.model, "catalogue name or path, as given");
   visit("gpu", inputs.gpu, "name of the hardware profile");
   visit("parallel", inputs.parallel, "degrees of parallelism");
-  visit("engine", inputs.engine, "the engine's name and all its knobs, resolved");
+  visit("engine", inputs.engine,
+        "the engine's preset (name), the version asked for and all its knobs, resolved");
 }
 
 /// Longest sequence that the engine accepts, in tokens.
 std::int64_t max_model_len(const DeploymentInputs& inputs);
 
-/// "2x NVIDIA H200 SXM (TP 2), vllm-0.19"
+/// "2x NVIDIA H200 SXM (TP 2), vllm-0.19": the engine as engine_title() has it
 std::string placement(const Deployment& deployment);
 
 /// "LLaMA-3.1-70B on 2x NVIDIA H200 SXM (TP 2), vllm-0.19"

@@ -10,6 +10,7 @@
 #include "base/record.hpp"
 #include "base/text.hpp"
 #include "base/wording.hpp"
+#include "model/engines/engine_version.hpp"
 
 namespace roofcast {
 namespace {
@@ -89,7 +90,7 @@ std::string gpus_of(std::span<const PoolRun> pools) {
 }
 
 std::string engines_of(std::span<const PoolRun> pools) {
-  return distinct(pools, [](const PoolRun& pool) { return pool.deployment.engine.name; });
+  return distinct(pools, [](const PoolRun& pool) { return engine_title(pool.deployment.engine); });
 }
 
 std::string profile_hashes_of(std::span<const PoolRun> pools) {

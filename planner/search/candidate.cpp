@@ -87,8 +87,9 @@ std::string placement_key(const Shape& shape) {
 }
 
 std::string short_name(const Shape& shape) {
-  return fmt::format("{}x {}{}", shape.parallel.gpus(), shape.gpu_title,
-                     degrees_of(shape.parallel));
+  return fmt::format("{}x {}{}{}{}", shape.parallel.gpus(), shape.gpu_title,
+                     degrees_of(shape.parallel), shape.engine_title.empty() ? "" : ", ",
+                     shape.engine_title);
 }
 
 std::string short_name(const Candidate& candidate) {

@@ -26,9 +26,10 @@ struct PoolSplit {
 
 /// A replica with every searched knob set; unset ones follow the engine.
 struct Shape {
-  std::string gpu{};        // profile name or path
-  std::string gpu_title{};  // for display
-  std::string engine{};     // preset, or path of an engine profile
+  std::string gpu{};           // profile name or path
+  std::string gpu_title{};     // for display
+  std::string engine{};        // preset, or path of an engine profile
+  std::string engine_title{};  // for display, where several engines are searched; else empty
   std::optional<std::string> weight_format{};
   Parallelism parallel{};
   EngineOverrides overrides{};
@@ -54,7 +55,7 @@ Scenario scenario_of(const Scenario& base, const Candidate& candidate);
 /// one placement differ only in scheduler knobs and number of units.
 std::string placement_key(const Shape& shape);
 
-/// "2x NVIDIA H200 SXM TP2"
+/// "2x NVIDIA H200 SXM TP2", "2x NVIDIA H200 SXM TP2, sglang-0.5.7" where engines are searched
 std::string short_name(const Shape& shape);
 
 /// "3 replicas of 2x NVIDIA H200 SXM TP2, weights fp8, KV fp8"

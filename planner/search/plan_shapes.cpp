@@ -102,6 +102,13 @@ void look_at(const PlanCatalogue& catalogue, const PlanLoad& load, PlannedShape&
   }
 }
 
+/// Where several engines or versions are searched, titles say which it is.
+void title_engines(std::vector<Shape>& shapes) {
+  const auto other = [&](const Shape& shape) { return shape.engine != shapes.front().engine; };
+  if (std::ranges::none_of(shapes, other)) return;
+  for (Shape& shape : shapes) shape.engine_title = engine_name(options_of(shape));
+}
+
 /// If nothing can run the input is bad: there is no answer.
 void require_one_that_runs(const std::vector<PlannedShape>& shapes) {
   const auto runs = [](const PlannedShape& one) { return one.outcome != ShapeOutcome::cannot_run; };
@@ -136,7 +143,9 @@ std::string_view name_of(ShapeOutcome outcome) {
 
 std::vector<PlannedShape> unseen_shapes(const PlanCatalogue& catalogue, const PlanTask& question) {
   std::vector<PlannedShape> shapes;
-  for (Shape& shape : shapes_of(question.space)) {
+  std::vector<Shape> all = shapes_of(question.space);
+  title_engines(all);
+  for (Shape& shape : all) {
     const Gpu& gpu = catalogue.gpus.at(shape.gpu).gpu;
     shape.gpu_title = gpu.display_name;
     PlannedShape planned{.shape = std::move(shape)};

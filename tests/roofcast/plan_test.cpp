@@ -58,6 +58,17 @@ TEST(PlanAnswer, SaysHowItsFiguresAreKnown) {
               testing::Contains(StartsWith("The first rests on datasheet figures")));
 }
 
+TEST(PlanAnswer, TellsSearchedVersionsApart) {
+  PlanQuestion question = chat_to_plan();
+  question.gpus = {"h100"};
+  question.search = {parse_dimension("tp=1"), parse_dimension("engine=sglang,sglang-0.5.7")};
+  std::vector<std::string> titles;
+  for (const RankedPlan& one : plan(question).ranked) titles.push_back(one.title);
+  EXPECT_THAT(titles,
+              testing::UnorderedElementsAre("1 replica of 1x NVIDIA H100 SXM, sglang",
+                                            "1 replica of 1x NVIDIA H100 SXM, sglang-0.5.7"));
+}
+
 TEST(PlanAnswer, NamesTheCheaperFormatAndTheSpreadOfLengths) {
   PlanQuestion question = chat_to_plan();
   question.gpus = {"h100"};

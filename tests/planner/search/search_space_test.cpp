@@ -92,6 +92,14 @@ TEST(Candidate, SplitsCountTheGpusOfBothPools) {
   EXPECT_EQ(scenario.cluster->pools[1].role, PoolRole::decode);
 }
 
+TEST(Candidate, IsNamedAfterItsEngineWhereSeveralAreSearched) {
+  Shape shape{.gpu_title = "H100", .parallel = {.tensor = 2}};
+  EXPECT_EQ(short_name(shape), "2x H100 TP2");
+  shape.engine_title = "sglang-0.5.7";
+  EXPECT_EQ(short_name(Candidate{.shape = shape, .units = 1}),
+            "1 replica of 2x H100 TP2, sglang-0.5.7");
+}
+
 TEST(PlanLimits, TheTightestDecides) {
   const Shape shape{.gpu = "h100", .parallel = {.tensor = 2}};
   Gpu gpu;
