@@ -9,6 +9,7 @@
 #include "model/io/gpu_reader.hpp"
 #include "planner/evaluate_all.hpp"
 #include "roofcast/record_parts.hpp"
+#include "validate/case_keys.hpp"
 #include "validate/validation_rows.hpp"
 
 namespace roofcast {
@@ -199,7 +200,11 @@ std::map<std::string, double> prices_of(const std::vector<ComparedCase>& compare
   return prices;
 }
 
-void check_keys(const std::vector<std::string>& by, const std::vector<ComparedCase>& compared) {
+/// Throws UsageError for a key that no case has.
+void check_keys(const std::vector<std::string>& by, const std::vector<ValidationCase>& cases) {
+  if (by.empty()) return;
+  std::vector<ComparedCase> compared;
+  for (const ValidationCase& one : cases) compared.push_back({.keys = keys_of(one)});
   const std::vector<std::string> known = ledger_keys(compared);
   for (const std::string& key : by) {
     if (std::find(known.begin(), known.end(), key) != known.end()) continue;
@@ -222,7 +227,6 @@ ValidationAnswer answer_of(const ValidationQuestion& question, const ValidationM
     compared.push_back(one.compared);
     ++(one.compared.reason.empty() ? answer.answered : answer.unanswered);
   }
-  check_keys(question.by, compared);
   answer.ledger = ledger_of(compared, question.by);
   answer.inputs.prices = prices_of(compared, question.prices);
   answer.decisions = decisions_of(decision_runs(compared), answer.inputs.prices);
@@ -241,6 +245,7 @@ std::optional<ValidationOutcome> validate(const ValidationQuestion& question,
   const auto go_on = [&](std::int64_t done, std::int64_t total) {
     return !progress || progress(done, total);
   };
+  check_keys(question.by, manifest.cases);  // before all is simulated
   auto validated = run_validation(manifest.cases, threads, go_on);
   if (!validated) return std::nullopt;
   ValidationAnswer answer = answer_of(question, manifest, *validated);

@@ -93,6 +93,7 @@ void add_short_names(const Scenario& scenario, Keys& keys) {
   keys.emplace("isl", isl);
   keys.emplace("osl", osl);
   keys.emplace("load", isl + "/" + osl);
+  keys.emplace("workload", isl + "/" + osl);
 }
 
 }  // namespace

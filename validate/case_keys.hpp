@@ -13,8 +13,8 @@ namespace roofcast {
 /// earlier counts:
 ///  labels of the manifest;
 ///  short names: version (engine as asked: "sglang-0.5.9"), engine_name (without the version),
-///    dtype, tp, pp, dp, ep, gpus, isl, osl, load ("1024/1024"), output_tokens (mean), conc,
-///    drafts;
+///    dtype, tp, pp, dp, ep, gpus, isl, osl, load or workload ("1024/1024"), output_tokens (mean),
+///    conc, drafts;
 ///  every value of the scenario file, by its path ("engine_options.max_num_seqs").
 /// Empty for a case with a problem.
 std::map<std::string, std::string> keys_of(const ValidationCase& question);

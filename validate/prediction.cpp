@@ -13,6 +13,7 @@
 #include "base/numbers.hpp"
 #include "base/statistics.hpp"
 #include "base/version.hpp"
+#include "model/engines/engine_version.hpp"
 #include "model/memory/memory_plan.hpp"
 #include "model/step/step_work.hpp"
 #include "planner/scenario/cost.hpp"
@@ -211,7 +212,7 @@ RunRow row_of(const ValidationCase& question, const ResolvedDeployment& resolved
           .command_line = "",
           .model = resolved.deployment.model.name,
           .gpu = resolved.deployment.gpu.name,
-          .engine = resolved.deployment.engine.name,
+          .engine = engine_title(resolved.deployment.engine),
           .scenario_json = to_json(question.scenario),
           .profile_hash = resolved.profile_hash,
           .seed = question.scenario.seed,

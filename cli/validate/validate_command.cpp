@@ -92,7 +92,9 @@ Usage validate_usage(ValidateOptions& target) {
   usage.options.add_options()("file", po::value(&target.question.files.files)->value_name("FILE"),
                               "manifests, results, folders, numbers of imported runs")(
       "ledger", po::bool_switch(&target.ledger), "summarise by engine, GPU, model and group")(
-      "decisions", po::bool_switch(&target.decisions), "throughput lost by choosing by prediction");
+      "decisions", po::bool_switch(&target.decisions), "throughput lost by choosing by prediction")(
+      "versions", po::bool_switch(&target.versions),
+      "how far versions of an engine differ (labels `date`)");
   add_flags(usage.options, validation_flags(), target.question);
   usage.options.add_options()("plot", po::value(&target.plot_path)->value_name("FILE.svg"),
                               "draw predicted against measured values, a panel per metric")(
@@ -101,10 +103,9 @@ Usage validate_usage(ValidateOptions& target) {
   add_store_options(usage.options, target.store,
                     {.path = "the SQLite store for both sides (default roofcast.db)",
                      .off = "do not store the runs"});
-  usage.unlisted.add_options()("versions", po::bool_switch(&target.versions),
-                               "how far versions of an engine differ (labels `date`)")(
-      "every", converted(target.every, "--every", parse_window)->value_name("TIME"),
-      "with --follow: minimum length of a window (default 1min)");
+  usage.unlisted.add_options()("every",
+                               converted(target.every, "--every", parse_window)->value_name("TIME"),
+                               "with --follow: minimum length of a window (default 1min)");
   add_result_options(usage, target.question.files);
   usage.positional.add("file", -1);
   return usage;

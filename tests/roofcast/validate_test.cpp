@@ -91,6 +91,27 @@ TEST_F(Validate, GroupsByLabelsAndKeysOfTheScenario) {
   question.by = {"dtyp"};
   EXPECT_THAT(complaint([&] { validate(question); }),
               HasSubstr("no case has a key 'dtyp', did you mean 'dtype'"));
+  bool simulated = false;  // is refused before anything is
+  const auto progress = [&](std::int64_t, std::int64_t) { return simulated = true; };
+  EXPECT_THROW(validate(question, progress), UsageError);
+  EXPECT_FALSE(simulated);
+}
+
+// Two versions of one preset are two lines.
+TEST_F(Validate, GroupsEnginesByTheVersionAskedFor) {
+  Json cases = Json::array();
+  for (const char* engine : {"sglang-0.5.7", "sglang-0.5.9", "vllm-0.12"}) {
+    Json scenario = scenario_of("llama-3.1-8b");
+    scenario["engine"] = engine;
+    cases.push_back({{"scenario", scenario}, {"measured", {{"kv_blocks", 1000}}}});
+  }
+  std::ofstream(question.files.files.front()) << Json{{"schema_version", 1}, {"cases", cases}};
+  const ValidationAnswer answer = validate(question).value();
+  std::vector<std::string> engines;
+  for (const LedgerLine& line : answer.ledger) {
+    if (line.by == LedgerBy::engine) engines.push_back(line.key);
+  }
+  EXPECT_THAT(engines, ElementsAre("sglang-0.5.7", "sglang-0.5.9", "vllm-0.12"));
 }
 
 TEST_F(Validate, ChoicesUseThePricesThatAreGiven) {

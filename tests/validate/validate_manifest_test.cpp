@@ -206,6 +206,7 @@ TEST_F(Manifest, KeysOfACaseAreItsLabelsShortNamesAndTheScenario) {
   EXPECT_EQ(keys.at("engine_name"), "sglang");
   EXPECT_EQ(keys.at("dtype"), "fp8");
   EXPECT_EQ(keys.at("load"), "100/200");
+  EXPECT_EQ(keys.at("workload"), "100/200");
   EXPECT_EQ(keys.at("conc"), "16");
   EXPECT_EQ(keys.at("engine_options.max_num_seqs"), "64");
   EXPECT_EQ(keys.at("parallel.tensor"), "2");
