@@ -6,12 +6,13 @@
 #include <array>
 #include <utility>
 
+#include "base/dotted_version.hpp"
 #include "base/error.hpp"
 #include "base/numbers.hpp"
+#include "model/curves/curve_source.hpp"
 #include "model/memory/memory_plan.hpp"
-#include "model/step/generation_estimate.hpp"
 #include "model/step/error_causes.hpp"
-#include "model/step/version_terms.hpp"
+#include "model/step/generation_estimate.hpp"
 #include "planner/scenario/sizing.hpp"
 #include "roofcast/answer_json.hpp"
 
@@ -28,6 +29,12 @@ struct EnumNames<Provenance> {
   static inline const std::array values =
       names_of(Provenance::measured, Provenance::interpolated, Provenance::extended,
                Provenance::fitted, Provenance::datasheet);
+};
+
+template <>
+struct EnumNames<VersionBasis> {
+  static inline const std::array values =
+      names_of(VersionBasis::fastest, VersionBasis::slower_kernels, VersionBasis::nearest);
 };
 
 template <>
@@ -243,11 +250,49 @@ std::optional<double> if_any(double deviation) {
   return deviation > 0 ? std::optional(deviation) : std::nullopt;
 }
 
+/// The newest source of the engine's own kernels that some operator's time is from: "SGLang
+/// 0.5.14"; empty if none is.
+std::string newest_source(const GenerationEstimate& generation, std::string_view engine) {
+  std::string newest;
+  for (const StepEstimate* step : {&generation.prefill, &generation.decode}) {
+    for (const OperatorEstimate& op : step->operators) {
+      if (!is_of_engine(op.source, engine)) continue;
+      if (newest.empty() || version_of(newest) < version_of(op.source)) newest = op.source;
+    }
+  }
+  return newest;
+}
+
+/// EstimateAnswer::tuned_kernels and the times with them.
+void add_tuned_kernels(const Deployment& deployment, const EstimateQuestion& question,
+                       EstimateAnswer& answer) {
+  constexpr double kTold = 0.99;  // of the time
+  const Deployment tuned = with_newest_kernels(deployment);
+  if (tuned.engine.version == deployment.engine.version &&
+      tuned.engine.fp8_gemm_backend == deployment.engine.fp8_gemm_backend) {
+    return;
+  }
+  const GenerationEstimate generation =
+      estimate_generation(tuned, question.batch, question.input_tokens, question.output_tokens);
+  const bool prefill = generation.prefill_time < answer.prefill * kTold;
+  const bool decode =
+      !deployment.engine.pooling && generation.decode_step < answer.decode_step * kTold;
+  if (!prefill && !decode) return;
+  const std::string source = newest_source(generation, tuned.engine.version);
+  const bool stated = !stated_version(tuned.engine.version).empty();
+  answer.tuned_kernels = !source.empty() ? source
+                         : stated        ? tuned.engine.version
+                                         : "the newest " + tuned.engine.version;
+  answer.tuned_prefill = generation.prefill_time;
+  answer.tuned_decode_step = generation.decode_step;
+}
+
 /// Takes out of the answer what only generation has: a model that pools ends with its prompts, each
 /// of which gets a vector, the single output token of `generation`.
 void drop_decodes(EstimateAnswer& answer) {
   answer.generates = false;
   answer.decode_step = {};
+  answer.tuned_decode_step.reset();
   answer.decode_tokens_per_s = answer.mbu = answer.decode_relative_uncertainty = 0;
   answer.pipeline.reset();
   answer.compute_bound = {};
@@ -311,6 +356,8 @@ EstimateAnswer estimate(const EstimateQuestion& asked) {
       .variants = variants_of(question),
       .step = {prefill.total, decode.total},
       .fitting_sequences = room.max_batch};
+  if (answer.version_relative_uncertainty) answer.version_basis = version_basis(deployment);
+  add_tuned_kernels(deployment, question, answer);
   if (deployment.engine.pooling) drop_decodes(answer);
   return answer;
 }

@@ -19,6 +19,7 @@
 #include "base/json.hpp"
 #include "base/units.hpp"
 #include "model/step/step_summary.hpp"
+#include "model/step/version_terms.hpp"
 #include "planner/scenario/cost.hpp"
 #include "planner/scenario/deployment_description.hpp"
 #include "planner/scenario/resolve_deployment.hpp"
@@ -164,7 +165,15 @@ struct EstimateAnswer {
   /// Of both uncertainties, how far versions of the engine differ (version_deviation()); unset
   /// where they are not known to.
   std::optional<double> version_relative_uncertainty{};
-  /// The same, of a model of which no server was compared (model_deviation()).
+  /// What the times stand for among these versions.
+  std::optional<VersionBasis> version_basis{};
+  /// What the newest kernels on record would allow, whose they are and the times of prefill and
+  /// decode step with them; unset unless one of both is shorter by more than 1 %.
+  std::optional<std::string> tuned_kernels{};
+  std::optional<Seconds> tuned_prefill{};
+  std::optional<Seconds> tuned_decode_step{};
+  /// The same as version_relative_uncertainty, of a model of which no server was compared
+  /// (model_deviation()).
   std::optional<double> model_relative_uncertainty{};
   std::vector<FormatAnswer> variants{};
   /// Time of the two steps whose operators are listed. Not in the JSON; read back as the sum of
@@ -358,6 +367,14 @@ void members(Visitor& visit, EstimateAnswer& answer) {
   visit.if_set("version_relative_uncertainty", answer.version_relative_uncertainty,
                "how far versions of the engine differ, one standard deviation; part of those of "
                "both steps");
+  visit.if_set("version_basis", answer.version_basis,
+               "what the times stand for among these versions: the fastest, this one as far as "
+               "its slower_kernels are on record, or the nearest that is known");
+  visit.if_set("tuned_kernels", answer.tuned_kernels,
+               "whose kernels would be faster by more than 1 %, with the scheduler, memory and "
+               "host times of the version asked for");
+  visit.if_set("tuned_prefill_s", answer.tuned_prefill, "prefill_s with these kernels");
+  visit.if_set("tuned_decode_step_s", answer.tuned_decode_step, "decode_step_s with them");
   visit.if_set("model_relative_uncertainty", answer.model_relative_uncertainty,
                "how far models were off of which no server was compared, one standard deviation; "
                "part of those of both steps");

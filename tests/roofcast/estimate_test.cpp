@@ -140,8 +140,39 @@ TEST(Estimate, SaysHowFarVersionsOfTheEngineDiffer) {
   EXPECT_GT(amd.decode_relative_uncertainty, 0.44);
   EXPECT_LT(amd.decode_relative_uncertainty, 0.60);
   expect_round_trip(amd);
+  EXPECT_EQ(amd.version_basis, VersionBasis::fastest);
   question.deployment.gpu = "h100";
   EXPECT_FALSE(estimate(question).version_relative_uncertainty);
+  EXPECT_FALSE(estimate(question).version_basis);
+}
+
+// SGLang 0.5.7 on MI300X has 61 products of at least 117 us (version_terms.cpp), which later
+// versions have tuned: with their kernels the decode step is that of 0.5.12.
+TEST(Estimate, SaysWhatTunedKernelsWouldAllow) {
+  EstimateQuestion question = estimate_question_of("deepseek-r1", "mi300x");
+  question.deployment.parallel.tensor = 8;
+  question.batch = 4;
+  question.output_tokens = 8;
+  question.deployment.engine = "sglang-0.5.7";
+  const EstimateAnswer untuned = estimate(question);
+  EXPECT_THAT(headline(untuned.inputs.deployment), testing::EndsWith(", sglang-0.5.7"));
+  EXPECT_EQ(untuned.version_basis, VersionBasis::slower_kernels);
+  EXPECT_EQ(untuned.tuned_kernels, "the newest sglang");
+  expect_round_trip(untuned);
+  question.deployment.engine = "sglang-0.5.12";
+  const EstimateAnswer tuned = estimate(question);
+  EXPECT_DOUBLE_EQ(untuned.tuned_decode_step.value().value, tuned.decode_step.value);
+  EXPECT_LT(tuned.decode_step.value, 0.9 * untuned.decode_step.value);
+  EXPECT_FALSE(tuned.tuned_kernels);
+  EXPECT_FALSE(tuned.tuned_decode_step);
+  // Tables of 1.2 and 1.3 answer on B200.
+  question = estimate_question_of("deepseek-r1", "b200");
+  question.deployment.parallel.tensor = 8;
+  question.deployment.engine = "trtllm-1.2";
+  const EstimateAnswer tables = estimate(question);
+  EXPECT_THAT(tables.tuned_kernels.value(), testing::StartsWith("TRTLLM 1.3"));
+  question.deployment.engine = "trtllm";
+  EXPECT_FALSE(estimate(question).tuned_kernels);
 }
 
 TEST(Estimate, SaysThatNoServerOfAModelWasCompared) {
