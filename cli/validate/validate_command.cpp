@@ -99,7 +99,7 @@ Usage validate_usage(ValidateOptions& target) {
   usage.options.add_options()("plot", po::value(&target.plot_path)->value_name("FILE.svg"),
                               "draw predicted against measured values, a panel per metric")(
       "follow", po::value(&target.follow)->value_name("FILE"),
-      "a server's metrics as they come in (Prometheus, query_range)");
+      "a server's metrics as they come (Prometheus, query_range)");
   add_store_options(usage.options, target.store,
                     {.path = "the SQLite store for both sides (default roofcast.db)",
                      .off = "do not store the runs"});

@@ -7,6 +7,7 @@
 #include <sstream>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/error.hpp"
@@ -211,7 +212,7 @@ Flags<EngineOverrides> flags_of(KnobGroup group) {
   return flags;
 }
 
-/// "vllm-0.11, -0.15, -0.19 (default), ...": oldest first, an engine's versions without its name.
+/// "vllm-0.11 0.15 0.19 (default) ..., sglang, ...": oldest first, an engine's versions together.
 std::string preset_list() {
   const auto engine_of = [](const std::string& name) { return name.substr(0, name.find('-')); };
   std::vector<std::string> names;
@@ -222,11 +223,13 @@ std::string preset_list() {
       return engine_of(name) != engine_of(*first);
     });
     std::sort(first, last);
-    const std::size_t skipped = engine_of(*first).size();
+    const std::size_t skipped = engine_of(*first).size() + 1;
+    std::string versions;
     for (auto name = first; name != last; ++name) {
-      list.push_back(name->substr(name == first ? 0 : skipped));
-      if (*name == kDefaultEngine) list.back() += " (default)";
+      versions += name == first ? *name : " " + name->substr(skipped);
+      if (*name == kDefaultEngine) versions += " (default)";
     }
+    list.push_back(std::move(versions));
     first = last;
   }
   return joined(list);
