@@ -16,7 +16,7 @@ using testing::HasSubstr;
 
 TEST(FromCommand, AnswersAsTheFlagsDo) {
   const CommandResult flags = run_command(
-      "memory --gpu h100 --model llama-3.1-8b --engine vllm-0.19 --tp 2 --max-model-len 8192 "
+      "memory --gpu h100 --model llama-3.1-8b --engine vllm-0.19.1 --tp 2 --max-model-len 8192 "
       "--kv-cache-dtype fp8 -o json");
   const CommandResult line = run_command(
       "memory --gpu h100 -o json --from-cmd 'docker run --gpus all vllm/vllm-openai:v0.19.1 "
