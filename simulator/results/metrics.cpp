@@ -177,6 +177,15 @@ void delay_first_tokens(std::vector<RequestRecord>& records, double factor) {
   }
 }
 
+/// Late first tokens are so for their users alone: the load ends when it was simulated to, so that
+/// rates stay as they are.
+void keep_ends(RequestGroups& late, const RequestGroups& simulated) {
+  late.all.tally.last_finish = simulated.all.tally.last_finish;
+  for (std::size_t i = 0; i < late.stages.size(); ++i) {
+    late.stages[i].group.tally.last_finish = simulated.stages[i].group.tally.last_finish;
+  }
+}
+
 /// First arrival to last finish (to `now` if some are unfinished), unreported stages included.
 Seconds whole_makespan(const std::vector<RequestRecord>& records, Nanoseconds now,
                        Nanoseconds end) {
@@ -206,11 +215,16 @@ void summarise(SimulationResult& result, const TokenGaps& gaps, const Slo& slo, 
     delay_first_tokens(result.requests, first_token_factor);
   }
   const Nanoseconds end = result.stopped ? now : kEndless;
-  const RequestGroups groups = group_requests(result.requests, gaps, slo, stages, end);
+  RequestGroups groups = group_requests(result.requests, gaps, slo, stages, end);
+  if (first_token_factor != 1) {
+    keep_ends(groups, group_requests(simulated, gaps, slo, stages, end));
+  }
   fill(result, groups.all, gaps, slo, now);
   result.unreported = static_cast<std::int64_t>(result.requests.size()) - groups.all.tally.requests;
   result.whole_makespan =
-      result.unreported == 0 ? result.makespan : whole_makespan(result.requests, now, end);
+      result.unreported == 0
+          ? result.makespan
+          : whole_makespan(first_token_factor != 1 ? simulated : result.requests, now, end);
   for (const StageGroup& stage : groups.stages) {
     StageResult by_itself;
     by_itself.name = stages[stage.index].name;

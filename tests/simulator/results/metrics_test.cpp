@@ -60,6 +60,8 @@ TEST(Metrics, LateFirstTokensMoveWhatFollowsThem) {
   EXPECT_DOUBLE_EQ(result.ttft.mean, 3);
   EXPECT_DOUBLE_EQ(result.e2e.mean, 4);
   EXPECT_DOUBLE_EQ(result.tpot.mean, 0.5);
+  EXPECT_DOUBLE_EQ(result.makespan.value, 3);  // both finish then, whatever their users wait
+  EXPECT_DOUBLE_EQ(result.output_tokens_per_s, (5 + 1) / 3.0);
   EXPECT_DOUBLE_EQ(*result.goodput_share, 0.5);
   EXPECT_FALSE(result.slo.front().met);
   EXPECT_EQ(result.requests.front().first_token, to_nanoseconds(Seconds{1}));
