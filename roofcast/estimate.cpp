@@ -283,8 +283,8 @@ void add_tuned_kernels(const Deployment& deployment, const EstimateQuestion& que
   answer.tuned_kernels = !source.empty() ? source
                          : stated        ? tuned.engine.version
                                          : "the newest " + tuned.engine.version;
-  answer.tuned_prefill = generation.prefill_time;
-  answer.tuned_decode_step = generation.decode_step;
+  if (prefill) answer.tuned_prefill = generation.prefill_time;
+  if (decode) answer.tuned_decode_step = generation.decode_step;
 }
 
 /// Takes out of the answer what only generation has: a model that pools ends with its prompts, each

@@ -172,7 +172,7 @@ struct EstimateAnswer {
   std::optional<std::string> tuned_kernels{};
   std::optional<Seconds> tuned_prefill{};
   std::optional<Seconds> tuned_decode_step{};
-  /// The same as version_relative_uncertainty, of a model of which no server was compared
+  /// The same as version_relative_uncertainty, how far SGLang's servers of such models were off
   /// (model_deviation()).
   std::optional<double> model_relative_uncertainty{};
   std::vector<FormatAnswer> variants{};
@@ -371,13 +371,15 @@ void members(Visitor& visit, EstimateAnswer& answer) {
                "what the times stand for among these versions: the fastest, this one as far as "
                "its slower_kernels are on record, or the nearest that is known");
   visit.if_set("tuned_kernels", answer.tuned_kernels,
-               "whose kernels would be faster by more than 1 %, with the scheduler, memory and "
-               "host times of the version asked for");
-  visit.if_set("tuned_prefill_s", answer.tuned_prefill, "prefill_s with these kernels");
-  visit.if_set("tuned_decode_step_s", answer.tuned_decode_step, "decode_step_s with them");
+               "whose kernels would be faster by more than 1 %, launched as their version does, "
+               "with the scheduler and memory of the version asked for");
+  visit.if_set("tuned_prefill_s", answer.tuned_prefill,
+               "prefill_s with these kernels, where it is shorter");
+  visit.if_set("tuned_decode_step_s", answer.tuned_decode_step,
+               "decode_step_s with them, where it is shorter");
   visit.if_set("model_relative_uncertainty", answer.model_relative_uncertainty,
-               "how far models were off of which no server was compared, one standard deviation; "
-               "part of those of both steps");
+               "how far SGLang's servers of such models were off, one standard deviation; part of "
+               "those of both steps");
   visit("variants", answer.variants,
         "the same estimate in other number formats; the given one first");
 }

@@ -601,8 +601,9 @@ void add_ends(const Deployment& deployment, const Ends& ends, StepOperators& out
       add_operator(out.per_token, gemm_operator(deployment, weight, 1));
     }
   }
-  if (ends.first)
+  if (ends.first) {
     add_operator(out.per_token, all_reduce_operator(deployment, "all_reduce", 1, row));
+  }
   const int stages = parallel.pipeline;
   add_operator(out.per_token,
                collective_operator("pipeline_send", Exchange::point_to_point,

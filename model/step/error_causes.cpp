@@ -75,8 +75,8 @@ std::vector<ErrorCause> causes_of(const StepEstimate& step, const Gpu* gpu) {
 
 double model_deviation(const Deployment& deployment) {
   const Transformer& model = deployment.model;
-  if (!deployment.engine.version.starts_with("sglang") || deployment.gpu.vendor != "NVIDIA")
-    return 0;
+  const bool known = deployment.engine.version.starts_with("sglang");
+  if (!known || deployment.gpu.vendor != "NVIDIA") return 0;
   const bool other_experts = std::ranges::any_of(model.layers, [&](const Layer& layer) {
     const auto* moe = std::get_if<MoeFfn>(&layer.ffn);
     return moe != nullptr && !is_deepseek_v3(model, *moe);

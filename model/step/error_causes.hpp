@@ -11,12 +11,11 @@
 namespace roofcast {
 
 /// The name of that cause of error.
-inline constexpr const char* kModelCause = "a model of which no server was compared";
+inline constexpr const char* kModelCause = "SGLang's mixtures and recurrent models";
 
-/// How far the step times of a model may be off because none of its servers had a part in what is
-/// said of its engine's kernels, one standard deviation of their logarithm: of mixtures of experts
-/// and models with recurrent layers in SGLang on NVIDIA's GPUs, DeepSeek-V3 and R1 apart. 0 for
-/// others.
+/// How far SGLang's servers of mixtures of experts and models with recurrent layers were off on
+/// NVIDIA's GPUs, DeepSeek-V3 and R1 apart, one standard deviation of the logarithm of step times;
+/// 0 for other deployments.
 double model_deviation(const Deployment& deployment);
 
 /// The causes of the error of a step's kernels and host work, by name. Operators of one family and
@@ -26,7 +25,7 @@ std::vector<ErrorCause> error_causes(const StepEstimate& step);
 
 /// All causes of the error of a step of this deployment: also what its GPU's efficiencies have in
 /// common where they come from one collection, how far versions of its engine differ
-/// (kVersionCause), and that no server of its model was compared (kModelCause). Of a step that
+/// (kVersionCause), and how far servers of such models were off (kModelCause). Of a step that
 /// RooflineStepTime explains their squares add up to that of StepEstimate::relative_uncertainty.
 std::vector<ErrorCause> error_causes(const StepEstimate& step, const Deployment& deployment);
 

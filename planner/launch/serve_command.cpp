@@ -10,6 +10,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/dotted_version.hpp"
 #include "base/error.hpp"
 #include "base/io/shown.hpp"
 #include "base/text.hpp"
@@ -418,16 +419,27 @@ class ServeReader {
         kv_bytes_per_token(*cached, words_.overrides.kv_cache_dtype.value_or(cached->activation));
   }
 
-  /// SGLang's overlap schedule where a switch for something else decides it.
+  /// SGLang's overlap schedule where a switch for something else decides it: that of drafts, which
+  /// newer versions no longer read, and how states of recurrent layers are kept in the radix cache,
+  /// without which no overlap is possible.
   void finish_overlap() {
     EngineOverrides& knobs = words_.overrides;
     if (knobs.async_scheduling) return;
+    constexpr std::string_view kFirstWithoutVariable = "0.5.13";
     const DraftMethod method = knobs.speculative_method.value_or(DraftMethod::ngram);
-    if (method == DraftMethod::eagle || method == DraftMethod::mtp) {
+    const bool drafts = method == DraftMethod::eagle || method == DraftMethod::mtp;
+    const bool reads_variable =
+        !launch_.version.empty() && is_older(launch_.version, kFirstWithoutVariable);
+    if (drafts && (words_.overlaps_drafts.value_or(false) || reads_variable)) {
       knobs.async_scheduling = words_.overlaps_drafts;
     }
-    if (words_.tracks_states && knobs.enable_prefix_caching.value_or(true)) {
-      knobs.async_scheduling = words_.tracks_states;
+    if (!words_.tracks_states || !knobs.enable_prefix_caching.value_or(true)) return;
+    const std::optional<Transformer> model = known_model(words_.model);
+    if (!model || state_bytes_per_sequence(*model).value <= 0) return;
+    if (!*words_.tracks_states) {
+      knobs.async_scheduling = false;
+    } else if (!drafts && words_.degrees.pipeline.value_or(1) <= 1) {
+      knobs.async_scheduling = true;
     }
   }
 

@@ -140,6 +140,15 @@ void note_draft(ServeEngine engine, const EngineOverrides& knobs, std::vector<st
           : "--speculative-config: add \"model\", the checkpoint of the draft model");
 }
 
+/// Versions of SGLang whose default is off need a switch of their own to overlap.
+void note_overlap(ServeEngine engine, const EngineOverrides& knobs,
+                  std::vector<std::string>& notes) {
+  if (engine != ServeEngine::sglang || !knobs.async_scheduling.value_or(false)) return;
+  notes.emplace_back(
+      "the overlap schedule is the default; drafts before 0.5.11 need SGLANG_ENABLE_SPEC_V2=1 for "
+      "it, models with recurrent layers before 0.5.14 --mamba-scheduler-strategy extra_buffer");
+}
+
 /// "--disable-radix-cache" turns it off; on is the engine's default and needs no flag.
 bool is_default(const std::string& knob, const ServeWords& words, ServeEngine engine) {
   const EngineOverrides& knobs = words.overrides;
@@ -184,6 +193,7 @@ ServeLine serve_command_line(const DeploymentOptions& options, bool has_experts)
   LineWriter writer(*engine, words);
   line.text = writer.line();
   note_draft(*engine, options.overrides, line.notes);
+  note_overlap(*engine, options.overrides, line.notes);
   for (const std::string& knob : writer.unsaid()) {
     if (is_default(knob, words, *engine)) continue;
     line.notes.push_back(fmt::format("{}: the engine has no flag for it", knob));

@@ -43,15 +43,15 @@ void note_version(std::vector<std::string>& notes, const std::string& whose,
                   describe_basis(version_basis(deployment))));
 }
 
-/// That no server of the model was compared, where that is most of what is not known.
+/// How far SGLang's servers of such models were off, which is most of what is not known of them.
 void note_model(std::vector<std::string>& notes, const std::string& whose,
                 const Deployment& deployment) {
   const double model = model_deviation(deployment);
   if (model <= 0) return;
   notes.push_back(fmt::format(
-      "{}of this ±{} because no server of {} with SGLang was compared: as far as those of other "
-      "mixtures of experts and recurrent models were off",
-      whose, as_percent(model, 0), deployment.model.name));
+      "{}of this ±{}, as far as SGLang's servers of mixtures of experts and of recurrent models, "
+      "DeepSeek-V3 and R1 apart, were off",
+      whose, as_percent(model, 0)));
 }
 
 /// "pool X: ", if there are several.

@@ -12,9 +12,9 @@ namespace roofcast {
 /// Fills counts, rates, distributions, goodput, stages, SLO outcomes, per-replica counts and the
 /// saturation verdict from result.requests. `now` is when the simulation ended. `stages` are the
 /// workload's, as many as `gaps` has, or empty if there is only one. The caller resizes
-/// result.replicas if there are several. Figures are those of requests whose first tokens took
-/// `first_token_factor` times as long, and later tokens as long after these; result.requests and
-/// the saturation verdict are not changed by it.
+/// result.replicas if there are several. Latencies are those of requests whose first tokens took
+/// `first_token_factor` times as long, and later tokens as long after these; the load's end and
+/// rates, result.requests and the saturation verdict are not changed by it.
 void summarise(SimulationResult& result, const TokenGaps& gaps, const Slo& slo, Nanoseconds now,
                std::span<const LoadStage> stages = {}, double first_token_factor = 1);
 

@@ -136,23 +136,32 @@ TEST(ServeCommand, SglangsOverlapWithDraftsIsThatOfItsVariable) {
   const std::string drafts =
       "sglang serve --model-path m --speculative-algorithm EAGLE "
       "--speculative-num-steps 2 --speculative-eagle-topk 1";
+  const std::string image = "docker run -e SGLANG_ENABLE_SPEC_V2=0 lmsysorg/sglang:v0.5.";
   EXPECT_EQ(overlap(drafts), std::nullopt);
   EXPECT_EQ(overlap("SGLANG_ENABLE_SPEC_V2=1 " + drafts), true);
-  EXPECT_EQ(overlap("SGLANG_ENABLE_SPEC_V2=0 " + drafts), false);
+  EXPECT_EQ(overlap(image + "12 " + drafts), false);
+  EXPECT_EQ(overlap(image + "13 " + drafts), std::nullopt);  // which reads it no longer
+  EXPECT_EQ(overlap("SGLANG_ENABLE_SPEC_V2=0 " + drafts), std::nullopt);
   EXPECT_EQ(overlap("SGLANG_ENABLE_SPEC_V2=1 " + drafts + " --disable-overlap-schedule"), false);
   EXPECT_EQ(overlap("SGLANG_ENABLE_SPEC_V2=1 sglang serve --model-path m"), std::nullopt);
 }
 
 TEST(ServeCommand, SglangsOverlapWithRecurrentStatesIsThatOfTheirStrategy) {
-  const auto overlap = [](const std::string& flags) {
-    return read_serve_command("sglang serve --model-path m " + flags)
+  const auto overlap = [](const std::string& model, const std::string& flags) {
+    return read_serve_command("sglang serve --model-path " + model + " " + flags)
         .deployment.overrides.async_scheduling;
   };
-  EXPECT_EQ(overlap("--mamba-scheduler-strategy extra_buffer"), true);
-  EXPECT_EQ(overlap("--mamba-radix-cache-strategy no_buffer"), false);
-  EXPECT_EQ(overlap("--mamba-scheduler-strategy auto"), std::nullopt);
-  EXPECT_EQ(overlap("--mamba-scheduler-strategy no_buffer --disable-radix-cache"), std::nullopt);
-  EXPECT_EQ(overlap("--mamba-scheduler-strategy extra_buffer --disable-overlap-schedule"), false);
+  const std::string hybrid = "Qwen/Qwen3-Next-80B-A3B-Instruct";
+  EXPECT_EQ(overlap(hybrid, "--mamba-scheduler-strategy extra_buffer"), true);
+  EXPECT_EQ(overlap(hybrid, "--mamba-radix-cache-strategy no_buffer"), false);
+  EXPECT_EQ(overlap(hybrid, "--mamba-scheduler-strategy auto"), std::nullopt);
+  EXPECT_EQ(overlap(hybrid, "--mamba-scheduler-strategy no_buffer --disable-radix-cache"),
+            std::nullopt);
+  EXPECT_EQ(overlap(hybrid, "--mamba-scheduler-strategy extra_buffer --disable-overlap-schedule"),
+            false);
+  EXPECT_EQ(overlap(hybrid, "--mamba-scheduler-strategy extra_buffer --pp-size 2"), std::nullopt);
+  EXPECT_EQ(overlap("meta-llama/Llama-3.1-8B", "--mamba-scheduler-strategy no_buffer"),
+            std::nullopt);
   const ServeCommand lazy = read_serve_command(
       "sglang serve --model-path m --mamba-radix-cache-strategy extra_buffer_lazy");
   EXPECT_THAT(lazy.not_modelled, ElementsAre("--mamba-radix-cache-strategy extra_buffer_lazy"));
