@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -84,6 +83,11 @@ int attention_ranks(const Transformer& model, const Parallelism& parallel) {
   return has_experts(model) ? parallel.data : 1;
 }
 
+/// Whether the version 0.x.y that was asked for is older than 0.`first`.
+bool is_before(const EngineSetting& setting, std::pair<int, int> first) {
+  return std::pair(setting.minor, setting.patch.value_or(first.second)) < first;
+}
+
 /// Sizes for which prefills are captured, up to `largest` tokens
 /// (_generate_prefill_cuda_graph_batch_sizes).
 std::int64_t prefill_graph_count(std::int64_t largest) {
@@ -97,7 +101,7 @@ std::int64_t prefill_graph_count(std::int64_t largest) {
 double prefill_graphs_mib(const EngineSetting& setting, const Engine& engine) {
   constexpr std::pair<int, int> kFirst{5, 10};  // kFirstCapturedPrompts
   const Transformer& model = setting.model;
-  if (std::pair(setting.minor, setting.patch.value_or(kFirst.second)) < kFirst ||
+  if (is_before(setting, kFirst) ||
       !captures_prompts(engine, model, setting.gpu, setting.parallel)) {
     return 0.0;
   }
@@ -191,8 +195,7 @@ void resolve_states(Engine& engine, const EngineSetting& setting) {
         "does not track recurrent states",
         setting.model.name, setting.gpu.name));
   }
-  const bool by_default =
-      std::pair(setting.minor, setting.patch.value_or(kFirstTracked.second)) >= kFirstTracked;
+  const bool by_default = !is_before(setting, kFirstTracked);
   engine.async_scheduling = engine.async_scheduling && tracks && asked.value_or(by_default);
   if (engine.async_scheduling) engine.state_slots += 2;
 }
@@ -234,7 +237,7 @@ void check_prompt_ranks(const EngineSetting& setting) {
                        fmt::join(kModels, ", ")));
   }
   const int first = setting.model.architecture == "DeepseekV3ForCausalLM" ? 13 : 10;
-  if (std::pair(setting.minor, setting.patch.value_or(first)) < std::pair(5, first)) {
+  if (is_before(setting, {5, first})) {
     refuse(fmt::format("SGLang has it for {} from 0.5.{} on", setting.model.name, first));
   }
   if (setting.parallel.pipeline > 1) refuse("not modelled with pipeline stages of SGLang");
@@ -262,8 +265,8 @@ void resolve_sparse_latents(Engine& engine, const EngineSetting& setting) {
                     *setting.given.block_size, kPage));
   }
   engine.block_size = kPage;
-  const int capability = std::atoi(setting.gpu.compute_capability.c_str());
-  if (!setting.given.kv_cache_dtype && capability >= 10) engine.kv_cache_dtype = DType::fp8;
+  const bool blackwell = cuda_capability(setting.gpu).value_or(0) >= 100;
+  if (!setting.given.kv_cache_dtype && blackwell) engine.kv_cache_dtype = DType::fp8;
 }
 
 /// max_running_requests with speculative decoding.
@@ -306,9 +309,7 @@ void resolve_sglang(Engine& engine, const EngineSetting& setting) {
   if (given.num_speculative_tokens) {
     // 0.5.15, arg_groups/speculative_hook.py: unless max_running_requests is given.
     if (!given.max_num_seqs) engine.max_num_seqs = kSglangSequencesWithDrafts;
-    if (!given.async_scheduling &&
-        std::pair(setting.minor, setting.patch.value_or(kFirstOverlappedDrafts.second)) <
-            kFirstOverlappedDrafts) {
+    if (!given.async_scheduling && is_before(setting, kFirstOverlappedDrafts)) {
       engine.async_scheduling = false;
     }
     if (engine.enable_mixed_chunk) {

@@ -184,7 +184,7 @@ OperatorShape expanded_shape_of(const LatentAttention& a, const Target& target) 
 }
 
 /// Two sums of squares in fp32, of queries and of keys.
-constexpr double kSquaresOfAToken = 8;
+constexpr double kSquaresOfAToken = 8;  // bytes
 
 /// Passes over queries and keys to normalise them. Over the width of all heads, of which ranks hold
 /// parts, one sums the squares and one scales, with a sum over the ranks between them (MiniMax-M2:

@@ -32,16 +32,23 @@ def passes(case, where):
     return True
 
 
+class OfManifest:
+    """A part of a row that the answer of one manifest makes, without a number of runs of its own."""
+
+    def needs(self):
+        return [self.manifest]
+
+    def runs(self, answers):
+        return None
+
+
 @dataclasses.dataclass
-class Errors:
+class Errors(OfManifest):
     """Absolute errors of cases of a manifest."""
     name: str
     manifest: str
     where: dict = dataclasses.field(default_factory=dict)
     goals: dict = None  # instead of the row's
-
-    def needs(self):
-        return [self.manifest]
 
     def cases(self, answers):
         return [case for case in answers[self.manifest]["cases"] if passes(case, self.where)]
@@ -58,19 +65,13 @@ class Errors:
 
 
 @dataclasses.dataclass
-class Versions:
+class Versions(OfManifest):
     """The least and the largest mean error of an engine's versions on a GPU, none of which anything is
     fitted to. `key`: engine, GPU and weights in the ledger."""
     name: str
     manifest: str
     key: tuple
     goals: dict = None
-
-    def needs(self):
-        return [self.manifest]
-
-    def runs(self, answers):
-        return None
 
     def value(self, metric, statistic, answers):
         name = {"TPOT": "tpot_s", "TTFT": "ttft_s"}[metric]
@@ -80,7 +81,7 @@ class Versions:
 
 
 @dataclasses.dataclass
-class Choice:
+class Choice(OfManifest):
     """What choices of a set by predictions are worth."""
     name: str
     manifest: str
@@ -88,12 +89,6 @@ class Choice:
     saturated: bool = False
     gpu: str = ""
     goals: dict = None
-
-    def needs(self):
-        return [self.manifest]
-
-    def runs(self, answers):
-        return None
 
     def value(self, metric, statistic, answers):
         line = line_of(answers[self.manifest], self.choice, self.saturated, self.gpu)
