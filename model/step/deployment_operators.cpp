@@ -143,7 +143,7 @@ void set_expert_shape(const Deployment& deployment, const Layer& layer, const We
   // TensorRT-LLM's kernels, as timed, take a rank's share of the time.
   op.dispatched = deployment.parallel.data * deployment.parallel.context > 1 &&
                   deployment.engine.all2all != All2All::allgather_reducescatter &&
-                  !deployment.engine.name.starts_with("trtllm");
+                  !deployment.engine.version.starts_with("trtllm");
   op.shape_each = to_double(op.group_tokens);
 }
 
@@ -263,7 +263,7 @@ std::array<LinearOperator, 2> absorbed_products(const Deployment& deployment,
   // and TensorRT-LLM in 16 bits (vLLM 0.24, MLAAttention's W_UK_T; TensorRT-LLM 1.3,
   // k_b_proj_trans).
   const bool narrow =
-      deployment.engine.name.starts_with("sglang") && layer.mixer_format.bits_per_weight < 16;
+      deployment.engine.version.starts_with("sglang") && layer.mixer_format.bits_per_weight < 16;
   const WeightFormat format = plain_format(narrow ? DType::fp8 : deployment.model.activation);
   const auto product = [&](const char* name, std::int64_t outputs, std::int64_t inputs) {
     const double n = to_double(heads * outputs);
@@ -318,7 +318,7 @@ void add_absorbed(const Deployment& deployment, const Layer& layer, std::int64_t
 /// checkpoints bring scales (ModelOpt) and whose blocks have a kernel of their own
 /// (fp8_quantize_1x128), but in vLLM and SGLang, unless a checkpoint brings scales.
 bool finds_scales(const Deployment& deployment) {
-  return !deployment.engine.name.starts_with("trtllm");
+  return !deployment.engine.version.starts_with("trtllm");
 }
 
 /// Whether the kernel before a matrix's product writes its input quantised, as TensorRT-LLM's
@@ -328,7 +328,7 @@ bool finds_scales(const Deployment& deployment) {
 /// parallelism together with the norm (modeling_llama.py, LlamaDecoderLayer,
 /// RESIDUAL_RMS_NORM_QUANT_FP8). Neglects that the first layer has no such all-reduce before it.
 bool is_quantised_before(const Deployment& deployment, const Weight& weight) {
-  if (weight.format.name != "fp8" || !deployment.engine.name.starts_with("trtllm")) return false;
+  if (weight.format.name != "fp8" || !deployment.engine.version.starts_with("trtllm")) return false;
   const std::string_view version = stated_version(deployment.engine.version);
   const auto from = [&](std::string_view first) {
     return version.empty() || !is_older(version, first);

@@ -32,7 +32,7 @@ std::string_view expert_kernels(const Deployment& deployment, const Layer& layer
     const bool marlin = backend == MoeBackend::marlin && layer.ffn_format.name == "mxfp4";
     return marlin ? kMarlinExperts : std::string_view();
   }
-  if (!deployment.engine.name.starts_with("trtllm")) return {};
+  if (!deployment.engine.version.starts_with("trtllm")) return {};
   switch (backend) {
     case MoeBackend::automatic:
       break;

@@ -146,7 +146,7 @@ bool reads_plain_cache(const Attention& a) {
 bool computes_in_fp8(const Target& target, OperatorFamily family) {
   const Engine& engine = target.deployment.engine;
   return family == OperatorFamily::prefill_attention && engine.kv_cache_dtype == DType::fp8 &&
-         engine.name.starts_with("trtllm");
+         engine.version.starts_with("trtllm");
 }
 
 OperatorShape shape_of(const Attention& a, OperatorFamily family, const Target& target) {

@@ -31,7 +31,7 @@ bool sglang_fuses(const Deployment& deployment, const MoeFfn& moe) {
 SharedExpertOverlap shared_expert_overlap(const Deployment& deployment, const Layer& layer) {
   const auto* moe = std::get_if<MoeFfn>(&layer.ffn);
   if (moe == nullptr || moe->shared_intermediate == 0) return {};
-  const std::string_view engine = deployment.engine.name;
+  const std::string_view engine = deployment.engine.version;
   const bool nvidia = deployment.gpu.vendor == "NVIDIA";
   if (engine.starts_with("sglang")) {
     if (sglang_fuses(deployment, *moe)) return {.up_to = kAnyTokens};

@@ -447,7 +447,7 @@ void add_classes(LessonFacts& facts, const Progress& progress) {
   facts.numbers.job_requests =
       std::max<std::int64_t>(1, std::llround(kJobShare * most * facts.numbers.chat_span.value));
   std::vector<JobArrival> arrivals{JobArrival::none, JobArrival::at_once};
-  const std::vector<QueueOrder>& orders = find_preset(facts.deployment.engine.name).orders;
+  const std::vector<QueueOrder>& orders = find_preset(facts.deployment.engine.version).orders;
   if (std::ranges::find(orders, QueueOrder::priority) != orders.end()) {
     arrivals.push_back(JobArrival::behind_chat);
   }

@@ -27,7 +27,6 @@ std::string_view kernels_of(const char* version, const char* capability, Transfo
                             const std::string& format = "",
                             MoeBackend backend = MoeBackend::automatic) {
   Deployment d = test::deployment_of(std::move(model), test::round_gpu());
-  d.engine.name = "trtllm";
   d.engine.memory_rule = MemoryRule::tensorrt_llm;
   d.engine.version = version;
   d.engine.moe_backend = backend;

@@ -143,7 +143,7 @@ TEST(TimedMixers, FindingScalesAddsToQuantising) {
   Deployment timed = with_curves(plain, {level_curve(rows, 30), level_curve(scales, 20)});
   const double both = time_of(decode(timed, 8), "quantise_activations");
   EXPECT_NEAR(time_of(decode(timed, 8), "activation_scales"), both / 30 * 20, 1e-9);
-  timed.engine.name = "trtllm";
+  timed.engine.version = "trtllm";
   EXPECT_EQ(time_of(decode(timed, 8), "activation_scales"), 0);
   EXPECT_NEAR(time_of(decode(timed, 8), "quantise_activations"), both, 1e-12);
 }
@@ -154,8 +154,7 @@ TEST(TimedMixers, SharedExpertsRunBesideRoutedOnesAsTheEngineDoes) {
   d.gpu.vendor = "NVIDIA";
   d.gpu.compute_capability = "9.0";
   const Layer layer = d.model.layers.back();
-  const auto beside = [&](const char* name, const char* version, bool over_ranks) {
-    d.engine.name = name;
+  const auto beside = [&](const char* version, bool over_ranks) {
     d.engine.version = version;
     d.parallel.expert_parallel = over_ranks;
     return shared_expert_overlap(d, layer);
@@ -163,21 +162,21 @@ TEST(TimedMixers, SharedExpertsRunBesideRoutedOnesAsTheEngineDoes) {
   const SharedExpertOverlap always{.up_to = std::numeric_limits<std::int64_t>::max()};
   const SharedExpertOverlap in_graphs{.up_to = always.up_to, .only_in_graphs = true};
   const SharedExpertOverlap in_sglangs_graphs{.up_to = 1024, .only_in_graphs = true};
-  EXPECT_EQ(beside("vllm-0.11", "vllm-0.11", false), SharedExpertOverlap{});
-  EXPECT_EQ(beside("vllm-0.19", "vllm-0.19", false), SharedExpertOverlap{.up_to = 256});
-  EXPECT_EQ(beside("sglang", "sglang-0.5.9", false), always);  // the 257th routed expert
-  EXPECT_EQ(beside("sglang", "sglang-0.5.9", true), in_sglangs_graphs);
-  EXPECT_EQ(beside("trtllm", "trtllm-1.3", true), in_graphs);
-  EXPECT_FALSE(beside("trtllm-0.18", "trtllm-0.18", false).in_step(1, true));
-  EXPECT_EQ(beside("textbook", "textbook", false), SharedExpertOverlap{});
+  EXPECT_EQ(beside("vllm-0.11", false), SharedExpertOverlap{});
+  EXPECT_EQ(beside("vllm-0.19", false), SharedExpertOverlap{.up_to = 256});
+  EXPECT_EQ(beside("sglang-0.5.9", false), always);  // the 257th routed expert
+  EXPECT_EQ(beside("sglang-0.5.9", true), in_sglangs_graphs);
+  EXPECT_EQ(beside("trtllm-1.3", true), in_graphs);
+  EXPECT_FALSE(beside("trtllm-0.18", false).in_step(1, true));
+  EXPECT_EQ(beside("textbook", false), SharedExpertOverlap{});
   EXPECT_EQ(shared_expert_overlap(d, d.model.layers.front()), SharedExpertOverlap{});  // dense
   d.gpu.compute_capability = "10.0";  // flashinfer_trtllm experts
-  EXPECT_EQ(beside("sglang", "sglang-0.5.9", false), in_sglangs_graphs);
+  EXPECT_EQ(beside("sglang-0.5.9", false), in_sglangs_graphs);
   d.gpu.vendor = "AMD";
   d.gpu.compute_capability = "gfx942";
-  EXPECT_EQ(beside("vllm-0.19", "vllm-0.19", false), SharedExpertOverlap{});
-  EXPECT_EQ(beside("sglang", "sglang-0.5.9", false), always);
-  EXPECT_EQ(beside("sglang", "sglang-0.5.9", true), always);
+  EXPECT_EQ(beside("vllm-0.19", false), SharedExpertOverlap{});
+  EXPECT_EQ(beside("sglang-0.5.9", false), always);
+  EXPECT_EQ(beside("sglang-0.5.9", true), always);
 }
 
 TEST(TimedMixers, WhatRunsBesideInGraphsRunsInTurnWhereKernelsAreLaunched) {
@@ -192,7 +191,6 @@ TEST(TimedMixers, WhatRunsBesideInGraphsRunsInTurnWhereKernelsAreLaunched) {
   Deployment d = deployment_of(load_model("deepseek-v3"), round_gpu(), {.tensor = 8});
   d.gpu.vendor = "NVIDIA";
   d.gpu.compute_capability = "10.0";
-  d.engine.name = "sglang";
   d.engine.scheduler = SchedulerKind::sglang;
   d.engine.eager_prefill = true;
   d.engine.graph_batch_sizes = {40};
@@ -267,7 +265,6 @@ TEST(TimedMixers, ProductsOfEnginesIncludeQuantising) {
 std::int64_t quantisations(const std::string& model, const std::string& engine, int ranks) {
   Deployment d = deployment_of(load_model(model), round_gpu(), {.tensor = ranks});
   requantise(d.model, "fp8");
-  d.engine.name = engine.substr(0, engine.find('-'));
   d.engine.version = engine;
   std::int64_t calls = 0;
   for (const OperatorEstimate& op : decode(d, 8).operators) {
