@@ -248,13 +248,6 @@ json filled_text(const std::string& text, const PatternRow& row) {
   return result;
 }
 
-/// All from the row's own columns; one that is empty is null.
-void add_columns(const json& columns, PatternRow& row) {
-  json added = json::object();
-  for (const auto& [name, value] : columns.items()) added[name] = filled_in(value, row);
-  row.values.update(added);
-}
-
 }  // namespace
 
 std::vector<PatternRow> read_pattern_rows(const JsonObject& rows,
@@ -262,7 +255,7 @@ std::vector<PatternRow> read_pattern_rows(const JsonObject& rows,
   const auto file = rows.text("file");
   if (!file || file->empty()) rows.fail_missing("file", "a file of rows, .csv or .json");
   const json* columns = rows.find("columns");
-  if (columns != nullptr && !columns->is_object()) rows.fail("columns", "names and what they hold");
+  if (columns != nullptr && !columns->is_object()) rows.fail("columns", kColumns);
   const json* where = rows.find("where");
   if (where != nullptr && !where->is_object()) rows.fail("where", "columns and their values");
   const std::string path = (folder / *file).lexically_normal().string();
@@ -276,6 +269,12 @@ std::vector<PatternRow> read_pattern_rows(const JsonObject& rows,
   }
   if (found.empty()) throw Error(path + ": the manifest selects none of its rows");
   return found;
+}
+
+void add_columns(const json& columns, PatternRow& row) {
+  json added = json::object();
+  for (const auto& [name, value] : columns.items()) added[name] = filled_in(value, row);
+  row.values.update(added);
 }
 
 bool passes(const PatternRow& row, const json& where) {

@@ -28,6 +28,13 @@ struct PatternRow {
 std::vector<PatternRow> read_pattern_rows(const JsonObject& rows,
                                           const std::filesystem::path& folder);
 
+/// What the words "columns" of a file and of a rule are to be followed by.
+inline constexpr const char* kColumns = "names and what they hold";
+
+/// Adds columns to a row, each filled in from those that it has; one that is empty is null. Throws
+/// Error as filled_in.
+void add_columns(const nlohmann::json& columns, PatternRow& row);
+
 /// Whether every column of `where` has the given value, one of a list, or lies within {"from",
 /// "to", "above", "before", "not"}: from and to are included, above and before are not; `not` is a
 /// value or a list. Numbers compare as numbers, all else as text (dates as 2026-01-31); an empty

@@ -34,8 +34,8 @@ constexpr std::int64_t kSchemaVersion = 1;
 constexpr std::array kTopKeys = {"$schema", "schema_version", "name", "defaults", "cases"};
 constexpr std::array kCaseKeys = {"name", "group",    "labels", "source", "ask",  "scenario",
                                   "step", "measured", "rows",   "rules",  "stage"};
-constexpr std::array kRuleKeys = {"where", "name",     "group", "labels",  "source",
-                                  "ask",   "scenario", "step",  "measured"};
+constexpr std::array kRuleKeys = {"where",  "columns", "name",     "group", "labels",
+                                  "source", "ask",     "scenario", "step",  "measured"};
 constexpr std::array kFileKeys = {"file", "format", "run"};
 constexpr std::array kRowsKeys = {"file", "columns", "where"};
 constexpr std::array kStepKeys = {"prefills", "decode_sequences", "decode_context_tokens"};
@@ -316,13 +316,16 @@ ValidationCase read_case(const json& described, const CasePlace& place) {
 // ---- the file
 
 /// The pattern of one row's case: every rule whose `where` the row passes is merged into it, in
-/// their order.
-json with_rules(json pattern, const json& rules, const PatternRow& row) {
+/// their order; columns of a rule become the row's.
+json with_rules(json pattern, const json& rules, PatternRow& row) {
   for (const json& rule : rules) {
     if (!passes(row, rule["where"])) continue;
     json patch = rule;
     patch.erase("where");
+    patch.erase("columns");
     pattern.merge_patch(patch);
+    if (const auto columns = rule.find("columns"); columns != rule.end())
+      add_columns(*columns, row);
   }
   return pattern;
 }
@@ -333,6 +336,8 @@ json read_rules(const JsonObject& object) {
     if (where == nullptr || !where->is_object()) {
       rule.fail_missing("where", "columns and their values");
     }
+    const json* columns = rule.find("columns");
+    if (columns != nullptr && !columns->is_object()) rule.fail("columns", kColumns);
   }
   const json* rules = object.find("rules");
   return rules == nullptr ? json::array() : *rules;
@@ -345,7 +350,7 @@ void add_rows(const json& described, const CasePlace& place, std::vector<Validat
   pattern.erase("rows");
   pattern.erase("rules");
   const json rules = read_rules(object);
-  for (const PatternRow& row : read_pattern_rows(*object.object("rows", kRowsKeys), place.folder)) {
+  for (PatternRow& row : read_pattern_rows(*object.object("rows", kRowsKeys), place.folder)) {
     CasePlace of_row = place;
     of_row.row = row.place;
     ValidationCase unfilled{.name = place.path + ", " + row.place, .place = of_row.where()};

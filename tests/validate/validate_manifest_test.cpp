@@ -165,6 +165,27 @@ TEST_F(Manifest, RulesAddToTheRowsThatTheyFitInTheirOrder) {
   EXPECT_EQ(cases[1].group, "new");
 }
 
+TEST_F(Manifest, ColumnsOfARuleAreThereForTheRulesAfterIt) {
+  write("runs.csv", "gpu,tp\nh200,8\nb200,4\n");
+  const auto cases = cases_of(
+      R"({"rows": {"file": "runs.csv"},
+          "rules": [
+            {"where": {"gpu": "h200"}, "columns": {"gib": 140, "weights": ""}},
+            {"where": {"gpu": "b200"}, "columns": {"gib": 180, "weights": 20}},
+            {"where": {}, "columns": {"room": "${= gib * tp - weights}"}},
+            {"where": {"room": {"above": 500}}, "group": "large"}],
+          "scenario": {"model": "llama-3.1-8b", "gpu": "${gpu}",
+                       "engine_options": {"max_num_seqs": "${room}"},
+                       "workload": {"type": "synthetic"}},
+          "measured": {"kv_blocks": 5}})");
+  ASSERT_EQ(cases.size(), 2U);
+  for (const ValidationCase& one : cases) ASSERT_EQ(one.problem, "");
+  EXPECT_EQ(cases[0].scenario.deployment.overrides.max_num_seqs, std::nullopt);  // empty: no key
+  EXPECT_EQ(cases[0].group, "");
+  EXPECT_EQ(cases[1].scenario.deployment.overrides.max_num_seqs, 4 * 180 - 20);
+  EXPECT_EQ(cases[1].group, "large");
+}
+
 TEST_F(Manifest, RulesNeedRowsAndAWhere) {
   EXPECT_THAT(refusal(R"({"schema_version": 1, "cases": [{"rules": []}]})"),
               HasSubstr("cases[0].rules"));
@@ -175,6 +196,9 @@ TEST_F(Manifest, RulesNeedRowsAndAWhere) {
   EXPECT_THAT(refusal(R"({"schema_version": 1, "cases": [{"rows": {"file": "runs.csv"},
                           "rules": [{"where": {}, "rows": {}}]}]})"),
               HasSubstr("rows"));
+  EXPECT_THAT(refusal(R"({"schema_version": 1, "cases": [{"rows": {"file": "runs.csv"},
+                          "rules": [{"where": {}, "columns": 3}]}]})"),
+              HasSubstr("cases[0].rules[0].columns"));
 }
 
 TEST_F(Manifest, ALabelIsAText) {
