@@ -55,12 +55,13 @@ struct EngineOverrides {
       long_prefill_token_threshold{};  // maximum tokens of one prompt per step
   std::optional<double> watermark{};   // share of blocks kept free when a request is admitted
   std::optional<QueueOrder> scheduling_policy{};
-  std::optional<SamplingKind> sampling{};                 // unset: the model's default
-  std::optional<std::int64_t> max_prefill_tokens{};       // SGLang: per step of prefill
-  std::optional<double> schedule_conservativeness{};      // SGLang: factor on what is reserved
-  std::optional<bool> enable_mixed_chunk{};               // SGLang: prefill and decode together
-  std::optional<double> swa_full_tokens_ratio{};          // SGLang: window pool to full pool
-  std::optional<double> mamba_full_memory_ratio{};        // SGLang: states to K and V, in bytes
+  std::optional<SamplingKind> sampling{};             // unset: the model's default
+  std::optional<std::int64_t> max_prefill_tokens{};   // SGLang: per step of prefill
+  std::optional<double> schedule_conservativeness{};  // SGLang: factor on what is reserved
+  std::optional<bool> enable_mixed_chunk{};           // SGLang: prefill and decode together
+  std::optional<double> swa_full_tokens_ratio{};      // SGLang: window pool to full pool
+  std::optional<double> mamba_full_memory_ratio{};    // SGLang: states to K and V, in bytes
+  std::optional<std::vector<std::int64_t>> max_attention_window{};  // TensorRT-LLM: by layer
   std::optional<bool> enable_hierarchical_cache{};        // SGLang: prefixes in host memory, too
   std::optional<double> hicache_ratio{};                  // SGLang: its tokens, of the KV cache's
   std::optional<Bytes> hicache_size{};                    // SGLang: or its bytes on each rank
@@ -221,7 +222,8 @@ struct Engine {
   std::int64_t stream_interval = 1;          // tokens in one chunk of the stream, except the first
   double swa_full_tokens_ratio = 0.8;    // SGLang: tokens of layers with windows, of the others'
   double mamba_full_memory_ratio = 0.9;  // SGLang: memory of recurrent states, of the KV cache's
-  /// SGLang: share of the tokens for which layers with windows have room; unset: vLLM's layout.
+  /// SGLang, TensorRT-LLM: share of the tokens for which layers with windows have room; unset:
+  /// vLLM's layout.
   std::optional<double> window_share{};
   /// SGLang: slots that a running request may take in the pool of recurrent states; 0: no pool.
   std::int64_t state_slots = 0;

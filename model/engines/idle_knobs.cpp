@@ -71,6 +71,11 @@ bool no_window_pool(const S& s) {
          (s.engine.window_share.value_or(1.0) >= 1.0 && s.engine.swa_full_tokens_ratio < 1.0);
 }
 
+/// Compressed caches and those beside recurrent states have layouts of their own.
+bool has_no_listed_windows(const S& s) {
+  return !has_windows(s) || has_compressed_cache(s.model) || has_states(s);
+}
+
 bool no_state_pool(const S& s) { return s.engine.state_slots == 0; }
 
 bool no_exchange(const S& s) { return s.parallel && s.parallel->data == 1; }
@@ -202,6 +207,9 @@ const std::vector<IdleRule>& idle_rules() {
       {.keys = {"swa_full_tokens_ratio"},
        .idle = no_window_pool,
        .reason = "the engine has no pool for windows of this model"},
+      {.keys = {"max_attention_window"},
+       .idle = has_no_listed_windows,
+       .reason = "no layer of the model keeps a window in a layout of its own"},
       {.keys = {"mamba_full_memory_ratio"},
        .idle = no_state_pool,
        .reason = "the model has no recurrent states"},

@@ -535,6 +535,18 @@ std::vector<EngineKnob> scheduler_knobs() {
            .effect = "TensorRT-LLM with chunked prefill: how prompts that exceed a step's budget "
                      "share it.",
            .examples = {"EQUAL_PROGRESS"}}),
+      knob<&O::max_attention_window>(
+          {.flag = "max-attention-window",
+           .key = "max_attention_window",
+           .group = scheduler,
+           .kind = counts,
+           .range = kAnyCount,
+           .owner = tensorrt_llm,
+           .help = "TensorRT-LLM: tokens that layers keep, in turn: 128,131072",
+           .effect =
+               "TensorRT-LLM: tokens that layers keep, a pattern that repeats. With it layers "
+               "with sliding windows keep those alone; without it they keep all tokens.",
+           .examples = {std::vector<double>{128, 131072}}}),
       knob<&O::batch_wait_timeout_iters, &Engine::batch_wait_timeout_iters>(
           {.flag = "batch-wait-timeout-iters",
            .key = "batch_wait_timeout_iters",

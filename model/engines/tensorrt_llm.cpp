@@ -2,12 +2,14 @@
 // compiled.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <variant>
 
 #include "base/dotted_version.hpp"
 #include "base/error.hpp"
 #include "base/quantity.hpp"
 #include "base/text.hpp"
+#include "model/cache/kv_cache.hpp"
 #include "model/engines/engine_description.hpp"
 
 namespace roofcast {
@@ -105,12 +107,37 @@ constexpr LeastCapability kTensorrtCapabilities[] = {
 /// asks for aarch64; DeepEP only with TRTLLM_CAN_USE_DEEP_EP=1).
 bool gathers_tokens(const EngineSetting& setting) {
   if (setting.version.empty() || !is_older(setting.version, "1.2")) return false;
-  const bool grace = setting.gpu.host && setting.gpu.host->name == "NVLink-C2C";
   std::int64_t picked = 0;
   for (const Layer& layer : setting.model.layers) {
     if (const auto* moe = std::get_if<MoeFfn>(&layer.ffn)) picked = moe->experts_per_token;
   }
+  const bool grace = setting.gpu.host && setting.gpu.host->name == "NVLink-C2C";
   return !grace || setting.parallel.expert_ranks() <= picked;
+}
+
+/// Whether layers with windows keep all tokens, in one pool with the others: unless
+/// max_attention_window lists windows (1.2, pyexecutor/resource_manager.py, KVCacheManager: else
+/// one window of max_seq_len; pull 5722, which was to read them from the model, was not merged,
+/// 18767 was in September 2026, after 1.3.0rc20). Compressed caches and recurrent states have
+/// layouts of their own.
+bool keeps_all_tokens(const EngineSetting& setting) {
+  if (setting.given.max_attention_window) {
+    const std::vector<std::int64_t>& windows = *setting.given.max_attention_window;
+    const auto [least, most] = std::ranges::minmax(windows);
+    if (least == most) {
+      throw UsageError(fmt::format(
+          "`max_attention_window`: {} for every layer given, expected the windows of layers in "
+          "turn, as 128,131072",
+          least));
+    }
+    return false;
+  }
+  if (has_compressed_cache(setting.model) || state_bytes_per_sequence(setting.model).value > 0) {
+    return false;
+  }
+  return std::ranges::any_of(setting.model.layers, [&](const Layer& layer) {
+    return keeps_window(cache_need(layer, setting.model, setting.model.activation, 1).span);
+  });
 }
 
 void resolve_tensorrt_llm(Engine& engine, const EngineSetting& setting) {
@@ -121,6 +148,7 @@ void resolve_tensorrt_llm(Engine& engine, const EngineSetting& setting) {
                     "CUTLASS, TRTLLM, DEEPGEMM or AUTO",
                     name_of(engine.moe_backend)));
   }
+  if (keeps_all_tokens(setting)) engine.window_share = 1.0;
   if (!setting.given.all2all_backend && gathers_tokens(setting)) {
     engine.all2all = All2All::allgather_reducescatter;
   }

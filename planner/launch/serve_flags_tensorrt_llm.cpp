@@ -35,6 +35,7 @@ void add_keys(std::vector<ServeFlag>& rows) {
   add_flag(rows, "kv_cache_config.tokens_per_block", kBlockSize);
   add_flag(rows, "kv_cache_config.max_tokens", kKvTokens);
   add_flag(rows, "kv_cache_config.enable_block_reuse", kPrefixCaching);
+  add_flag(rows, "kv_cache_config.max_attention_window", kWindows);
   add_flag(rows, "kv_cache_config.free_gpu_memory_fraction", kMemoryShare, read_only);
   add_flag(rows, "scheduler_config.capacity_scheduler_policy", kCapacityPolicy);
   add_flag(rows, "scheduler_config.context_chunking_policy", kChunkingPolicy);

@@ -385,15 +385,30 @@ Text write_drafts(const ServeWords& words) {
 // ---- captured batches
 
 /// "1,2,4", as several words of a command are joined and YAML's lists read, or "[1, 2, 4]".
-void read_graph_sizes(ServeWords& words, const std::string& text, const std::string& flag) {
+std::vector<std::int64_t> read_serve_counts(const std::string& text, const std::string& flag,
+                                            const char* expected) {
   std::string list = text;
   std::erase_if(list, [](char c) { return c == '[' || c == ']' || c == ' '; });
-  std::vector<std::int64_t> sizes;
+  std::vector<std::int64_t> counts;
   for (const std::string_view one : split(list, ',')) {
-    sizes.push_back(read_serve_count(std::string(one), flag));
+    counts.push_back(read_serve_count(std::string(one), flag));
   }
-  if (std::ranges::find(sizes, 0) != sizes.end()) refuse(flag, text, "a list of batch sizes");
-  words.overrides.cuda_graph_batch_sizes = std::move(sizes);
+  if (std::ranges::find(counts, 0) != counts.end()) refuse(flag, text, expected);
+  return counts;
+}
+
+void read_graph_sizes(ServeWords& words, const std::string& text, const std::string& flag) {
+  words.overrides.cuda_graph_batch_sizes = read_serve_counts(text, flag, "a list of batch sizes");
+}
+
+void read_windows(ServeWords& words, const std::string& text, const std::string& flag) {
+  words.overrides.max_attention_window =
+      read_serve_counts(text, flag, "a list of windows in tokens");
+}
+
+Text write_windows(const ServeWords& words) {
+  const auto& windows = words.overrides.max_attention_window;
+  return windows ? Text(fmt::format("[{}]", fmt::join(*windows, ", "))) : Text();
 }
 
 /// vLLM up to 0.11: one size is the largest of its own list.
@@ -609,6 +624,7 @@ const ServeKnob kPrefillTokens = count_knob<&O::max_prefill_tokens>("max_prefill
 const ServeKnob kConservativeness =
     number_knob<&O::schedule_conservativeness>("schedule_conservativeness");
 const ServeKnob kWindowTokens = number_knob<&O::swa_full_tokens_ratio>("swa_full_tokens_ratio");
+const ServeKnob kWindows{"max_attention_window", read_windows, write_windows};
 const ServeKnob kStateMemory = number_knob<&O::mamba_full_memory_ratio>("mamba_full_memory_ratio");
 const ServeKnob kImageLimit{"limit_mm_per_prompt", read_image_limit, write_image_limit};
 const ServeKnob kLanguageOnly{"limit_mm_per_prompt", read_language_only,

@@ -34,7 +34,7 @@ extern const ServeKnob kGraphSizes, kOldGraphSizes, kGraphSizeList, kLargestGrap
 extern const ServeKnob kCompilation;
 extern const ServeKnob kVllmOrder, kSglangOrder, kGenerationConfig;
 extern const ServeKnob kPrefillTokens, kConservativeness, kMixedChunk, kDrafts, kMaxLoras;
-extern const ServeKnob kWindowTokens, kStateMemory;
+extern const ServeKnob kWindowTokens, kStateMemory, kWindows;
 extern const ServeKnob kImageLimit, kLanguageOnly;
 extern const ServeKnob kHierarchicalCache, kHicacheRatio, kHicacheSize;
 extern const ServeKnob kOffloadingSize, kOffloadingBackend, kTransferConfig;

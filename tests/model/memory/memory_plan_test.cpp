@@ -378,6 +378,27 @@ TEST(SglangRule, LayersWithWindowsHaveAPoolOfTheirOwnInModelsOnItsList) {
   EXPECT_EQ(plan_of({.swa_full_tokens_ratio = 1.0}).kv_tokens, whole.kv_tokens);
 }
 
+// gpt-oss-20b: 24 layers of 2,048 bytes a token, half of them with a window of 128 tokens, which
+// keep all tokens unless max_attention_window lists windows.
+TEST(TensorrtRule, LayersWithWindowsKeepAllTokensUnlessWindowsAreListed) {
+  const auto plan_of = [](const EngineOverrides& given) {
+    return plan_memory(test::deploy(test::gpt_oss_20b(), test::h100(), "trtllm", given));
+  };
+  const MemoryPlan whole = plan_of({});
+  const auto blocks =
+      static_cast<std::int64_t>(std::floor(whole.kv_budget.value / (24 * 2048 * 32)));
+  EXPECT_EQ(whole.kv_tokens, 32 * blocks);
+  const Deployment all = test::deploy(test::gpt_oss_20b(), test::h100(), "trtllm");
+  EXPECT_EQ(max_batch_at(all, whole, 32'000), whole.kv_tokens / 32'000);
+  const EngineOverrides listed{.max_attention_window = {{128, 131'072}}};
+  const Deployment apart = test::deploy(test::gpt_oss_20b(), test::h100(), "trtllm", listed);
+  // Of 12 layers each, 1,000 blocks of all tokens and 260 of a window with a step's 8,192 tokens.
+  const double more = static_cast<double>(max_batch_at(apart, plan_of(listed), 32'000)) /
+                      static_cast<double>(max_batch_at(all, whole, 32'000));
+  EXPECT_NEAR(more, 2000.0 / 1260, 0.05);
+  EXPECT_THROW(plan_of({.max_attention_window = {{4096, 4096}}}), UsageError);
+}
+
 TEST(TensorrtRule, TakesItsFractionOfWhatIsFree) {
   const Deployment deployment = test::deploy(test::llama_3_1_8b(), test::h100(), "trtllm");
   const MemoryPlan plan = plan_memory(deployment);

@@ -571,6 +571,7 @@ kv_cache_config:
     dtype: fp8
     free_gpu_memory_fraction: 0.8
     enable_block_reuse: false
+    max_attention_window: [128, 32768]
 disable_overlap_scheduler: true
 scheduler_config:
   capacity_scheduler_policy: MAX_UTILIZATION
@@ -590,6 +591,7 @@ mpirun -n 1 --allow-run-as-root trtllm-serve deepseek-ai/DeepSeek-R1 --tp_size 8
   EXPECT_EQ(knobs.gpu_memory_utilization, 0.8);  // the file wins over the flag
   EXPECT_EQ(knobs.kv_cache_dtype, DType::fp8);
   EXPECT_EQ(knobs.enable_prefix_caching, false);
+  EXPECT_THAT(*knobs.max_attention_window, ElementsAre(128, 32768));
   EXPECT_EQ(knobs.async_scheduling, false);
   EXPECT_EQ(knobs.capacity_scheduler_policy, CapacityPolicy::max_utilization);
   EXPECT_EQ(knobs.cuda_graph_padding, true);
