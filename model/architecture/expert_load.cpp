@@ -1,9 +1,11 @@
 #include "model/architecture/expert_load.hpp"
 
 #include <algorithm>
+#include <array>
 #include <boost/math/distributions/normal.hpp>
 #include <cmath>
 #include <numeric>
+#include <string_view>
 #include <utility>
 
 #include "base/ceil_divide.hpp"
@@ -104,10 +106,18 @@ double busiest_balanced(std::vector<double> shares, int redundant, int ranks) {
   return *std::max_element(rank_loads.begin(), rank_loads.end()) * ranks;
 }
 
+/// With images too, and as GGUF files say it; Qwen3-Next has other experts.
+constexpr std::array<std::string_view, 3> kQwen3Mixtures{
+    "Qwen3MoeForCausalLM", "Qwen3VLMoeForConditionalGeneration", "qwen3moe"};
+
 }  // namespace
 
 ExpertPopularity published_popularity(const Transformer& model, const MoeFfn& experts) {
-  return {.log_spread = is_deepseek_v3(model, experts) ? 1.075 : 0};
+  if (is_deepseek_v3(model, experts)) return {.log_spread = 1.075};
+  if (std::ranges::find(kQwen3Mixtures, model.architecture) != kQwen3Mixtures.end()) {
+    return {.log_spread = 1.07};
+  }
+  return {};
 }
 
 std::vector<double> expert_shares(std::int64_t experts, std::int64_t picks,

@@ -28,6 +28,11 @@ struct ExpertPopularity {
 /// and the busiest rank has 2.56 times the mean, over layers and steps. Lognormal shares with that
 /// deviation leave 2.47 times to the busiest rank; a power law leaves it 2.1 times, or has a
 /// deviation of 0.62 where the busiest rank is as published (exponent 1.01).
+///
+/// Qwen3-30B-A3B, taken for all Qwen3 mixtures: log_spread 1.07. Counted by llama-imatrix over
+/// 1,000 tokens of prose, code and mathematics, a layer's picks have an entropy of 0.889 of that of
+/// even ones, 65 of 128 experts get 90 % of them and the first 4.3 % (gpu-container's handbook,
+/// "Routing De-risk"). Lognormal shares with that entropy give 75 experts 90 % and the first 7.7 %.
 ExpertPopularity published_popularity(const Transformer& model, const MoeFfn& experts);
 
 /// Expected share of all picks that goes to each of `experts`, ascending. The quantiles of the law

@@ -747,7 +747,8 @@ std::vector<EngineKnob> feature_knobs() {
                      "popularity. Curves timed with it are used where the profile has them (1.01 "
                      "and 1.2 in aiconfigurator's tables); otherwise the experts that are read "
                      "and the busiest rank's share follow from it. 0: evenly. Default: evenly, "
-                     "but for DeepSeek-V3 and R1 as TensorRT-LLM counted their picks.",
+                     "but for DeepSeek-V3 and R1 as TensorRT-LLM counted their picks, for Qwen3's "
+                     "mixtures as llama-imatrix did.",
            .examples = {1.2}}),
       unshown<&O::enable_eplb, &Engine::enable_eplb>(
           {.flag = "enable-eplb",
