@@ -7,12 +7,14 @@
 #include <cmath>
 #include <map>
 #include <optional>
+#include <ranges>
 #include <string_view>
 #include <utility>
 
 #include "base/chord_log2.hpp"
 #include "base/error.hpp"
 #include "base/statistics.hpp"
+#include "base/wording.hpp"
 #include "calibrate/packing/thinning.hpp"
 #include "model/curves/curve_source.hpp"
 #include "model/step/roofline.hpp"
@@ -189,8 +191,9 @@ const NotRun* why_not_run(const MeasuredCurve& curve, const Gpu& gpu) {
 using SourceShapes = std::map<OperatorShape, MeasuredCurve>;
 
 // By how much longer experts must take than more of them, in the geometric mean of the sizes that
-// both were timed at: twice what tables of two versions differ by at half of the sizes
-// (hardware_profiles/README.md, "Versions of an engine", products).
+// both were timed at, or than more tokens of them, to count as not tuned: twice what tables of two
+// versions differ by at half of the sizes (hardware_profiles/README.md, "Versions of an engine",
+// products).
 constexpr double kUntuned = 1.1;
 
 constexpr const char* kCachedTactics =
@@ -310,6 +313,30 @@ Untuned settle_untuned(SourceShapes& shapes, const Gpu& gpu) {
   return counts;
 }
 
+/// Times of TensorRT-LLM's experts that are longer than those of more tokens by more than tables of
+/// two versions differ: a tactic that was tuned for another size. A batch can be padded, so they
+/// count as the shortest of more tokens. Returns how many points they are. Other engines choose
+/// kernels by the number of tokens, which they run so.
+std::int64_t pad_to_tuned(MeasuredCurve& curve) {
+  if (curve.shape.family != OperatorFamily::moe) return 0;
+  if (!source_of(curve.kernel).starts_with("TRTLLM ")) return 0;
+  std::int64_t padded = 0;
+  std::map<double, Seconds> shortest;  // of more tokens, by the second coordinate
+  for (MeasuredPoint& point : std::views::reverse(curve.points)) {
+    const auto [more, first] = shortest.try_emplace(point.y, point.time);
+    if (!first && point.time > kUntuned * more->second) {
+      point.time = more->second;
+      ++padded;
+    }
+    more->second = std::min(more->second, point.time);
+  }
+  return padded;
+}
+
+constexpr const char* kPadded =
+    "longer than those of more tokens, which was tuned for another size; the shortest of these "
+    "stands for them";
+
 std::map<std::string, SourceShapes> curves_by_source(const Gpu& gpu,
                                                      std::vector<std::string>& left_out) {
   std::map<std::pair<std::string, std::string_view>, std::int64_t> not_run;
@@ -343,6 +370,15 @@ std::map<std::string, SourceShapes> curves_by_source(const Gpu& gpu,
       chosen[source].emplace(shape, *find_curve(kernels, shape));
     }
     const Untuned untuned = settle_untuned(chosen[source], gpu);
+    std::map<std::string, std::int64_t> padded;
+    for (auto& [shape, curve] : chosen[source]) {
+      padded[shape.format] += pad_to_tuned(curve);
+    }
+    for (const auto& [format, points] : padded) {
+      if (points == 0) continue;
+      left_out.push_back(fmt::format("{}, {} moe: times of {}: {}", source, format,
+                                     counted(points, "size"), kPadded));
+    }
     if (untuned.removed > 0) {
       left_out.push_back(
           fmt::format("{}, nvfp4 moe: {} curves: {}", source, untuned.removed, kCachedTactics));
