@@ -99,6 +99,33 @@ int minor_of(const EnginePreset& preset) {
   return minor_version(parse_engine_name(preset.name).version).value_or(preset.last_compared);
 }
 
+/// How much longer an engine's host takes on a Grace CPU than on the x86 hosts that its terms are
+/// from: TensorRT-LLM 1.0's saturated Qwen3-30B and Llama-4-Scout on one GB200 beside one B200.
+constexpr double kGraceSlowdown = 1.65;
+
+/// Times of the host's own work; not how far ranks drift apart, nor the handover, which was found
+/// on hosts of both kinds.
+constexpr Seconds HostOverhead::*kHostWork[] = {
+    &HostOverhead::step_base,           &HostOverhead::per_sequence,
+    &HostOverhead::output_base,         &HostOverhead::output_per_sequence,
+    &HostOverhead::serial_per_sequence, &HostOverhead::graph_launch,
+    &HostOverhead::per_request};
+
+/// TensorRT-LLM's launches take longer, too; with SGLang first tokens of DeepSeek-R1 come no later
+/// on GB200 than on B200 and H200.
+constexpr Seconds HostOverhead::*kLaunches[] = {
+    &HostOverhead::kernel_launch, &HostOverhead::eager_launch, &HostOverhead::prompt_launch};
+
+void slow_down_on_grace(Engine& engine) {
+  const auto slow_down = [&](std::span<Seconds HostOverhead::*const> terms) {
+    for (Seconds HostOverhead::*const term : terms) {
+      engine.host.*term = engine.host.*term * kGraceSlowdown;
+    }
+  };
+  slow_down(kHostWork);
+  if (engine.scheduler == SchedulerKind::tensorrt_llm) slow_down(kLaunches);
+}
+
 Engine resolve(const EngineSetting& setting) {
   const EnginePreset& preset = setting.preset;
   const EngineOverrides& given = setting.given;
@@ -118,11 +145,14 @@ Engine resolve(const EngineSetting& setting) {
     if (knob.apply != nullptr) knob.apply(given, engine);
   }
   preset.resolve(engine, setting);
+  if (has_grace_host(setting.gpu)) slow_down_on_grace(engine);
   resolve_features(engine, given, model, setting.gpu, setting.parallel);
   return engine;
 }
 
 }  // namespace
+
+bool has_grace_host(const Gpu& gpu) { return gpu.host && gpu.host->name == "NVLink-C2C"; }
 
 std::span<const EngineDescription* const> engine_descriptions() {
   static const std::array kEngines{&vllm_description(), &sglang_description(),

@@ -82,6 +82,9 @@ struct LeastCapability {
 /// its capability. GPUs without a CUDA compute capability pass.
 void check_weight_formats(const EngineSetting& setting, std::span<const LeastCapability> least);
 
+/// Whether the GPU's host is a Grace CPU.
+bool has_grace_host(const Gpu& gpu);
+
 /// Batch sizes for which decode graphs are captured: `first`, first + step, ... up to `last`.
 struct GraphSizes {
   std::int64_t first = 0, last = 0, step = 1;

@@ -51,18 +51,23 @@ MemoryConstants memory_of_tensorrt_llm() {
 ///    842 operators, and 256 kernels that quantise the products' inputs.
 ///  graph_launch: decode steps of 8 to 32 sequences take 0.5 ms longer than their kernels on any
 ///    number of GPUs.
+///  per_sequence: preparing the inputs of a step, its cache blocks and its tokens, in Python
+///    (pulls 5550, 11704 and 16564 time parts of it). With seven launches for the lookups of
+///    experts (expert_launches) fitted to 16 saturated runs of Qwen3-30B and Llama-4-Scout on one
+///    B200.
 ///  per_request: frontend and client, between a request's last token and its successor's admission.
 ///  handover: the context server's answer goes through the front end to the generation server,
-///  which
-///    asks for K and V. 80 ms is the median over four settings of DeepSeek-R1 with prefill and
-///    decode apart, at most four in flight (19 InferenceX runs; GB200 40, 64 and 105 ms, B200 160).
+///    which asks for K and V. 48 ms is the median over four settings of DeepSeek-R1 with prefill
+///    and decode apart, at most four in flight (19 InferenceX runs; GB200 -22, 42 and 54 ms, B200
+///    160).
 HostOverhead host_of_tensorrt_llm() {
-  return {.graph_launch = Seconds{0.5e-3},
+  return {.per_sequence = Seconds{14e-6},
+          .graph_launch = Seconds{0.5e-3},
           .kernel_launch = Seconds{31e-6},
           .eager_launch = Seconds{31e-6},
           .prompt_launch = Seconds{31e-6},
           .per_request = Seconds{12e-3},
-          .handover = Seconds{80e-3},
+          .handover = Seconds{48e-3},
           .source =
               "closed loop of TensorRT-LLM 1.0.0rc3 on H100; handover: DeepSeek-R1 apart on B200 "
               "and GB200"};
@@ -111,8 +116,7 @@ bool gathers_tokens(const EngineSetting& setting) {
   for (const Layer& layer : setting.model.layers) {
     if (const auto* moe = std::get_if<MoeFfn>(&layer.ffn)) picked = moe->experts_per_token;
   }
-  const bool grace = setting.gpu.host && setting.gpu.host->name == "NVLink-C2C";
-  return !grace || setting.parallel.expert_ranks() <= picked;
+  return !has_grace_host(setting.gpu) || setting.parallel.expert_ranks() <= picked;
 }
 
 /// Whether layers with windows keep all tokens, in one pool with the others: unless
@@ -140,6 +144,12 @@ bool keeps_all_tokens(const EngineSetting& setting) {
   });
 }
 
+/// What PyTorch's sampler does for each request in Python once its tokens are there, while the GPU
+/// waits: from 1.1 on it is the default (1.0 had the C++ one, pull 6216). Most of a gap of 8.8 ms
+/// between steps of 256 requests on GB200 (pull 16564), so 34 us there and kGraceSlowdown less on
+/// x86.
+constexpr Seconds kTorchSampler{21e-6};
+
 void resolve_tensorrt_llm(Engine& engine, const EngineSetting& setting) {
   check_weight_formats(setting, kTensorrtCapabilities);
   if (engine.moe_backend == MoeBackend::marlin || engine.moe_backend == MoeBackend::triton) {
@@ -156,7 +166,11 @@ void resolve_tensorrt_llm(Engine& engine, const EngineSetting& setting) {
     throw UsageError(
         "`attention_dp_enable_balance`: is not modelled with pipeline stages, expected one stage");
   }
-  if (!engine.exact_graphs) resolve_pytorch_graphs(engine, setting);
+  if (!engine.exact_graphs) {
+    resolve_pytorch_graphs(engine, setting);
+    const bool torch_samples = setting.version.empty() || !is_older(setting.version, "1.1");
+    if (torch_samples) engine.host.serial_per_sequence = kTorchSampler;
+  }
   if (engine.chunked_prefill && engine.max_num_batched_tokens < engine.block_size) {
     throw UsageError(fmt::format(
         "`max_num_batched_tokens`: {} given, expected at least `tokens_per_block` ({}): "

@@ -420,7 +420,8 @@ void add_matrices(const Deployment& deployment, const LayerGroup& group, int blo
   const bool routed = experts.experts > 0;
   add_operator(out.per_token, std::move(experts));
   if (routed) {
-    const std::int64_t launches = group.count * expert_launches(group.layer.ffn_format);
+    const std::int64_t launches =
+        group.count * expert_launches(group.layer.ffn_format, deployment.engine);
     out.more_launches += launches - (launches_of(out) - before);
   }
 }

@@ -7,14 +7,16 @@
 
 namespace roofcast {
 
-std::int64_t expert_launches(const WeightFormat& format) {
+std::int64_t expert_launches(const WeightFormat& format, const Engine& engine) {
   constexpr std::int64_t kChoice = 1;
   constexpr std::int64_t kSorting = 2;
   constexpr std::int64_t kProducts = 2;
   constexpr std::int64_t kActivation = 1;
   constexpr std::int64_t kSum = 1;
   const std::int64_t quantised = bits_of(format.compute) > 8 ? 0 : kProducts;
-  return kChoice + kSorting + quantised + kProducts + kActivation + kSum;
+  constexpr std::int64_t kLookups = 7;
+  const std::int64_t lookups = engine.scheduler == SchedulerKind::tensorrt_llm ? kLookups : 0;
+  return kChoice + kSorting + quantised + kProducts + kActivation + kSum + lookups;
 }
 
 std::int64_t scan_launches(const Layer& layer) {

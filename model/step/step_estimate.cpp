@@ -143,6 +143,22 @@ bool runs_operator_by_operator(const Deployment& deployment, const StepBatch& ba
          !captures_prompts(engine, deployment.model, deployment.gpu, deployment.parallel);
 }
 
+double sequences_in(const StepBatch& batch) {
+  return static_cast<double>(batch.decode_sequences) + static_cast<double>(batch.prefills.size());
+}
+
+/// What the host prepares of a step and does with its tokens.
+Seconds host_time(const HostOverhead& host, double sequences) {
+  return host.step_base + host.output_base +
+         (host.per_sequence + host.output_per_sequence) * sequences;
+}
+
+/// Whether one thread prepares a step and then launches its kernels, while the GPU runs the step
+/// before (TensorRT-LLM 1.2, pyexecutor/py_executor.py, _executor_loop_overlap).
+bool prepares_before_launching(const Engine& engine) {
+  return engine.scheduler == SchedulerKind::tensorrt_llm && engine.async_scheduling;
+}
+
 /// The estimate of an operator in a captured graph.
 OperatorEstimate captured(OperatorEstimate estimate, Seconds saving) {
   estimate.time = std::max(Seconds{}, estimate.time - saving);
@@ -207,6 +223,8 @@ class StageOperators {
     row_saving_ = graph_saving_of(per_row);
     mixer_saving_ = graph_saving_of(attention) + graph_saving_of(recurrent);
   }
+
+  bool prepared = true;  // for these operators, not for others before them
 
   std::vector<TimedOperator> per_token;  // of all phases
   std::vector<TimedOperator> per_decode_token;
@@ -316,7 +334,9 @@ class StageOperators {
     if (batch.decode_sequences == 0) launches -= decode_calls_;
     if (batch.prefills.empty()) launches -= prompt_calls_;
     const Seconds each = batch.prefills.empty() ? host.eager_launch : host.prompt_launch;
-    return each * static_cast<double>(launches);
+    const Seconds launched = each * static_cast<double>(launches);
+    if (!prepared || !prepares_before_launching(deployment.engine)) return launched;
+    return host_time(host, sequences_in(batch)) + launched;
   }
 
   /// Time that individually timed kernels save in a captured graph. The graph of a step with
@@ -383,6 +403,7 @@ struct RooflineStepTime::Impl {
     if (deployment.parallel.pipeline > 1) stages = stages_of(deployment);
     if (deployment.engine.speculation.timed_head) {
       head.emplace(draft_operators(deployment), deployment.gpu, deployment.engine.version, false);
+      head->prepared = false;
     }
     asks_for_longest = std::any_of(whole.attention.begin(), whole.attention.end(),
                                    [](const auto& op) { return op.has_tail(); });
@@ -509,22 +530,15 @@ struct RooflineStepTime::Impl {
     return std::accumulate(divided.stages.begin(), divided.stages.end(), Seconds{});
   }
 
-  Seconds host_time(double sequences) const {
-    const HostOverhead& host = deployment.engine.host;
-    return host.step_base + host.output_base +
-           (host.per_sequence + host.output_per_sequence) * sequences;
-  }
-
   /// Asynchronous scheduling prepares the next step while this one runs, but penalties first need
   /// this step's tokens on the host (vllm-project/vllm pull 47540).
   Seconds total_time(Seconds device, const StepBatch& batch) const {
     const HostOverhead& terms = deployment.engine.host;
-    const auto sequences =
-        static_cast<double>(batch.decode_sequences) + static_cast<double>(batch.prefills.size());
+    const double sequences = sequences_in(batch);
     const Seconds launched = device + terms.graph_launch;
     const bool penalties = deployment.engine.sampling == SamplingKind::penalty;
-    const Seconds host =
-        host_time(sequences) + kPenaltyOfAToken * (penalties ? attended_by_decodes(batch) : 0.0);
+    const Seconds host = host_time(terms, sequences) +
+                         kPenaltyOfAToken * (penalties ? attended_by_decodes(batch) : 0.0);
     const bool hidden = deployment.engine.async_scheduling && !penalties;
     const Seconds overlapped = hidden ? std::max(launched, host) : launched + host;
     return overlapped + terms.serial_per_sequence * sequences;

@@ -701,6 +701,42 @@ TEST(TensorrtDefaults, TokensOfDataParallelRanksAreGatheredUpTo1_1) {
             All2All::deepep);
 }
 
+// NVIDIA/TensorRT-LLM pull 16564: of 256 requests on GB200 the sampler leaves most of 8.8 ms
+// between two steps. 1.0's default is the C++ sampler, and compiled engines have no other.
+TEST(TensorrtDefaults, PyTorchSamplesRequestByRequestFrom1_1On) {
+  Gpu gb200 = test::h100();
+  gb200.host =
+      Link{.name = "NVLink-C2C", .bandwidth = BytesPerSecond{450e9}, .latency = Seconds{1e-5}};
+  for (const char* preset : {"trtllm-1.1", "trtllm-1.2", "trtllm-1.3", "trtllm"}) {
+    EXPECT_NEAR(256 * engine_on(gb200, preset).host.serial_per_sequence.value, 8.8e-3, 0.2e-3);
+  }
+  for (const char* preset : {"trtllm-1.0", "trtllm-0.19", "trtllm-0.18"}) {
+    EXPECT_EQ(engine_on(gb200, preset).host.serial_per_sequence.value, 0) << preset;
+  }
+}
+
+// A Grace CPU runs the same Python for longer. How far ranks drift apart and the handover of K and
+// V are not the host's work alone, and only TensorRT-LLM's launches were seen to take longer.
+TEST(EngineDefaults, HostWorkTakesLongerOnAGraceCpu) {
+  using H = HostOverhead;
+  Gpu grace = test::h100();
+  grace.host =
+      Link{.name = "NVLink-C2C", .bandwidth = BytesPerSecond{450e9}, .latency = Seconds{1e-5}};
+  for (const std::string preset : {"vllm", "sglang", "trtllm"}) {
+    const H x86 = engine_on(test::h100(), preset).host;
+    const H slow = engine_on(grace, preset).host;
+    for (Seconds H::*const term : {&H::step_base, &H::per_sequence, &H::output_base,
+                                   &H::output_per_sequence, &H::graph_launch, &H::per_request}) {
+      EXPECT_GT((slow.*term).value, (x86.*term).value) << preset;
+    }
+    for (Seconds H::*const term : {&H::kernel_launch, &H::eager_launch, &H::prompt_launch}) {
+      EXPECT_EQ((slow.*term).value > (x86.*term).value, preset == "trtllm") << preset;
+    }
+    EXPECT_EQ(slow.rank_skew.value, x86.rank_skew.value);
+    EXPECT_EQ(slow.handover.value, x86.handover.value);
+  }
+}
+
 TEST(TensorrtPolicies, AreReadAsTheirEnumIsWrittenInEitherCase) {
   for (const CapacityPolicy policy :
        {CapacityPolicy::guaranteed_no_evict, CapacityPolicy::max_utilization,

@@ -29,8 +29,18 @@ std::int64_t more_launches(const Deployment& deployment) {
 
 // Choice 1, sorting 2, products 2, activation 1, sum 1; and two quantised inputs in 8 bits.
 TEST(EagerLaunches, ExpertsAreSevenKernelsAndNineInEightBits) {
-  EXPECT_EQ(expert_launches(plain_format(DType::bf16)), 7);
-  EXPECT_EQ(expert_launches(plain_format(DType::fp8)), 9);
+  Engine engine;
+  engine.scheduler = SchedulerKind::sglang;
+  EXPECT_EQ(expert_launches(plain_format(DType::bf16), engine), 7);
+  EXPECT_EQ(expert_launches(plain_format(DType::fp8), engine), 9);
+}
+
+// Only TensorRT-LLM asks its tuner in Python at each call.
+TEST(EagerLaunches, TensorrtsExpertsTakeLookupsMore) {
+  Engine engine;
+  const std::int64_t launched = expert_launches(plain_format(DType::fp8), engine);
+  engine.scheduler = SchedulerKind::tensorrt_llm;
+  EXPECT_GT(expert_launches(plain_format(DType::fp8), engine), launched);
 }
 
 // Operators: qkv, o, gate and up, down, two norms, rope, cache write, attention, activation. All of
@@ -57,7 +67,7 @@ TEST(EagerLaunches, SharedExpertsLaunchNothingWhereTheyAreRouted) {
   EXPECT_EQ(step_operators(d).prompt_launches, 61 * 2);  // decodes copy nothing
   d.gpu.vendor = "NVIDIA";
   d.gpu.compute_capability = "9.0";
-  d.engine.name = "sglang";
+  d.engine.version = "sglang";
   EXPECT_EQ(more_launches(d), 61 * 2 + 58 * (6 - 5));
 }
 
@@ -82,7 +92,7 @@ TEST(EagerLaunches, TablesDoNotChangeHowManyThereAre) {
   };
   Deployment d = deployment_of(test::llama_3_1_8b(), load_gpu("h200").gpu);
   requantise(d.model, "fp8");
-  d.engine.name = "sglang";
+  d.engine.version = "sglang";
   d.engine.version = "sglang-0.5.9";
   EXPECT_EQ(more_launches(d), 32 * 4);  // the inputs of four products of each layer
   const std::int64_t with_tables = launches_of(d);

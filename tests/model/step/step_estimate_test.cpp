@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "model/architecture/requantise.hpp"
+#include "model/engines/host_terms.hpp"
 #include "model/io/gpu_reader.hpp"
 #include "model/step/deployment_operators.hpp"
 #include "tests/model/step/step_time_cases.hpp"
@@ -242,6 +244,56 @@ TEST(StepEstimate, PromptsThatNothingCapturesWaitForPyTorch) {
   EXPECT_LT(device(SchedulerKind::tensorrt_llm, "trtllm-1.0", decodes), 1.0);
   deployment.gpu.vendor = "AMD";  // where SGLang captures no prompts
   EXPECT_GT(device(SchedulerKind::sglang, "sglang-0.5.10", prompt), 1.0);
+}
+
+// One prompt and four decodes: 2 + 1 + 5 * (0.5 + 0.25) s of preparing come before the launches in
+// the same thread, while the GPU runs the step before.
+TEST(StepEstimate, TensorrtPreparesAStepBeforeItLaunchesItsPrompt) {
+  Deployment deployment = deployment_of(test::gpt2_small(), round_gpu());
+  Engine& engine = deployment.engine;
+  engine.scheduler = SchedulerKind::tensorrt_llm;
+  engine.version = "trtllm-1.0";
+  engine.eager_prefill = true;
+  engine.async_scheduling = true;
+  engine.host = bare_engine().host;
+  engine.host.prompt_launch = Seconds{1.0};
+  StepBatch batch = decode_batch(deployment.model, 4, 10);
+  batch.prefills = {{.new_tokens = 10, .context_tokens = 0, .emits_token = true}};
+  const auto step = [&] { return RooflineStepTime(deployment).explain(batch); };
+  const double launches = step().device.value;
+  EXPECT_GT(launches, 100);
+  engine.host.step_base = Seconds{2.0};
+  engine.host.output_base = Seconds{1.0};
+  engine.host.per_sequence = Seconds{0.5};
+  engine.host.output_per_sequence = Seconds{0.25};
+  EXPECT_DOUBLE_EQ(step().total.value, launches + 6.75);
+  engine.async_scheduling = false;  // once, not twice
+  EXPECT_DOUBLE_EQ(step().total.value, launches + 6.75);
+  engine.async_scheduling = true;
+  engine.scheduler = SchedulerKind::sglang;
+  engine.version = "sglang-0.5.9";
+  EXPECT_DOUBLE_EQ(step().total.value, launches);
+}
+
+// What an engine does depends on its version, not on what a profile of its host terms is called.
+TEST(StepEstimate, AProfileOfAnotherNameRunsTheSameKernels) {
+  for (const char* preset : {"trtllm-1.2", "sglang-0.5.9", "vllm-0.19"}) {
+    for (const char* format : {"fp8", "nvfp4"}) {
+      Deployment d = deployment_of(test::deepseek_v3(), built_in("b200"));
+      requantise(d.model, format);
+      d.parallel = {.data = 8, .expert_parallel = true};
+      d.engine = resolve_engine(preset, {.kv_cache_dtype = DType::fp8}, d.model, d.gpu, d.parallel);
+      const StepBatch batches[] = {decode_batch(d.model, 8, 1000), prefill_batch(1, 1000)};
+      const RooflineStepTime own(d);
+      Deployment named = d;
+      named.engine = with_profile(d.engine, {.name = "ours", .preset = preset});
+      const RooflineStepTime profiled(named);
+      for (const StepBatch& batch : batches) {
+        EXPECT_DOUBLE_EQ(profiled.seconds(batch).value, own.seconds(batch).value)
+            << preset << " " << format;
+      }
+    }
+  }
 }
 
 // Four sequences of four tokens each: SGLang's graph of four holds them, and vLLM's of four tokens
