@@ -223,8 +223,9 @@ struct Engine {
   double swa_full_tokens_ratio = 0.8;    // SGLang: tokens of layers with windows, of the others'
   double mamba_full_memory_ratio = 0.9;  // SGLang: memory of recurrent states, of the KV cache's
   /// SGLang, TensorRT-LLM: share of the tokens for which layers with windows have room; unset:
-  /// vLLM's layout.
+  /// those layers are in groups of their own, as vLLM lays them out.
   std::optional<double> window_share{};
+  std::vector<std::int64_t> max_attention_window{};  // TensorRT-LLM: by layer in turn; empty: unset
   /// SGLang: slots that a running request may take in the pool of recurrent states; 0: no pool.
   std::int64_t state_slots = 0;
   Speculation speculation{};
@@ -315,6 +316,7 @@ struct EnginePreset {
   int first_compared = 0;  // the versions, counted so, whose source or runs its
   int last_compared = 0;   // values are from; 0: any
   bool refuses_longer_than_model = true;  // a max_model_len beyond what the config states
+  bool host_was_measured = false;         // on the GPU's own host, by its profile
   std::vector<QueueOrder> orders{QueueOrder::fcfs, QueueOrder::priority};  // that it supports
   /// Number formats of the KV cache that it takes besides the model's own; empty: any.
   std::vector<DType> cache_dtypes{};

@@ -44,8 +44,8 @@ MemoryConstants memory_of_tensorrt_llm() {
           .source = "max concurrency of 12 starts on H100, aiconfigurator 095f58a"};
 }
 
-/// TensorRT-LLM's PyTorch loop. Fitted to 176 closed-loop runs of Qwen3-32B on one to eight H100
-/// (TensorRT-LLM 1.0.0rc3, aiconfigurator 095f58a):
+/// TensorRT-LLM's PyTorch loop. Where nothing else is said, fitted to 176 closed-loop runs of
+/// Qwen3-32B on one to eight H100 (TensorRT-LLM 1.0.0rc3, aiconfigurator 095f58a):
 ///  kernel_launch, eager_launch, prompt_launch: PyTorch runs a step that no graph holds operator by
 ///    operator. A prompt of 1024 tokens on eight GPUs takes 34 ms however small the kernels are:
 ///    842 operators, and 256 kernels that quantise the products' inputs.
@@ -69,8 +69,8 @@ HostOverhead host_of_tensorrt_llm() {
           .per_request = Seconds{12e-3},
           .handover = Seconds{48e-3},
           .source =
-              "closed loop of TensorRT-LLM 1.0.0rc3 on H100; handover: DeepSeek-R1 apart on B200 "
-              "and GB200"};
+              "closed loop of TensorRT-LLM 1.0.0rc3 on H100; per sequence: saturated runs of 1.0 "
+              "on B200; handover: DeepSeek-R1 apart on B200 and GB200"};
 }
 
 /// Batches that are captured unless cuda_graph_config says otherwise, and how: 1.2,
@@ -119,29 +119,44 @@ bool gathers_tokens(const EngineSetting& setting) {
   return !has_grace_host(setting.gpu) || setting.parallel.expert_ranks() <= picked;
 }
 
-/// Whether layers with windows keep all tokens, in one pool with the others: unless
-/// max_attention_window lists windows (1.2, pyexecutor/resource_manager.py, KVCacheManager: else
-/// one window of max_seq_len; pull 5722, which was to read them from the model, was not merged,
-/// 18767 was in September 2026, after 1.3.0rc20). Compressed caches and recurrent states have
-/// layouts of their own.
-bool keeps_all_tokens(const EngineSetting& setting) {
-  if (setting.given.max_attention_window) {
-    const std::vector<std::int64_t>& windows = *setting.given.max_attention_window;
-    const auto [least, most] = std::ranges::minmax(windows);
-    if (least == most) {
-      throw UsageError(fmt::format(
-          "`max_attention_window`: {} for every layer given, expected the windows of layers in "
-          "turn, as 128,131072",
-          least));
-    }
-    return false;
-  }
+bool has_windows(const EngineSetting& setting) {
   if (has_compressed_cache(setting.model) || state_bytes_per_sequence(setting.model).value > 0) {
-    return false;
+    return false;  // these have layouts of their own
   }
   return std::ranges::any_of(setting.model.layers, [&](const Layer& layer) {
     return keeps_window(cache_need(layer, setting.model, setting.model.activation, 1).span);
   });
+}
+
+/// Whether max_attention_window, which gives layers their windows in turn, leaves all tokens to
+/// those with windows. Throws UsageError if it is neither that nor the model's own windows, with
+/// which it would compute something else.
+bool lists_no_windows(const Engine& engine, const Transformer& model) {
+  const std::vector<std::int64_t>& listed = engine.max_attention_window;
+  const std::int64_t whole = engine.max_model_len;
+  const auto window_of = [&](std::size_t layer) {
+    const AttentionSpan span = cache_need(model.layers[layer], model, model.activation, 1).span;
+    return keeps_window(span) ? std::min(span.tokens, whole) : whole;
+  };
+  const bool all = std::ranges::all_of(listed, [&](std::int64_t one) { return one >= whole; });
+  if (all) return true;
+  for (std::size_t i = 0; i < model.layers.size(); ++i) {
+    const std::int64_t given = listed[i % listed.size()];
+    if (std::min(given, whole) == window_of(i)) continue;
+    throw UsageError(fmt::format(
+        "`max_attention_window`: {} for layer {} of {}, expected {}{}", given, i, model.name,
+        window_of(i), window_of(i) == whole ? "" : fmt::format(", or {} for every layer", whole)));
+  }
+  return false;
+}
+
+/// Whether layers with windows keep all tokens, in one pool with the others: unless
+/// max_attention_window lists their windows (1.2, pyexecutor/resource_manager.py, KVCacheManager:
+/// else one window of max_seq_len; pull 5722, which was to read them from the model, was not
+/// merged, 18767 was in September 2026, after 1.3.0rc20).
+bool keeps_all_tokens(const Engine& engine, const EngineSetting& setting) {
+  if (!has_windows(setting)) return false;
+  return engine.max_attention_window.empty() || lists_no_windows(engine, setting.model);
 }
 
 /// What PyTorch's sampler does for each request in Python once its tokens are there, while the GPU
@@ -158,7 +173,9 @@ void resolve_tensorrt_llm(Engine& engine, const EngineSetting& setting) {
                     "CUTLASS, TRTLLM, DEEPGEMM or AUTO",
                     name_of(engine.moe_backend)));
   }
-  if (keeps_all_tokens(setting)) engine.window_share = 1.0;
+  engine.max_attention_window =
+      setting.given.max_attention_window.value_or(std::vector<std::int64_t>());
+  if (keeps_all_tokens(engine, setting)) engine.window_share = 1.0;
   if (!setting.given.all2all_backend && gathers_tokens(setting)) {
     engine.all2all = All2All::allgather_reducescatter;
   }

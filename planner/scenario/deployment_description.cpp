@@ -15,6 +15,9 @@ namespace roofcast {
 namespace {
 
 void describe_features(const Engine& engine, Json& json) {
+  if (!engine.max_attention_window.empty()) {
+    json["max_attention_window"] = engine.max_attention_window;
+  }
   if (const Speculation& speculation = engine.speculation; speculation.on()) {
     json["speculation"] = {
         {"method", name_of(speculation.method)},

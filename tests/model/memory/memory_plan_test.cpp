@@ -396,7 +396,19 @@ TEST(TensorrtRule, LayersWithWindowsKeepAllTokensUnlessWindowsAreListed) {
   const double more = static_cast<double>(max_batch_at(apart, plan_of(listed), 32'000)) /
                       static_cast<double>(max_batch_at(all, whole, 32'000));
   EXPECT_NEAR(more, 2000.0 / 1260, 0.05);
-  EXPECT_THROW(plan_of({.max_attention_window = {{4096, 4096}}}), UsageError);
+  const auto tokens_of = [&](std::vector<std::int64_t> windows) {
+    return plan_of({.max_attention_window = std::move(windows)}).kv_tokens;
+  };
+  EXPECT_EQ(tokens_of({131'072}), whole.kv_tokens);
+  EXPECT_EQ(tokens_of({131'072, 200'000}), whole.kv_tokens);
+  EXPECT_EQ(tokens_of({128, 200'000}), plan_of(listed).kv_tokens);
+  for (const std::vector<std::int64_t>& others : {std::vector<std::int64_t>{4096, 4096},
+                                                  {128},
+                                                  {4096, 131'072},
+                                                  {131'072, 128},
+                                                  {128, 4096}}) {
+    EXPECT_THROW(tokens_of(others), UsageError) << others[0];
+  }
 }
 
 TEST(TensorrtRule, TakesItsFractionOfWhatIsFree) {

@@ -274,6 +274,7 @@ TEST(ServeCommandLine, ATrtllmDeploymentIsReadBackWhole) {
   asked.overrides.enable_chunked_prefill = true;
   asked.overrides.capacity_scheduler_policy = CapacityPolicy::max_utilization;
   asked.overrides.context_chunking_policy = ChunkingPolicy::equal_progress;
+  asked.overrides.max_attention_window = {{4096, 131'072}};
   expect_round_trip(asked);
 }
 
