@@ -100,7 +100,8 @@ int minor_of(const EnginePreset& preset) {
 }
 
 /// How much longer an engine's host takes on a Grace CPU than on the x86 hosts that its terms are
-/// from: TensorRT-LLM 1.0's saturated Qwen3-30B and Llama-4-Scout on one GB200 beside one B200.
+/// from: TensorRT-LLM 1.0's saturated Qwen3-30B and Llama-4-Scout on one GB200 beside one B200,
+/// carried over to the other engines (an assumption).
 constexpr double kGraceSlowdown = 1.65;
 
 /// Times of the host's own work; not how far ranks drift apart, nor the handover, which was found
@@ -111,8 +112,8 @@ constexpr Seconds HostOverhead::*kHostWork[] = {
     &HostOverhead::serial_per_sequence, &HostOverhead::graph_launch,
     &HostOverhead::per_request};
 
-/// TensorRT-LLM's launches take longer, too; with SGLang first tokens of DeepSeek-R1 come no later
-/// on GB200 than on B200 and H200.
+/// TensorRT-LLM's launches in Python take longer, too; with SGLang first tokens of DeepSeek-R1 come
+/// no later on GB200 than on B200 and H200.
 constexpr Seconds HostOverhead::*kLaunches[] = {
     &HostOverhead::kernel_launch, &HostOverhead::eager_launch, &HostOverhead::prompt_launch};
 
@@ -123,7 +124,8 @@ void slow_down_on_grace(Engine& engine) {
     }
   };
   slow_down(kHostWork);
-  if (engine.scheduler == SchedulerKind::tensorrt_llm) slow_down(kLaunches);
+  const bool compiled = engine.exact_graphs;
+  if (engine.scheduler == SchedulerKind::tensorrt_llm && !compiled) slow_down(kLaunches);
 }
 
 Engine resolve(const EngineSetting& setting) {
@@ -145,7 +147,7 @@ Engine resolve(const EngineSetting& setting) {
     if (knob.apply != nullptr) knob.apply(given, engine);
   }
   preset.resolve(engine, setting);
-  if (has_grace_host(setting.gpu)) slow_down_on_grace(engine);
+  if (has_grace_host(setting.gpu) && !preset.host_was_measured) slow_down_on_grace(engine);
   resolve_features(engine, given, model, setting.gpu, setting.parallel);
   return engine;
 }

@@ -96,6 +96,7 @@ EnginePreset own_preset() {
   return {.name = "roofcast",
           .summary = "the small engine of roofcast measure: vLLM's scheduler, exact batches",
           .refuses_longer_than_model = false,
+          .host_was_measured = true,
           .defaults = {.memory_rule = MemoryRule::textbook,
                        .prefix_caching = false,
                        .async_scheduling = false,

@@ -15,7 +15,8 @@ std::int64_t expert_launches(const WeightFormat& format, const Engine& engine) {
   constexpr std::int64_t kSum = 1;
   const std::int64_t quantised = bits_of(format.compute) > 8 ? 0 : kProducts;
   constexpr std::int64_t kLookups = 7;
-  const std::int64_t lookups = engine.scheduler == SchedulerKind::tensorrt_llm ? kLookups : 0;
+  const bool looks_up = engine.scheduler == SchedulerKind::tensorrt_llm && !engine.exact_graphs;
+  const std::int64_t lookups = looks_up ? kLookups : 0;
   return kChoice + kSorting + quantised + kProducts + kActivation + kSum + lookups;
 }
 

@@ -15,11 +15,11 @@ namespace roofcast {
 /// products, the activation between them 1, the sum of a token's experts 1; in 8 bits or less the
 /// inputs of both products are quantised. TRTLLM-gen and AITER launch about as many from C++.
 ///
-/// TensorRT-LLM first looks up how each product of the experts was tuned, in Python (autotuner.py,
-/// AutoTuner.choose_one; pulls 4060 and 13116 are about what that costs), which counts as seven
-/// launches: with them, and 14 us for each sequence (HostOverhead::per_sequence), steps with
-/// prompts of Qwen3-30B and Llama-4-Scout on one B200 take as long as measured (TensorRT-LLM 1.0's
-/// performance overview, 16 runs).
+/// TensorRT-LLM's PyTorch backend first looks up how each product of the experts was tuned, in
+/// Python (autotuner.py, AutoTuner.choose_one; pulls 4060 and 13116 are about what that costs),
+/// which counts as seven launches: with them, and 14 us for each sequence
+/// (HostOverhead::per_sequence), steps with prompts of Qwen3-30B and Llama-4-Scout on one B200 take
+/// as long as measured (TensorRT-LLM 1.0's performance overview, 16 runs).
 std::int64_t expert_launches(const WeightFormat& format, const Engine& engine);
 
 /// Of a latent layer beyond its operators (SGLang 0.5.9, deepseek_common/forward_mha.py,

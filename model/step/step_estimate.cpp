@@ -129,15 +129,14 @@ bool is_halved(const BatchOverlap& overlap, const StepBatch& batch) {
 
 /// Whether PyTorch runs a step that is not captured operator by operator: with --enforce-eager, and
 /// on a GPU, in engines that compile nothing, steps with prompts, unless SGLang captures their
-/// pieces.
+/// pieces, and TensorRT-LLM's decodes of sizes without a graph.
 bool runs_operator_by_operator(const Deployment& deployment, const StepBatch& batch) {
   const Engine& engine = deployment.engine;
   if (engine.eager) return true;
   if (is_cpu(deployment.gpu)) return false;
-  if (batch.prefills.empty() || !engine.eager_prefill) return false;
-  if (engine.scheduler != SchedulerKind::sglang) {
-    return engine.scheduler == SchedulerKind::tensorrt_llm;
-  }
+  if (!engine.eager_prefill) return false;
+  if (engine.scheduler == SchedulerKind::tensorrt_llm) return true;
+  if (batch.prefills.empty() || engine.scheduler != SchedulerKind::sglang) return false;
   const std::string_view version = stated_version(engine.version);
   return (!version.empty() && is_older(version, kFirstCapturedPrompts)) ||
          !captures_prompts(engine, deployment.model, deployment.gpu, deployment.parallel);
@@ -153,10 +152,16 @@ Seconds host_time(const HostOverhead& host, double sequences) {
          (host.per_sequence + host.output_per_sequence) * sequences;
 }
 
-/// Whether one thread prepares a step and then launches its kernels, while the GPU runs the step
-/// before (TensorRT-LLM 1.2, pyexecutor/py_executor.py, _executor_loop_overlap).
+/// Whether the host prepares the next step while the GPU runs this one: asynchronous scheduling
+/// does, but penalties first need this step's tokens on the host (vllm-project/vllm pull 47540).
+bool prepares_ahead(const Engine& engine) {
+  return engine.async_scheduling && engine.sampling != SamplingKind::penalty;
+}
+
+/// Whether one thread prepares a step ahead and then launches its kernels (TensorRT-LLM 1.2,
+/// pyexecutor/py_executor.py, _executor_loop_overlap).
 bool prepares_before_launching(const Engine& engine) {
-  return engine.scheduler == SchedulerKind::tensorrt_llm && engine.async_scheduling;
+  return engine.scheduler == SchedulerKind::tensorrt_llm && prepares_ahead(engine);
 }
 
 /// The estimate of an operator in a captured graph.
@@ -193,8 +198,12 @@ namespace {
 /// The operators of one GPU of a pipeline stage in a step; without stages, of the whole model.
 class StageOperators {
  public:
-  StageOperators(StepOperators operators, const Gpu& gpu, std::string_view engine, bool overlaps)
-      : fixed_calls_(calls_in(operators.per_token) + calls_in(operators.per_row)),
+  /// `starts_step`: the host prepares a step before these operators, not before others of it (an
+  /// earlier stage, the model before its draft head).
+  StageOperators(StepOperators operators, const Gpu& gpu, std::string_view engine, bool overlaps,
+                 bool starts_step)
+      : starts_step_(starts_step),
+        fixed_calls_(calls_in(operators.per_token) + calls_in(operators.per_row)),
         decode_calls_(calls_in(operators.per_token, Phase::decode)),
         prompt_calls_(calls_in(operators.per_token, Phase::prefill) + operators.prompt_launches),
         more_launches_(operators.more_launches),
@@ -223,8 +232,6 @@ class StageOperators {
     row_saving_ = graph_saving_of(per_row);
     mixer_saving_ = graph_saving_of(attention) + graph_saving_of(recurrent);
   }
-
-  bool prepared = true;  // for these operators, not for others before them
 
   std::vector<TimedOperator> per_token;  // of all phases
   std::vector<TimedOperator> per_decode_token;
@@ -335,7 +342,7 @@ class StageOperators {
     if (batch.prefills.empty()) launches -= prompt_calls_;
     const Seconds each = batch.prefills.empty() ? host.eager_launch : host.prompt_launch;
     const Seconds launched = each * static_cast<double>(launches);
-    if (!prepared || !prepares_before_launching(deployment.engine)) return launched;
+    if (!starts_step_ || !prepares_before_launching(deployment.engine)) return launched;
     return host_time(host, sequences_in(batch)) + launched;
   }
 
@@ -346,6 +353,7 @@ class StageOperators {
     return batch.prefills.empty() ? linear + mixer_saving_ : linear;
   }
 
+  bool starts_step_ = true;
   std::int64_t fixed_calls_ = 0;
   std::int64_t decode_calls_ = 0;   // absent from steps without decodes
   std::int64_t prompt_calls_ = 0;   // and without prompts
@@ -387,7 +395,8 @@ Stages stages_of(const Deployment& deployment) {
     if (is_middle) middle.push_back(layers);
     stages.of_stage.push_back(stages.different.size());
     stages.different.emplace_back(stage_operators(deployment, stage), deployment.gpu,
-                                  deployment.engine.version, deployment.engine.overlap.enabled);
+                                  deployment.engine.version, deployment.engine.overlap.enabled,
+                                  stage == 0);
   }
   return stages;
 }
@@ -399,11 +408,11 @@ struct RooflineStepTime::Impl {
       : deployment(std::move(subject)),
         spans(attention_spans(deployment.model)),
         whole(step_operators(deployment), deployment.gpu, deployment.engine.version,
-              deployment.engine.overlap.enabled) {
+              deployment.engine.overlap.enabled, true) {
     if (deployment.parallel.pipeline > 1) stages = stages_of(deployment);
     if (deployment.engine.speculation.timed_head) {
-      head.emplace(draft_operators(deployment), deployment.gpu, deployment.engine.version, false);
-      head->prepared = false;
+      head.emplace(draft_operators(deployment), deployment.gpu, deployment.engine.version, false,
+                   false);
     }
     asks_for_longest = std::any_of(whole.attention.begin(), whole.attention.end(),
                                    [](const auto& op) { return op.has_tail(); });
@@ -530,8 +539,6 @@ struct RooflineStepTime::Impl {
     return std::accumulate(divided.stages.begin(), divided.stages.end(), Seconds{});
   }
 
-  /// Asynchronous scheduling prepares the next step while this one runs, but penalties first need
-  /// this step's tokens on the host (vllm-project/vllm pull 47540).
   Seconds total_time(Seconds device, const StepBatch& batch) const {
     const HostOverhead& terms = deployment.engine.host;
     const double sequences = sequences_in(batch);
@@ -539,8 +546,8 @@ struct RooflineStepTime::Impl {
     const bool penalties = deployment.engine.sampling == SamplingKind::penalty;
     const Seconds host = host_time(terms, sequences) +
                          kPenaltyOfAToken * (penalties ? attended_by_decodes(batch) : 0.0);
-    const bool hidden = deployment.engine.async_scheduling && !penalties;
-    const Seconds overlapped = hidden ? std::max(launched, host) : launched + host;
+    const Seconds overlapped =
+        prepares_ahead(deployment.engine) ? std::max(launched, host) : launched + host;
     return overlapped + terms.serial_per_sequence * sequences;
   }
 };

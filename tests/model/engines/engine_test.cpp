@@ -735,6 +735,11 @@ TEST(EngineDefaults, HostWorkTakesLongerOnAGraceCpu) {
     EXPECT_EQ(slow.rank_skew.value, x86.rank_skew.value);
     EXPECT_EQ(slow.handover.value, x86.handover.value);
   }
+  const H compiled = engine_on(grace, "trtllm-0.18").host;  // launches without Python
+  EXPECT_EQ(compiled.eager_launch.value,
+            engine_on(test::h100(), "trtllm-0.18").host.eager_launch.value);
+  grace.measured.emplace().engine_step = Seconds{1e-3};  // on that CPU
+  EXPECT_EQ(engine_on(grace, "roofcast").host.step_base.value, 1e-3);
 }
 
 TEST(TensorrtPolicies, AreReadAsTheirEnumIsWrittenInEitherCase) {

@@ -269,10 +269,51 @@ TEST(StepEstimate, TensorrtPreparesAStepBeforeItLaunchesItsPrompt) {
   EXPECT_DOUBLE_EQ(step().total.value, launches + 6.75);
   engine.async_scheduling = false;  // once, not twice
   EXPECT_DOUBLE_EQ(step().total.value, launches + 6.75);
+  engine.sampling = SamplingKind::penalty;  // 22 ns for each of 4 * 11 tokens
+  EXPECT_NEAR(step().total.value, launches + 6.75, 1e-5);
   engine.async_scheduling = true;
+  EXPECT_NEAR(step().total.value, launches + 6.75, 1e-5);
+  engine.sampling = SamplingKind::plain;
   engine.scheduler = SchedulerKind::sglang;
   engine.version = "sglang-0.5.9";
   EXPECT_DOUBLE_EQ(step().total.value, launches);
+}
+
+// Each stage launches its own kernels, but a step is prepared once.
+TEST(StepEstimate, TensorrtPreparesAStepOnceForAllStages) {
+  Deployment deployment = deployment_of(test::gpt2_small(), round_gpu(), {.pipeline = 3});
+  Engine& engine = deployment.engine;
+  engine.scheduler = SchedulerKind::tensorrt_llm;
+  engine.version = "trtllm-1.0";
+  engine.eager_prefill = true;
+  engine.async_scheduling = true;
+  engine.host.prompt_launch = Seconds{1.0};
+  const StepBatch batch = prefill_batch(1, 10);
+  const double launches = RooflineStepTime(deployment).seconds(batch).value;
+  EXPECT_GT(launches, 100);
+  engine.host.per_sequence = Seconds{2.0};
+  EXPECT_DOUBLE_EQ(RooflineStepTime(deployment).seconds(batch).value, launches + 2);
+}
+
+// Without padding a decode that has no graph of its size runs as prompts do.
+TEST(StepEstimate, TensorrtRunsDecodesWithoutAGraphOperatorByOperator) {
+  Deployment deployment = deployment_of(test::gpt2_small(), round_gpu());
+  Engine& engine = deployment.engine;
+  engine.scheduler = SchedulerKind::tensorrt_llm;
+  engine.version = "trtllm-1.0";
+  engine.graph_batch_sizes = {1, 2, 4};
+  engine.graph_padding = false;
+  engine.host.kernel_launch = Seconds{};
+  engine.host.eager_launch = Seconds{1.0};
+  const auto device = [&](std::int64_t sequences) {
+    return RooflineStepTime(deployment)
+        .explain(decode_batch(deployment.model, sequences, 10))
+        .device.value;
+  };
+  EXPECT_LT(device(3), 1.0);  // compiled engines
+  engine.eager_prefill = true;
+  EXPECT_GT(device(3), 100.0);
+  EXPECT_LT(device(4), 1.0);
 }
 
 // What an engine does depends on its version, not on what a profile of its host terms is called.
