@@ -3,12 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <variant>
+#include <vector>
 
 #include "base/dotted_version.hpp"
 #include "base/error.hpp"
 #include "base/quantity.hpp"
 #include "base/text.hpp"
+#include "model/architecture/weights.hpp"
 #include "model/cache/kv_cache.hpp"
 #include "model/engines/engine_description.hpp"
 
@@ -128,26 +131,57 @@ bool has_windows(const EngineSetting& setting) {
   });
 }
 
-/// Whether max_attention_window, which gives layers their windows in turn, leaves all tokens to
-/// those with windows. Throws UsageError if it is neither that nor the model's own windows, with
-/// which it would compute something else.
-bool lists_no_windows(const Engine& engine, const Transformer& model) {
+/// The shortest list that gives every layer its tokens, as max_attention_window is read: in turn,
+/// and anew in each pipeline stage. Nullopt if there is none.
+std::optional<std::vector<std::int64_t>> windows_in_turn(
+    const std::vector<std::vector<std::int64_t>>& stages) {
+  const std::size_t longest = std::ranges::max(stages, {}, &std::vector<std::int64_t>::size).size();
+  for (std::size_t period = 1; period <= longest; ++period) {
+    std::vector<std::int64_t> list(period, 0);
+    bool fits = true;
+    for (const std::vector<std::int64_t>& tokens : stages) {
+      for (std::size_t i = 0; i < tokens.size(); ++i) {
+        std::int64_t& one = list[i % period];
+        if (one == 0) one = tokens[i];
+        fits = fits && one == tokens[i];
+      }
+    }
+    if (fits) return list;
+  }
+  return {};
+}
+
+/// Whether max_attention_window leaves all tokens to layers with windows. Throws UsageError if it
+/// is neither that nor the model's own windows, with which it would compute something else (1.2,
+/// pyexecutor/resource_manager.py, _get_window_size_to_layers).
+bool lists_no_windows(const Engine& engine, const EngineSetting& setting) {
+  const Transformer& model = setting.model;
   const std::vector<std::int64_t>& listed = engine.max_attention_window;
   const std::int64_t whole = engine.max_model_len;
-  const auto window_of = [&](std::size_t layer) {
-    const AttentionSpan span = cache_need(model.layers[layer], model, model.activation, 1).span;
-    return keeps_window(span) ? std::min(span.tokens, whole) : whole;
-  };
-  const bool all = std::ranges::all_of(listed, [&](std::int64_t one) { return one >= whole; });
-  if (all) return true;
-  for (std::size_t i = 0; i < model.layers.size(); ++i) {
-    const std::int64_t given = listed[i % listed.size()];
-    if (std::min(given, whole) == window_of(i)) continue;
-    throw UsageError(fmt::format(
-        "`max_attention_window`: {} for layer {} of {}, expected {}{}", given, i, model.name,
-        window_of(i), window_of(i) == whole ? "" : fmt::format(", or {} for every layer", whole)));
+  if (std::ranges::all_of(listed, [&](std::int64_t one) { return one >= whole; })) return true;
+  std::vector<std::vector<std::int64_t>> stages;
+  bool fits = true;
+  for (int stage = 0; stage < setting.parallel.pipeline; ++stage) {
+    const LayerRange range =
+        pipeline_stage(std::ssize(model.layers), setting.parallel.pipeline, stage);
+    std::vector<std::int64_t>& tokens = stages.emplace_back();
+    for (std::int64_t i = range.first; i < range.last; ++i) {
+      const Layer& layer = model.layers[static_cast<std::size_t>(i)];
+      const AttentionSpan span = cache_need(layer, model, model.activation, 1).span;
+      const std::int64_t given = listed[tokens.size() % listed.size()];
+      tokens.push_back(keeps_window(span) ? std::min(span.tokens, whole) : whole);
+      fits = fits && std::min(given, whole) == tokens.back();
+    }
   }
-  return false;
+  if (fits) return false;
+  const auto windows = windows_in_turn(stages);
+  throw UsageError(fmt::format(
+      "`max_attention_window`: {} given, expected {} for all tokens in every layer{}",
+      fmt::join(listed, ","), whole,
+      windows
+          ? fmt::format(", or {}, the windows of {} in turn", fmt::join(*windows, ","), model.name)
+          : fmt::format(": no list gives the layers of {} their windows in {} stages", model.name,
+                        setting.parallel.pipeline)));
 }
 
 /// Whether layers with windows keep all tokens, in one pool with the others: unless
@@ -156,7 +190,7 @@ bool lists_no_windows(const Engine& engine, const Transformer& model) {
 /// merged, 18767 was in September 2026, after 1.3.0rc20).
 bool keeps_all_tokens(const Engine& engine, const EngineSetting& setting) {
   if (!has_windows(setting)) return false;
-  return engine.max_attention_window.empty() || lists_no_windows(engine, setting.model);
+  return engine.max_attention_window.empty() || lists_no_windows(engine, setting);
 }
 
 /// What PyTorch's sampler does for each request in Python once its tokens are there, while the GPU

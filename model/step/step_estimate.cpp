@@ -128,8 +128,8 @@ bool is_halved(const BatchOverlap& overlap, const StepBatch& batch) {
 }
 
 /// Whether PyTorch runs a step that is not captured operator by operator: with --enforce-eager, and
-/// on a GPU, in engines that compile nothing, steps with prompts, unless SGLang captures their
-/// pieces, and TensorRT-LLM's decodes of sizes without a graph.
+/// on a GPU in engines that compile nothing. There these are all steps of TensorRT-LLM without a
+/// graph, and SGLang's with prompts unless it captures their pieces.
 bool runs_operator_by_operator(const Deployment& deployment, const StepBatch& batch) {
   const Engine& engine = deployment.engine;
   if (engine.eager) return true;

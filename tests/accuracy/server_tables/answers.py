@@ -8,8 +8,8 @@ import subprocess
 
 HERE = pathlib.Path(__file__).resolve().parent.parent
 
-# Sets to which nothing in the program is fitted but SGLang's time of a launch in prompts (DeepSeek-R1)
-# and the handover of servers apart.
+# Sets to which nothing in the program is fitted but SGLang's time of a launch in prompts (DeepSeek-R1),
+# the handover of servers apart and TensorRT-LLM's host work (32 saturated runs on one B200 and GB200).
 BLIND = ["inferencex_deepseek_r1", "inferencex_deepseek_r1_mtp", "inferencex_deepseek_r1_atom",
          "inferencex_deepseek_r1_apart", "inferencemax_llama_70b",
          "vllm_gpt_oss_h200", "sglang_h100_closed_loop", "trtllm_llama_8b_closed_loop",

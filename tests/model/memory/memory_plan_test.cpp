@@ -411,6 +411,24 @@ TEST(TensorrtRule, LayersWithWindowsKeepAllTokensUnlessWindowsAreListed) {
   }
 }
 
+// gpt-oss-20b's 24 layers have windows of 128 tokens and none in turn; three layers of a stage of
+// eight begin with either, and TensorRT-LLM reads the list anew in each.
+TEST(TensorrtRule, WindowsAreListedAnewInEachPipelineStage) {
+  const auto message_of = [](int stages, std::vector<std::int64_t> windows) -> std::string {
+    try {
+      resolve_engine("trtllm", {.max_attention_window = std::move(windows)}, test::gpt_oss_20b(),
+                     test::h100(), {.pipeline = stages});
+    } catch (const UsageError& error) {
+      return error.what();
+    }
+    return "";
+  };
+  EXPECT_EQ(message_of(4, {128, 131'072}), "");
+  EXPECT_THAT(message_of(8, {128, 131'072}), HasSubstr("no list gives the layers"));
+  EXPECT_EQ(message_of(8, {131'072}), "");
+  EXPECT_THAT(message_of(1, {4096}), HasSubstr("or 128,131072, the windows of"));
+}
+
 TEST(TensorrtRule, TakesItsFractionOfWhatIsFree) {
   const Deployment deployment = test::deploy(test::llama_3_1_8b(), test::h100(), "trtllm");
   const MemoryPlan plan = plan_memory(deployment);
