@@ -191,7 +191,8 @@ bool is_within(const json& value, const json& range, const PatternRow& row) {
 
 std::optional<double> number_of_column(const PatternRow& row, const std::string& column) {
   const json& value = lookup(row, column);
-  if (value.is_null() || value == "") return std::nullopt;
+  const auto* text = value.get_ptr<const std::string*>();
+  if (value.is_null() || (text != nullptr && text->empty())) return std::nullopt;
   const auto number = cell_number(value);
   if (number) return number;
   constexpr std::size_t kShown = 40;
@@ -234,7 +235,7 @@ json filled_text(const std::string& text, const PatternRow& row) {
   std::string result;
   std::size_t at = 0;
   while (const auto column = next_column(text, at, result, row)) {
-    const json value = referenced_value(*column, row);
+    json value = referenced_value(*column, row);
     constexpr std::size_t kBraces = 3;  // characters of "${" and "}"
     if (text.size() != column->size() + kBraces) {
       result += part_of_text(value);

@@ -7,7 +7,6 @@
 #include <cmath>
 #include <map>
 #include <optional>
-#include <ranges>
 #include <string_view>
 #include <utility>
 
@@ -322,13 +321,13 @@ std::int64_t pad_to_tuned(MeasuredCurve& curve) {
   if (!source_of(curve.kernel).starts_with("TRTLLM ")) return 0;
   std::int64_t padded = 0;
   std::map<double, Seconds> shortest;  // of more tokens, by the second coordinate
-  for (MeasuredPoint& point : std::views::reverse(curve.points)) {
-    const auto [more, first] = shortest.try_emplace(point.y, point.time);
-    if (!first && point.time > kUntuned * more->second) {
-      point.time = more->second;
+  for (auto point = curve.points.rbegin(); point != curve.points.rend(); ++point) {
+    const auto [more, first] = shortest.try_emplace(point->y, point->time);
+    if (!first && point->time > kUntuned * more->second) {
+      point->time = more->second;
       ++padded;
     }
-    more->second = std::min(more->second, point.time);
+    more->second = std::min(more->second, point->time);
   }
   return padded;
 }

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/error.hpp"
 #include "model/architecture/requantise.hpp"
 #include "model/architecture/weights.hpp"
 #include "model/memory/activation_peak.hpp"
