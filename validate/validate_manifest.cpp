@@ -324,8 +324,9 @@ json with_rules(json pattern, const json& rules, PatternRow& row) {
     patch.erase("where");
     patch.erase("columns");
     pattern.merge_patch(patch);
-    if (const auto columns = rule.find("columns"); columns != rule.end())
+    if (const auto columns = rule.find("columns"); columns != rule.end()) {
       add_columns(*columns, row);
+    }
   }
   return pattern;
 }

@@ -10,6 +10,7 @@
 #include "base/suggest.hpp"
 #include "base/text.hpp"
 #include "model/engines/engine_description.hpp"
+#include "model/engines/host_terms.hpp"
 #include "model/engines/knobs.hpp"
 
 namespace roofcast {
@@ -104,28 +105,22 @@ int minor_of(const EnginePreset& preset) {
 /// carried over to the other engines (an assumption).
 constexpr double kGraceSlowdown = 1.65;
 
-/// Times of the host's own work; not how far ranks drift apart, nor the handover, which was found
-/// on hosts of both kinds.
-constexpr Seconds HostOverhead::*kHostWork[] = {
-    &HostOverhead::step_base,           &HostOverhead::per_sequence,
-    &HostOverhead::output_base,         &HostOverhead::output_per_sequence,
-    &HostOverhead::serial_per_sequence, &HostOverhead::graph_launch,
-    &HostOverhead::per_request};
+/// Not the host's own work: how far ranks drift apart, and the handover, which was found on hosts
+/// of both kinds.
+constexpr Seconds HostOverhead::*kNotSlowed[] = {&HostOverhead::rank_skew, &HostOverhead::handover};
 
-/// TensorRT-LLM's launches in Python take longer, too; with SGLang first tokens of DeepSeek-R1 come
-/// no later on GB200 than on B200 and H200.
+/// Slower in TensorRT-LLM's Python only; with SGLang first tokens of DeepSeek-R1 come no later on
+/// GB200 than on B200 and H200.
 constexpr Seconds HostOverhead::*kLaunches[] = {
     &HostOverhead::kernel_launch, &HostOverhead::eager_launch, &HostOverhead::prompt_launch};
 
 void slow_down_on_grace(Engine& engine) {
-  const auto slow_down = [&](std::span<Seconds HostOverhead::*const> terms) {
-    for (Seconds HostOverhead::*const term : terms) {
-      engine.host.*term = engine.host.*term * kGraceSlowdown;
-    }
-  };
-  slow_down(kHostWork);
-  const bool compiled = engine.exact_graphs;
-  if (engine.scheduler == SchedulerKind::tensorrt_llm && !compiled) slow_down(kLaunches);
+  const bool launches_too = engine.scheduler == SchedulerKind::tensorrt_llm && !engine.exact_graphs;
+  for (Seconds HostOverhead::*const term : host_times()) {
+    if (std::ranges::find(kNotSlowed, term) != std::end(kNotSlowed)) continue;
+    if (!launches_too && std::ranges::find(kLaunches, term) != std::end(kLaunches)) continue;
+    engine.host.*term = engine.host.*term * kGraceSlowdown;
+  }
 }
 
 Engine resolve(const EngineSetting& setting) {

@@ -82,6 +82,10 @@ struct LeastCapability {
 /// its capability. GPUs without a CUDA compute capability pass.
 void check_weight_formats(const EngineSetting& setting, std::span<const LeastCapability> least);
 
+/// Whether layers keep windows that TensorRT-LLM's max_attention_window can list: compressed caches
+/// and those beside recurrent states have layouts of their own.
+bool has_listable_windows(const Transformer& model);
+
 /// Whether the GPU's host is a Grace CPU.
 bool has_grace_host(const Gpu& gpu);
 

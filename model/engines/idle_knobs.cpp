@@ -11,6 +11,7 @@
 #include "model/architecture/expert_load.hpp"
 #include "model/architecture/experts.hpp"
 #include "model/cache/kv_cache.hpp"
+#include "model/engines/engine_description.hpp"
 #include "model/engines/engine_features.hpp"
 #include "model/engines/knobs.hpp"
 
@@ -71,10 +72,7 @@ bool no_window_pool(const S& s) {
          (s.engine.window_share.value_or(1.0) >= 1.0 && s.engine.swa_full_tokens_ratio < 1.0);
 }
 
-/// Compressed caches and those beside recurrent states have layouts of their own.
-bool has_no_listed_windows(const S& s) {
-  return !has_windows(s) || has_compressed_cache(s.model) || has_states(s);
-}
+bool no_listable_windows(const S& s) { return !has_listable_windows(s.model); }
 
 bool no_state_pool(const S& s) { return s.engine.state_slots == 0; }
 
@@ -208,7 +206,7 @@ const std::vector<IdleRule>& idle_rules() {
        .idle = no_window_pool,
        .reason = "the engine has no pool for windows of this model"},
       {.keys = {"max_attention_window"},
-       .idle = has_no_listed_windows,
+       .idle = no_listable_windows,
        .reason = "no layer of the model keeps a window in a layout of its own"},
       {.keys = {"mamba_full_memory_ratio"},
        .idle = no_state_pool,

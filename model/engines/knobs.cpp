@@ -544,9 +544,9 @@ std::vector<EngineKnob> scheduler_knobs() {
            .owner = tensorrt_llm,
            .help = "TensorRT-LLM: tokens that layers keep, in turn: 128,131072",
            .effect =
-               "TensorRT-LLM: tokens that layers keep, in turn, anew in each pipeline stage: the "
-               "model's windows or chunks, or max_model_len for all; others are refused. "
-               "Default: all tokens.",
+               "TensorRT-LLM: tokens that layers keep, in turn from the first of each pipeline "
+               "stage: the model's windows or chunks, or max_model_len for all; others are "
+               "refused. Default: all tokens.",
            .examples = {std::vector<double>{128, 131072}}}),
       knob<&O::batch_wait_timeout_iters, &Engine::batch_wait_timeout_iters>(
           {.flag = "batch-wait-timeout-iters",
@@ -1010,10 +1010,7 @@ const char* unit_of(KnobKind kind) {
 void check_range(const EngineKnob& knob, const KnobValue& value) {
   if (const auto* list = std::get_if<std::vector<double>>(&value); knob.kind == counts && list) {
     if (list->empty()) throw UsageError(knob_name(knob) + ": an empty list given");
-    for (const double one : *list) {
-      check_range(knob, contains(knob.range, one) ? KnobValue(static_cast<std::int64_t>(one))
-                                                  : KnobValue(one));
-    }
+    for (const double one : *list) check_range(knob, static_cast<std::int64_t>(one));
     return;
   }
   const auto number = number_in(value);

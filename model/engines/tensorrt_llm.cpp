@@ -122,17 +122,8 @@ bool gathers_tokens(const EngineSetting& setting) {
   return !has_grace_host(setting.gpu) || setting.parallel.expert_ranks() <= picked;
 }
 
-bool has_windows(const EngineSetting& setting) {
-  if (has_compressed_cache(setting.model) || state_bytes_per_sequence(setting.model).value > 0) {
-    return false;  // these have layouts of their own
-  }
-  return std::ranges::any_of(setting.model.layers, [&](const Layer& layer) {
-    return keeps_window(cache_need(layer, setting.model, setting.model.activation, 1).span);
-  });
-}
-
-/// The shortest list that gives every layer its tokens, as max_attention_window is read: in turn,
-/// and anew in each pipeline stage. Nullopt if there is none.
+/// The shortest list that gives every layer its tokens, as max_attention_window is read: in turn
+/// from the first layer of each pipeline stage. Nullopt if there is none.
 std::optional<std::vector<std::int64_t>> windows_in_turn(
     const std::vector<std::vector<std::int64_t>>& stages) {
   const std::size_t longest = std::ranges::max(stages, {}, &std::vector<std::int64_t>::size).size();
@@ -189,7 +180,7 @@ bool lists_no_windows(const Engine& engine, const EngineSetting& setting) {
 /// else one window of max_seq_len; pull 5722, which was to read them from the model, was not
 /// merged, 18767 was in September 2026, after 1.3.0rc20).
 bool keeps_all_tokens(const Engine& engine, const EngineSetting& setting) {
-  if (!has_windows(setting)) return false;
+  if (!has_listable_windows(setting.model)) return false;
   return engine.max_attention_window.empty() || lists_no_windows(engine, setting);
 }
 
@@ -283,6 +274,13 @@ const EnginePreset* find_tensorrt_llm_preset(const EngineDescription& tensorrt_l
 }
 
 }  // namespace
+
+bool has_listable_windows(const Transformer& model) {
+  if (has_compressed_cache(model) || state_bytes_per_sequence(model).value > 0) return false;
+  return std::ranges::any_of(model.layers, [&](const Layer& layer) {
+    return keeps_window(cache_need(layer, model, model.activation, 1).span);
+  });
+}
 
 const EngineDescription& tensorrt_llm_description() {
   static const EngineDescription tensorrt_llm{

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <initializer_list>
 #include <random>
 #include <string>
 #include <utility>
@@ -318,48 +319,46 @@ TEST(Packing, ExpertsThatTakeLongerThanMoreOfThemAreLeftOut) {
   EXPECT_THAT(kept(1200, false), testing::UnorderedElementsAre("cutlass 256", "cutlass 384"));
 }
 
-// Two of Llama-4-Scout's layouts on the H200 took 956 us with 16 tokens and 369 with 2,048. Times
-// that are longer by a tenth or less may be chance.
-TEST(Packing, ExpertsTakeNoLongerThanMoreTokensOfThem) {
+/// Tables of the H200 with one curve of experts: microseconds by tokens.
+PackedTables packed_experts(const char* kernel,
+                            std::initializer_list<std::pair<double, double>> times) {
   MeasuredCurve curve{.shape = test::deepseek_experts("fp8", 256, 8),
-                      .kernel = "moe_torch_flow_cutlass, TRTLLM 1.3.0rc20",
+                      .kernel = kernel,
                       .terms = {.floor = Seconds{1e-5}}};
-  for (const auto& [tokens, microseconds] :
-       {std::pair{1.0, 100.0}, {16.0, 956.0}, {256.0, 400.0}, {2048.0, 369.0}, {4096.0, 688.0}}) {
+  for (const auto& [tokens, microseconds] : times) {
     curve.points.push_back({.x = tokens, .time = Seconds{microseconds * 1e-6}});
   }
   Gpu gpu = load_gpu("h200").gpu;
   gpu.measured.emplace();
   gpu.measured->curves = {curve};
-  const PackedTables packed = pack_tables(gpu, {.gpu = gpu.name});
+  return pack_tables(gpu, {.gpu = gpu.name});
+}
+
+double microseconds_of(const PackedTables& packed, double tokens) {
   const MeasuredCurve& kept = packed.groups.at(0).curves.at(0);
-  const auto microseconds = [&](double tokens) {
-    return 1e6 * answer(kept, tokens, 0, gpu.multiprocessors).time.value;
-  };
-  EXPECT_NEAR(microseconds(1), 100, 2);
-  EXPECT_NEAR(microseconds(16), 369, 4);
-  EXPECT_NEAR(microseconds(256), 400, 4);
-  EXPECT_NEAR(microseconds(2048), 369, 4);
-  EXPECT_NEAR(microseconds(4096), 688, 7);
-  EXPECT_THAT(read_kernel_tables(gpu.name, packed.bytes)->record().left_out,
+  return 1e6 * answer(kept, tokens, 0, load_gpu("h200").gpu.multiprocessors).time.value;
+}
+
+// Two of Llama-4-Scout's layouts on the H200 took 956 us with 16 tokens and 369 with 2,048. Times
+// that are longer by a tenth or less may be chance.
+TEST(Packing, ExpertsTakeNoLongerThanMoreTokensOfThem) {
+  const PackedTables packed =
+      packed_experts("moe_torch_flow_cutlass, TRTLLM 1.3.0rc20",
+                     {{1, 100}, {16, 956}, {256, 400}, {2048, 369}, {4096, 688}});
+  EXPECT_NEAR(microseconds_of(packed, 1), 100, 2);
+  EXPECT_NEAR(microseconds_of(packed, 16), 369, 4);
+  EXPECT_NEAR(microseconds_of(packed, 256), 400, 4);
+  EXPECT_NEAR(microseconds_of(packed, 2048), 369, 4);
+  EXPECT_NEAR(microseconds_of(packed, 4096), 688, 7);
+  EXPECT_THAT(read_kernel_tables("nvidia-h200-sxm", packed.bytes)->record().left_out,
               ElementsAre(HasSubstr("TRTLLM 1.3.0rc20, fp8 moe: times of 1 size: longer than")));
 }
 
 // Their kernels are chosen by the number of tokens, which is what they run.
 TEST(Packing, ExpertsOfOtherEnginesKeepTheirTimes) {
-  MeasuredCurve curve{.shape = test::deepseek_experts("fp8", 256, 8),
-                      .kernel = "fused_moe, SGLang 0.5.14",
-                      .terms = {.floor = Seconds{1e-5}}};
-  for (const auto& [tokens, microseconds] :
-       {std::pair{1.0, 100.0}, {16.0, 956.0}, {256.0, 400.0}}) {
-    curve.points.push_back({.x = tokens, .time = Seconds{microseconds * 1e-6}});
-  }
-  Gpu gpu = load_gpu("h200").gpu;
-  gpu.measured.emplace();
-  gpu.measured->curves = {curve};
-  const PackedTables packed = pack_tables(gpu, {.gpu = gpu.name});
-  const MeasuredCurve& kept = packed.groups.at(0).curves.at(0);
-  EXPECT_NEAR(1e6 * answer(kept, 16, 0, gpu.multiprocessors).time.value, 956, 10);
+  const PackedTables packed =
+      packed_experts("fused_moe, SGLang 0.5.14", {{1, 100}, {16, 956}, {256, 400}});
+  EXPECT_NEAR(microseconds_of(packed, 16), 956, 10);
 }
 
 // 256 experts over 8 ranks are all read from 32 tokens on, 384 from 48 on, with as many picks of a

@@ -413,8 +413,8 @@ TEST(TensorrtRule, LayersWithWindowsKeepAllTokensUnlessWindowsAreListed) {
 }
 
 // gpt-oss-20b's 24 layers have windows of 128 tokens and none in turn; three layers of a stage of
-// eight begin with either, and TensorRT-LLM reads the list anew in each.
-TEST(TensorrtRule, WindowsAreListedAnewInEachPipelineStage) {
+// eight begin with either, and TensorRT-LLM reads the list from the first layer of each.
+TEST(TensorrtRule, WindowsAreListedFromTheFirstLayerOfAStage) {
   const auto message_of = [](int stages, std::vector<std::int64_t> windows) -> std::string {
     try {
       resolve_engine("trtllm", {.max_attention_window = std::move(windows)}, test::gpt_oss_20b(),
