@@ -48,7 +48,7 @@ struct EngineOverrides {
   std::optional<bool> enforce_eager{};  // no CUDA graphs: kernels are launched one by one
   std::optional<std::vector<std::int64_t>> cuda_graph_batch_sizes{};  // sequences, ascending
   std::optional<std::int64_t> cuda_graph_max_bs{};  // the largest that is captured
-  std::optional<bool> cuda_graph_padding{};     // SGLang, TensorRT-LLM: other batches are padded up
+  std::optional<bool> cuda_graph_padding{};    // SGLang, TensorRT-LLM: other batches are padded up
   std::optional<bool> async_scheduling{};       // the host prepares a step while the GPU runs one
   std::optional<bool> reserve_full_sequence{};  // vLLM's scheduler_reserve_full_isl
   std::optional<std::int64_t>
@@ -120,6 +120,7 @@ struct HostOverhead {
   Seconds output_per_sequence{1.1e-6};
   Seconds graph_launch{10e-6};
   Seconds serial_per_sequence{};  // per sequence, while the GPU waits; never hidden
+  Seconds per_other_request{};    // per request in other micro-batches or without room (StageHosts)
   /// Per kernel of compiled code outside a CUDA graph; hidden unless kernels are shorter (4 to 6 us
   /// measured on an RTX 5070 Ti, susun-blog.com; the kernels of a step queue up behind it).
   Seconds kernel_launch{5e-6};
@@ -136,6 +137,13 @@ struct HostOverhead {
   Seconds per_request{0.5e-3};  // tokenise, HTTP, IPC: added to TTFT, not to the step
   Seconds handover{};           // prefill and decode apart: both sides agree on where K and V go
   std::string source{};
+};
+
+/// Who prepares and launches what the stages of a pipeline compute.
+enum class StageHosts {
+  one,      // one host all of a step
+  ahead,    // each stage's own its part, while the GPU computes the steps before
+  waiting,  // each stage's own its part; all but the last stage's wait for their GPU after it
 };
 
 /// Copies of the two halves of latent attention's kv_b_proj, which decodes absorb into queries and
@@ -264,9 +272,10 @@ struct Engine {
   std::optional<Bytes> weight_bytes{};  // memory plan only: whole checkpoint
   bool eager = false;                   // PyTorch runs every step operator by operator, uncompiled
   std::vector<std::int64_t> graph_batch_sizes{};  // captured decode batch sizes, ascending
-  bool graph_padding = true;     // decode batches are padded to the next captured size
-  bool exact_graphs = false;     // decode batches run as fast as in graphs of exactly their size
-  bool eager_prefill = false;    // steps with a prompt are launched kernel by kernel
+  bool graph_padding = true;   // decode batches are padded to the next captured size
+  bool exact_graphs = false;   // decode batches run as fast as in graphs of exactly their size
+  bool eager_prefill = false;  // steps with a prompt are launched kernel by kernel
+  StageHosts stage_hosts = StageHosts::one;
   std::string kernel_library{};  // of matrix products, where a profile distinguishes them
   /// Decode attention on Hopper reads a 16-bit cache once per query head of a group.
   bool rereads_cache = false;

@@ -25,6 +25,8 @@ std::span<const HostTerm> host_terms() {
                "host time per step and running sequence: handling outputs", 1e-6},
       HostTerm{"serial_per_sequence_s", &HostOverhead::serial_per_sequence,
                "host time per step and running sequence, while the GPU waits", 1e-6},
+      HostTerm{"per_other_request_s", &HostOverhead::per_other_request,
+               "host time of each pipeline stage per step and request that is not in it", 1e-6},
       HostTerm{"kernel_launch_s", &HostOverhead::kernel_launch,
                "launch time per kernel outside a graph, if the kernel is shorter", 1e-6},
       HostTerm{
@@ -36,13 +38,14 @@ std::span<const HostTerm> host_terms() {
 }
 
 std::span<Seconds HostOverhead::*const> host_times() {
-  static constexpr std::array<Seconds HostOverhead::*, 12> kTimes{
-      &HostOverhead::step_base,     &HostOverhead::per_sequence,
-      &HostOverhead::output_base,   &HostOverhead::output_per_sequence,
-      &HostOverhead::graph_launch,  &HostOverhead::serial_per_sequence,
-      &HostOverhead::kernel_launch, &HostOverhead::eager_launch,
-      &HostOverhead::prompt_launch, &HostOverhead::rank_skew,
-      &HostOverhead::per_request,   &HostOverhead::handover};
+  static constexpr std::array<Seconds HostOverhead::*, 13> kTimes{
+      &HostOverhead::step_base,         &HostOverhead::per_sequence,
+      &HostOverhead::output_base,       &HostOverhead::output_per_sequence,
+      &HostOverhead::graph_launch,      &HostOverhead::serial_per_sequence,
+      &HostOverhead::per_other_request, &HostOverhead::kernel_launch,
+      &HostOverhead::eager_launch,      &HostOverhead::prompt_launch,
+      &HostOverhead::rank_skew,         &HostOverhead::per_request,
+      &HostOverhead::handover};
   static_assert(sizeof(HostOverhead) == kTimes.size() * sizeof(Seconds) + sizeof(std::string),
                 "a time of HostOverhead is missing here");
   return kTimes;

@@ -58,6 +58,9 @@ MemoryConstants memory_of_tensorrt_llm() {
 ///    (pulls 5550, 11704 and 16564 time parts of it). With seven launches for the lookups of
 ///    experts (expert_launches) fitted to 16 saturated runs of Qwen3-30B and Llama-4-Scout on one
 ///    B200.
+///  per_other_request: in a pipeline scheduling (_schedule) and answers (_handle_responses) of a
+///    step look at all requests that the executor holds. Fitted to ten saturated runs of
+///    Llama-3.3-70B on eight RTX PRO 6000, a stage each.
 ///  per_request: frontend and client, between a request's last token and its successor's admission.
 ///  handover: the context server's answer goes through the front end to the generation server,
 ///    which asks for K and V. 48 ms is the median over four settings of DeepSeek-R1 with prefill
@@ -66,6 +69,7 @@ MemoryConstants memory_of_tensorrt_llm() {
 HostOverhead host_of_tensorrt_llm() {
   return {.per_sequence = Seconds{14e-6},
           .graph_launch = Seconds{0.5e-3},
+          .per_other_request = Seconds{4e-6},
           .kernel_launch = Seconds{31e-6},
           .eager_launch = Seconds{31e-6},
           .prompt_launch = Seconds{31e-6},
@@ -73,7 +77,8 @@ HostOverhead host_of_tensorrt_llm() {
           .handover = Seconds{48e-3},
           .source =
               "closed loop of TensorRT-LLM 1.0.0rc3 on H100; per sequence: saturated runs of 1.0 "
-              "on B200; handover: DeepSeek-R1 apart on B200 and GB200"};
+              "on B200; per other request: on RTX PRO 6000; handover: DeepSeek-R1 apart on B200 "
+              "and GB200"};
 }
 
 /// Batches that are captured unless cuda_graph_config says otherwise, and how: 1.2,
@@ -241,10 +246,15 @@ Engine tensorrt_llm_defaults() {
           .first_token_uncertainty = 0.45};  // 260 runs on three GPUs
 }
 
+/// Each stage is a process that schedules every step itself (1.0, pyexecutor/py_executor.py,
+/// _executor_loop_pp). In all but the last the host waits for its GPU after a step
+/// (_forward_step_inter_pp: sampler_event.synchronize()). That 1.3 is the first that does not is an
+/// assumption: pull 10349 of January 2026 made the loop one that does not block.
 Engine pytorch_defaults() {
   Engine engine = tensorrt_llm_defaults();
   engine.graph_padding = false;
   engine.eager_prefill = true;
+  engine.stage_hosts = StageHosts::waiting;
   engine.kernel_library = "tensorrt_llm";
   engine.one_shot = kOneShot;
   engine.host = host_of_tensorrt_llm();
@@ -254,6 +264,7 @@ Engine pytorch_defaults() {
 Engine pytorch_1_3_defaults() {
   Engine engine = pytorch_defaults();
   engine.counts_cached = true;
+  engine.stage_hosts = StageHosts::ahead;
   return engine;
 }
 

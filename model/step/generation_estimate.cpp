@@ -87,14 +87,17 @@ std::string main_format(const Transformer& model) {
 }
 
 /// The slowest part of a step, host work included, sets the pace of all that are in progress.
-PipelineEstimate pipeline_of(const RooflineStepTime& step_time, const StepBatch& batch,
+PipelineEstimate pipeline_of(const RooflineStepTime& step_time, StepBatch batch,
                              std::int64_t ranks) {
+  batch.other_requests = batch.decode_sequences * (step_time.stages() - 1);
   StagedTime time;
   step_time.divide(batch, time);
   const double stages = static_cast<double>(time.stages.size());
-  const Seconds slowest = std::max(time.before, std::ranges::max(time.stages));
-  const Seconds way = std::accumulate(time.stages.begin(), time.stages.end(), time.before);
-  PipelineEstimate estimate{.token = std::max(way, slowest * stages)};
+  Seconds slowest = time.before;
+  for (std::size_t i = 0; i < time.stages.size(); ++i) {
+    slowest = std::max(slowest, time.period(i));
+  }
+  PipelineEstimate estimate{.token = std::max(time.path(), slowest * stages)};
   const auto sequences = static_cast<double>(batch.decode_sequences * ranks);
   estimate.tokens_per_second = stages * sequences / estimate.token.value;
   return estimate;

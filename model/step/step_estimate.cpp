@@ -195,14 +195,23 @@ StepEstimate sum_of(const std::vector<StepEstimate>& steps, const std::vector<do
 
 namespace {
 
+/// The host thread that launches a part of a step's operators.
+enum class Launcher {
+  of_step,   // the engine's; it prepared the whole step before this part
+  of_part,   // the engine's; another part came first: an earlier stage, the model before its head
+  of_stage,  // the stage's own, whose time is apart from the kernels'
+};
+
+bool stages_have_hosts(const Deployment& deployment) {
+  return deployment.parallel.pipeline > 1 && deployment.engine.stage_hosts != StageHosts::one;
+}
+
 /// The operators of one GPU of a pipeline stage in a step; without stages, of the whole model.
 class StageOperators {
  public:
-  /// `starts_step`: the host prepares a step before these operators, not before others of it (an
-  /// earlier stage, the model before its draft head).
   StageOperators(StepOperators operators, const Gpu& gpu, std::string_view engine, bool overlaps,
-                 bool starts_step)
-      : starts_step_(starts_step),
+                 Launcher launcher)
+      : launcher_(launcher),
         fixed_calls_(calls_in(operators.per_token) + calls_in(operators.per_row)),
         decode_calls_(calls_in(operators.per_token, Phase::decode)),
         prompt_calls_(calls_in(operators.per_token, Phase::prefill) + operators.prompt_launches),
@@ -244,7 +253,8 @@ class StageOperators {
   std::vector<TimedBlock> blocks;
 
   /// Without the exchange, which is `beside` it; `share` of the multiprocessors compute. Kernels
-  /// that are launched one by one, those of the exchange among them, take at least their launches.
+  /// that are launched one by one, those of the exchange among them, take at least their launches,
+  /// unless a host thread of the stage's own does these.
   Seconds time(const Deployment& deployment, const StepBatch& batch, const StepCounts& counts,
                bool captured, Seconds beside = {}, double share = 1) const {
     const Gpu& gpu = deployment.gpu;
@@ -259,8 +269,31 @@ class StageOperators {
                             linear(per_row, counts.rows, row_times_) +
                             mixer_time(attention, batch, gpu) + mixer_time(recurrent, batch, gpu) +
                             block_time(batch, counts, gpu);
-    if (captured) return std::max(kernels - saved_time(batch, counts), Seconds{}) / share + beside;
-    return std::max(kernels / share + beside, launch_time(deployment, batch));
+    const Seconds saved = captured ? saved_time(batch, counts) : Seconds{};
+    const Seconds device = std::max(kernels - saved, Seconds{}) / share + beside;
+    if (launcher_ == Launcher::of_stage) return device;
+    return std::max(device, launch_time(deployment, batch, captured));
+  }
+
+  /// Kernels outside a captured graph wait for their launch: how long depends on whether compiled
+  /// code launches them or PyTorch, operator by operator.
+  Seconds launch_time(const Deployment& deployment, const StepBatch& batch, bool captured) const {
+    if (captured) return {};
+    const bool mixed = !batch.prefills.empty() && batch.decode_sequences > 0;
+    const std::int64_t calls = fixed_calls_ + mixer_calls_ * (mixed ? 2 : 1);
+    const HostOverhead& host = deployment.engine.host;
+    if (!runs_operator_by_operator(deployment, batch)) {
+      return host.kernel_launch * static_cast<double>(calls);
+    }
+    std::int64_t launches = calls + more_launches_;
+    if (batch.decode_sequences == 0) launches -= decode_calls_;
+    if (batch.prefills.empty()) launches -= prompt_calls_;
+    const Seconds each = batch.prefills.empty() ? host.eager_launch : host.prompt_launch;
+    const Seconds launched = each * static_cast<double>(launches);
+    if (launcher_ != Launcher::of_step || !prepares_before_launching(deployment.engine)) {
+      return launched;
+    }
+    return host_time(host, sequences_in(batch)) + launched;
   }
 
   Seconds exchange_time(const StepCounts& counts, const Gpu& gpu, bool captured) const {
@@ -328,24 +361,6 @@ class StageOperators {
     }
   }
 
-  /// Kernels outside a captured graph wait for their launch: how long depends on whether compiled
-  /// code launches them or PyTorch, operator by operator.
-  Seconds launch_time(const Deployment& deployment, const StepBatch& batch) const {
-    const bool mixed = !batch.prefills.empty() && batch.decode_sequences > 0;
-    const std::int64_t calls = fixed_calls_ + mixer_calls_ * (mixed ? 2 : 1);
-    const HostOverhead& host = deployment.engine.host;
-    if (!runs_operator_by_operator(deployment, batch)) {
-      return host.kernel_launch * static_cast<double>(calls);
-    }
-    std::int64_t launches = calls + more_launches_;
-    if (batch.decode_sequences == 0) launches -= decode_calls_;
-    if (batch.prefills.empty()) launches -= prompt_calls_;
-    const Seconds each = batch.prefills.empty() ? host.eager_launch : host.prompt_launch;
-    const Seconds launched = each * static_cast<double>(launches);
-    if (!starts_step_ || !prepares_before_launching(deployment.engine)) return launched;
-    return host_time(host, sequences_in(batch)) + launched;
-  }
-
   /// Time that individually timed kernels save in a captured graph. The graph of a step with
   /// prompts excludes attention (vLLM's piecewise graphs).
   Seconds saved_time(const StepBatch& batch, const StepCounts& counts) const {
@@ -353,13 +368,13 @@ class StageOperators {
     return batch.prefills.empty() ? linear + mixer_saving_ : linear;
   }
 
-  bool starts_step_ = true;
+  Launcher launcher_ = Launcher::of_step;
   std::int64_t fixed_calls_ = 0;
   std::int64_t decode_calls_ = 0;   // absent from steps without decodes
   std::int64_t prompt_calls_ = 0;   // and without prompts
   std::int64_t more_launches_ = 0;  // beyond them where PyTorch runs operator by operator
   std::int64_t mixer_calls_ = 0;
-  Seconds token_saving_{};  // in a captured graph
+  Seconds token_saving_{};            // in a captured graph
   Seconds exchange_saving_{};
   Seconds row_saving_{};
   Seconds mixer_saving_{};
@@ -380,6 +395,10 @@ struct Stages {
 /// Middle stages with the same layers are timed once.
 Stages stages_of(const Deployment& deployment) {
   const int count = deployment.parallel.pipeline;
+  const auto launcher_of = [&](int stage) {
+    if (stages_have_hosts(deployment)) return Launcher::of_stage;
+    return stage == 0 ? Launcher::of_step : Launcher::of_part;
+  };
   Stages stages;
   std::vector<std::vector<Layer>> middle;  // layers of each middle stage that differs
   for (int stage = 0; stage < count; ++stage) {
@@ -396,7 +415,7 @@ Stages stages_of(const Deployment& deployment) {
     stages.of_stage.push_back(stages.different.size());
     stages.different.emplace_back(stage_operators(deployment, stage), deployment.gpu,
                                   deployment.engine.version, deployment.engine.overlap.enabled,
-                                  stage == 0);
+                                  launcher_of(stage));
   }
   return stages;
 }
@@ -408,11 +427,11 @@ struct RooflineStepTime::Impl {
       : deployment(std::move(subject)),
         spans(attention_spans(deployment.model)),
         whole(step_operators(deployment), deployment.gpu, deployment.engine.version,
-              deployment.engine.overlap.enabled, true) {
+              deployment.engine.overlap.enabled, Launcher::of_step) {
     if (deployment.parallel.pipeline > 1) stages = stages_of(deployment);
     if (deployment.engine.speculation.timed_head) {
       head.emplace(draft_operators(deployment), deployment.gpu, deployment.engine.version, false,
-                   false);
+                   Launcher::of_part);
     }
     asks_for_longest = std::any_of(whole.attention.begin(), whole.attention.end(),
                                    [](const auto& op) { return op.has_tail(); });
@@ -534,21 +553,71 @@ struct RooflineStepTime::Impl {
     return time;
   }
 
+  /// What each stage's own host thread does: every one of them prepares the whole batch.
+  void host_times(const StepBatch& batch, std::vector<StageHost>& hosts) const {
+    hosts.clear();
+    const HostOverhead& terms = deployment.engine.host;
+    RankBatch own;
+    if (deployment.parallel.context > 1) own = batch_of_rank(deployment, batch);
+    const StepBatch& of_rank = deployment.parallel.context > 1 ? own.batch : batch;
+    const bool captured = is_captured(of_rank, step_counts(deployment.engine, of_rank));
+    const Seconds prepares = host_time(terms, sequences_in(batch)) + terms.graph_launch +
+                             terms.per_other_request * static_cast<double>(batch.other_requests);
+    for (const std::size_t index : stages.of_stage) {
+      const Seconds launches = stages.different[index].launch_time(deployment, of_rank, captured);
+      hosts.push_back({.prepares = prepares, .launches = launches});
+    }
+  }
+
+  void divide(const StepBatch& batch, StagedTime& time) const {
+    device_times(batch, time.stages);
+    time.hosts.clear();
+    if (!stages_have_hosts(deployment)) {
+      const Seconds device = std::accumulate(time.stages.begin(), time.stages.end(), Seconds{});
+      time.before = total_time(device, batch) - device;
+      return;
+    }
+    time.before = {};
+    host_times(batch, time.hosts);
+    time.hosts_wait = deployment.engine.stage_hosts == StageHosts::waiting;
+    time.stages.back() += penalty_time(batch) + sampler_time(batch);
+  }
+
+  /// Of the whole step: without what the host prepares and what it does with the tokens.
   Seconds device_time(const StepBatch& batch) const {
     device_times(batch, divided.stages);
-    return std::accumulate(divided.stages.begin(), divided.stages.end(), Seconds{});
+    divided.hosts.clear();
+    if (stages_have_hosts(deployment)) {
+      host_times(batch, divided.hosts);
+      for (StageHost& host : divided.hosts) host.prepares = {};
+    }
+    divided.before = {};
+    return divided.path();
+  }
+
+  Seconds step_time(const StepBatch& batch) const {
+    if (!stages_have_hosts(deployment)) return total_time(device_time(batch), batch);
+    divide(batch, divided);
+    return divided.path();
+  }
+
+  Seconds penalty_time(const StepBatch& batch) const {
+    const bool penalties = deployment.engine.sampling == SamplingKind::penalty;
+    return kPenaltyOfAToken * (penalties ? attended_by_decodes(batch) : 0.0);
+  }
+
+  /// What the host does with a step's tokens while the GPU waits.
+  Seconds sampler_time(const StepBatch& batch) const {
+    return deployment.engine.host.serial_per_sequence * sequences_in(batch);
   }
 
   Seconds total_time(Seconds device, const StepBatch& batch) const {
     const HostOverhead& terms = deployment.engine.host;
-    const double sequences = sequences_in(batch);
     const Seconds launched = device + terms.graph_launch;
-    const bool penalties = deployment.engine.sampling == SamplingKind::penalty;
-    const Seconds host = host_time(terms, sequences) +
-                         kPenaltyOfAToken * (penalties ? attended_by_decodes(batch) : 0.0);
+    const Seconds host = host_time(terms, sequences_in(batch)) + penalty_time(batch);
     const Seconds overlapped =
         prepares_ahead(deployment.engine) ? std::max(launched, host) : launched + host;
-    return overlapped + terms.serial_per_sequence * sequences;
+    return overlapped + sampler_time(batch);
   }
 };
 
@@ -561,16 +630,12 @@ const std::vector<AttentionSpan>& RooflineStepTime::spans() const { return impl_
 
 bool RooflineStepTime::asks_for_longest() const { return impl_->asks_for_longest; }
 
-Seconds RooflineStepTime::seconds(const StepBatch& batch) const {
-  return impl_->total_time(impl_->device_time(batch), batch);
-}
+Seconds RooflineStepTime::seconds(const StepBatch& batch) const { return impl_->step_time(batch); }
 
 int RooflineStepTime::stages() const { return impl_->deployment.parallel.pipeline; }
 
 void RooflineStepTime::divide(const StepBatch& batch, StagedTime& time) const {
-  impl_->device_times(batch, time.stages);
-  const Seconds device = std::accumulate(time.stages.begin(), time.stages.end(), Seconds{});
-  time.before = impl_->total_time(device, batch) - device;
+  impl_->divide(batch, time);
 }
 
 namespace {

@@ -36,6 +36,9 @@ struct StepBatch {
   /// Images of the prompts that are encoded first, and the prompt's tokens for each.
   std::int64_t images = 0;
   std::int64_t image_tokens = 0;
+  /// In a pipeline: requests of the engine that are not in this step, but in another micro-batch or
+  /// waiting for room.
+  std::int64_t other_requests = 0;
 };
 
 /// Inserts a decode sequence's context among the longest, in order.
@@ -46,14 +49,52 @@ inline void keep_longest(StepBatch& batch, std::int64_t context) {
   }
 }
 
-/// A step divided among the stages of a pipeline. The sum of all parts is its StepTime::seconds().
+/// What the host thread of one stage does for a step, and one step after the other: it prepares the
+/// stage's part, then launches the kernels that no graph holds.
+struct StageHost {
+  Seconds prepares{};
+  Seconds launches{};
+};
+
+/// A step divided among the stages of a pipeline. What it takes to pass through when no other step
+/// is in progress is its StepTime::seconds().
 struct StagedTime {
   Seconds before{};               // host work before the first stage starts
   std::vector<Seconds> stages{};  // of each stage in turn, sending to the next included
+  /// Of each stage, where each has a host thread of its own, which begins as soon as the step is
+  /// decided; else empty.
+  std::vector<StageHost> hosts{};
+  /// Each of these hosts but the last waits for its stage before it prepares the next step.
+  bool hosts_wait = false;
+
+  /// From the decision of a step to its end when all stages and their hosts are idle.
+  Seconds path() const {
+    Seconds at = before;
+    for (std::size_t i = 0; i < stages.size(); ++i) {
+      const StageHost host = hosts.empty() ? StageHost{} : hosts[i];
+      at = std::max(at, host.prepares) + stages[i];
+      at = std::max(at, host.prepares + host.launches);
+    }
+    return at;
+  }
+
+  /// What keeps the stage from the next step, or its host, whichever takes longer.
+  Seconds period(std::size_t stage) const {
+    if (hosts.empty()) return stages[stage];
+    const StageHost& host = hosts[stage];
+    if (hosts_wait && stage + 1 < stages.size()) {
+      return host.prepares + std::max(stages[stage], host.launches);
+    }
+    return std::max(stages[stage], host.prepares + host.launches);
+  }
 
   void scale(double factor) {
     before = before * factor;
     for (Seconds& stage : stages) stage = stage * factor;
+    for (StageHost& host : hosts) {
+      host.prepares = host.prepares * factor;
+      host.launches = host.launches * factor;
+    }
   }
 };
 
@@ -74,6 +115,7 @@ class StepTime {
   virtual void divide(const StepBatch& batch, StagedTime& time) const {
     time.before = {};
     time.stages.assign(1, seconds(batch));
+    time.hosts.clear();
   }
 
   /// Whether seconds() uses StepBatch::decode_longest; if not, callers need not maintain it.

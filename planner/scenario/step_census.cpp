@@ -61,7 +61,7 @@ Seconds CountedSteps::seconds(const StepBatch& batch) const {
 
 void CountedSteps::divide(const StepBatch& batch, StagedTime& time) const {
   kind_of(batch).divide(batch, time);
-  count(batch, std::accumulate(time.stages.begin(), time.stages.end(), time.before));
+  count(batch, time.path());
 }
 
 void CountedSteps::count(const StepBatch& batch, Seconds time) const {

@@ -17,7 +17,8 @@ PipelinedEngine::PipelinedEngine(const Replica& replica, RequestTable& table, To
              .seed = replica.seed,
              .micro_batches = replica.step_time->stages()},
       policy_(make_policy(replica.engine)),
-      free_at_(static_cast<std::size_t>(replica.step_time->stages()) + 1, 0) {
+      free_at_(static_cast<std::size_t>(replica.step_time->stages()) + 1, 0),
+      host_free_at_(static_cast<std::size_t>(replica.step_time->stages()), 0) {
   if (counting == GapCounting::when_finished) state_.held_gaps.emplace();
 }
 
@@ -62,7 +63,15 @@ bool PipelinedEngine::decide(Nanoseconds now, StepPlan& plan) {
   } while (plan.scheduled.empty() && !plan.preempted.empty());
   clear(batch_, step_time_->spans().size());
   commit(state_, plan, step_time_->spans(), batch_);
+  batch_.other_requests = held_requests() - std::ssize(plan.scheduled);
   return !plan.scheduled.empty();
+}
+
+/// Requests that have a place in one of the micro-batches or wait for room in the cache there.
+std::int64_t PipelinedEngine::held_requests() const {
+  const std::int64_t arrived =
+      std::ssize(state_.running) + static_cast<std::int64_t>(state_.waiting.size());
+  return std::min(arrived, state_.engine.max_num_seqs * state_.micro_batches);
 }
 
 /// Sends the batch just decided through all stages; returns when it leaves the last. What the plan
@@ -70,13 +79,25 @@ bool PipelinedEngine::decide(Nanoseconds now, StepPlan& plan) {
 Nanoseconds PipelinedEngine::pass_through(Nanoseconds now, Seconds added) {
   step_time_->divide(batch_, time_);
   assert(time_.stages.size() + 1 == free_at_.size());
+  assert(time_.hosts.empty() || time_.hosts.size() == time_.stages.size());
   time_.stages.back() += added;
-  Nanoseconds at = now;
-  for (std::size_t i = 0; i < free_at_.size(); ++i) {
-    const Nanoseconds part = to_nanoseconds(i == 0 ? time_.before : time_.stages[i - 1]);
-    assert(part >= 0);
-    at = free_at_[i] = std::max(at, free_at_[i]) + part;
-    state_.counters.pass_time += static_cast<double>(part);
+  state_.counters.pass_time += static_cast<double>(to_nanoseconds(time_.path()));
+  Nanoseconds at = free_at_[0] = std::max(now, free_at_[0]) + to_nanoseconds(time_.before);
+  for (std::size_t i = 0; i < time_.stages.size(); ++i) {
+    const Nanoseconds kernels = to_nanoseconds(time_.stages[i]);
+    assert(kernels >= 0);
+    Nanoseconds& stage_free = free_at_[i + 1];
+    at = std::max(at, stage_free);
+    if (time_.hosts.empty()) {
+      at += kernels;
+    } else {
+      const Nanoseconds prepared =
+          std::max(now, host_free_at_[i]) + to_nanoseconds(time_.hosts[i].prepares);
+      host_free_at_[i] = prepared + to_nanoseconds(time_.hosts[i].launches);
+      at = std::max(std::max(at, prepared) + kernels, host_free_at_[i]);
+      if (time_.hosts_wait && i + 1 < time_.stages.size()) host_free_at_[i] = at;
+    }
+    stage_free = at;
   }
   return at;
 }
@@ -87,6 +108,7 @@ void PipelinedEngine::move_step_end(Nanoseconds end) {
   account_more_time(state_, more);
   for (MicroBatch& step : in_progress_) step.end += more;
   for (Nanoseconds& time : free_at_) time += more;
+  for (Nanoseconds& time : host_free_at_) time += more;
 }
 
 std::span<const RequestId> PipelinedEngine::finish_step() {
@@ -102,7 +124,8 @@ std::span<const RequestId> PipelinedEngine::finish_step() {
 std::vector<RequestId> PipelinedEngine::evacuate() {
   in_progress_.clear();
   state_.in_progress = 0;
-  std::fill(free_at_.begin(), free_at_.end(), 0);
+  std::ranges::fill(free_at_, 0);
+  std::ranges::fill(host_free_at_, 0);
   return roofcast::evacuate(state_, *policy_);
 }
 

@@ -12,10 +12,11 @@
 namespace roofcast {
 
 /// A step passes through the stages one after the other. It starts on a stage as soon as it has
-/// left the one before and the stage has finished the step ahead; the host prepares one step at a
-/// time. A request is not scheduled again until its token has come back, but a prompt's next chunk
-/// may follow its last one. Arrivals are seen when the oldest step ends or, if none is in progress,
-/// at once. With one stage, the same as PlainEngine without asynchronous scheduling.
+/// left the one before and the stage has finished the step ahead; the host, or each stage's own,
+/// prepares one step at a time. A request is not scheduled again until its token has come back, but
+/// a prompt's next chunk may follow its last one. Arrivals are seen when the oldest step ends or,
+/// if none is in progress, at once. With one stage, the same as PlainEngine without asynchronous
+/// scheduling.
 class PipelinedEngine final : public ReplicaEngine {
  public:
   /// `table` and `gaps` must outlive the engine; they record what happens to each request.
@@ -48,14 +49,16 @@ class PipelinedEngine final : public ReplicaEngine {
 
   void fill_stages(Nanoseconds now);
   bool decide(Nanoseconds now, StepPlan& plan);
+  std::int64_t held_requests() const;
   Nanoseconds pass_through(Nanoseconds now, Seconds added);
 
   const StepTime* step_time_;
   TokenGaps& gaps_;
   EngineState state_;
   std::unique_ptr<BatchingPolicy> policy_;
-  std::deque<MicroBatch> in_progress_;  // oldest first
-  std::vector<Nanoseconds> free_at_;    // the host, then each stage
+  std::deque<MicroBatch> in_progress_;     // oldest first
+  std::vector<Nanoseconds> free_at_;       // the host, then each stage
+  std::vector<Nanoseconds> host_free_at_;  // of each stage, where each has its own
   StepBatch batch_;
   StagedTime time_;
   std::vector<RequestId> finished_;

@@ -326,6 +326,14 @@ TEST(TensorrtDefaults, OnlySomeDecodeBatchesAreCaptured) {
   EXPECT_TRUE(engine_on(test::h100(), "trtllm-0.18").exact_graphs);
 }
 
+// 1.0 to 1.2: _forward_step_inter_pp waits for the GPU.
+TEST(TensorrtDefaults, EachPipelineStageHasAHost) {
+  EXPECT_EQ(engine_on(test::h100(), "trtllm-1.0").stage_hosts, StageHosts::waiting);
+  EXPECT_EQ(engine_on(test::h100(), "trtllm-1.3").stage_hosts, StageHosts::ahead);
+  EXPECT_EQ(engine_on(test::h100(), "trtllm-0.18").stage_hosts, StageHosts::one);
+  EXPECT_EQ(engine_on(test::h100(), "vllm-0.19").stage_hosts, StageHosts::one);
+}
+
 TEST(PaddedBatch, IsTheNextCapturedSize) {
   const Engine engine = engine_on(test::rtx_4090(), "vllm-0.19");
   EXPECT_EQ(padded_batch(engine, 1), 1);

@@ -472,6 +472,79 @@ TEST(StepEstimate, AStepIsDividedAmongTheStagesThatItPasses) {
   }
 }
 
+// Every stage's host prepares all 16 sequences: 1 ms, 16 times 0.1 ms and 48 times 0.05 ms for the
+// others, and launches the graph in 0.2 ms. Idle stages take the first of these and their kernels.
+TEST(StepEstimate, StagesMayHaveHostsOfTheirOwn) {
+  Deployment d = deployment_of(test::llama_3_1_70b(), round_gpu(), {.pipeline = 4});
+  d.engine.host = {.step_base = Seconds{1e-3},
+                   .per_sequence = Seconds{1e-4},
+                   .output_base = {},
+                   .output_per_sequence = {},
+                   .graph_launch = Seconds{2e-4},
+                   .per_other_request = Seconds{5e-5}};
+  StepBatch batch = decode_batch(d.model, 16, 500);
+  batch.other_requests = 48;
+  StagedTime shared;
+  RooflineStepTime(d).divide(batch, shared);
+  EXPECT_TRUE(shared.hosts.empty());
+  for (const StageHosts hosts : {StageHosts::ahead, StageHosts::waiting}) {
+    d.engine.stage_hosts = hosts;
+    const RooflineStepTime times(d);
+    StagedTime time;
+    times.divide(batch, time);
+    ASSERT_EQ(time.hosts.size(), 4U);
+    EXPECT_EQ(time.hosts_wait, hosts == StageHosts::waiting);
+    EXPECT_EQ(time.before, Seconds{});
+    EXPECT_EQ(time.stages, shared.stages);
+    Seconds kernels;
+    for (std::size_t i = 0; i < 4; ++i) {
+      EXPECT_DOUBLE_EQ(time.hosts[i].prepares.value, 5.2e-3);
+      EXPECT_EQ(time.hosts[i].launches, Seconds{});  // in a graph
+      kernels += time.stages[i];
+    }
+    EXPECT_NEAR(times.seconds(batch).value, kernels.value + 5.2e-3, 1e-12);
+    EXPECT_NEAR(times.explain(batch).host.value, 5.2e-3, 1e-12);
+  }
+}
+
+// Without graphs each stage's host launches its own kernels, at the same time as the others'.
+TEST(StepEstimate, HostsOfStagesLaunchAtTheSameTime) {
+  Deployment d = deployment_of(test::llama_3_1_70b(), round_gpu(), {.pipeline = 4});
+  d.engine.eager = true;
+  d.engine.cuda_graphs = false;
+  d.engine.stage_hosts = StageHosts::ahead;
+  d.engine.host.eager_launch = Seconds{1.0};
+  const RooflineStepTime times(d);
+  const StepBatch batch = decode_batch(d.model, 1, 100);
+  StagedTime time;
+  times.divide(batch, time);
+  // Stages 2 and 3 have the same layers; all four have 20, so the others a few launches more.
+  EXPECT_EQ(time.hosts[1].launches, time.hosts[2].launches);
+  EXPECT_GT(time.hosts[1].launches, Seconds{100.0});
+  const Seconds longest = std::max(time.hosts[0].launches, time.hosts[3].launches);
+  EXPECT_GE(times.seconds(batch), longest);
+  EXPECT_LT(times.seconds(batch), longest * 1.1);
+}
+
+TEST(StagedTime, AnIdlePipelineTakesItsPathAndABusyOneItsLongestPeriod) {
+  StagedTime time{.before = Seconds{1}, .stages = {Seconds{2}, Seconds{3}}};
+  EXPECT_EQ(time.path(), Seconds{6});
+  EXPECT_EQ(time.period(1), Seconds{3});
+  // The second host is ready at 4 + 1 = 5: stage 1 ends at 4 + 2 = 6, stage 2 at 9.
+  time = {.stages = {Seconds{2}, Seconds{3}},
+          .hosts = {{.prepares = Seconds{4}, .launches = Seconds{1}},
+                    {.prepares = Seconds{4}, .launches = Seconds{1}}}};
+  EXPECT_EQ(time.path(), Seconds{9});
+  EXPECT_EQ(time.period(0), Seconds{5});  // its host
+  EXPECT_EQ(time.period(1), Seconds{5});
+  time.hosts_wait = true;
+  EXPECT_EQ(time.period(0), Seconds{6});  // 4 to prepare, then 2
+  EXPECT_EQ(time.period(1), Seconds{5});  // the last one's does not wait
+  time.scale(2);
+  EXPECT_EQ(time.path(), Seconds{18});
+  EXPECT_EQ(time.period(0), Seconds{12});
+}
+
 // The operators of all stages are those of the whole model.
 TEST(StepEstimate, StagesTogetherDoTheWorkOfTheModel) {
   const Deployment d =

@@ -18,13 +18,17 @@ class FixedStages final : public StepTime {
  public:
   explicit FixedStages(std::vector<Seconds> stages, Seconds before = {})
       : time_{.before = before, .stages = std::move(stages)} {}
+  explicit FixedStages(StagedTime time) : time_(std::move(time)) {}
 
   const std::vector<AttentionSpan>& spans() const override { return spans_; }
   int stages() const override { return static_cast<int>(time_.stages.size()); }
-  Seconds seconds(const StepBatch&) const override {
-    return std::accumulate(time_.stages.begin(), time_.stages.end(), time_.before);
+  Seconds seconds(const StepBatch&) const override { return time_.path(); }
+  void divide(const StepBatch& batch, StagedTime& time) const override {
+    time = time_;
+    other_requests.push_back(batch.other_requests);
   }
-  void divide(const StepBatch&, StagedTime& time) const override { time = time_; }
+
+  mutable std::vector<std::int64_t> other_requests;  // of each step
 
  private:
   StagedTime time_;
@@ -99,6 +103,56 @@ TEST(PipelinedEngine, TheHostPreparesOneStepAfterTheOther) {
   EXPECT_EQ(at(result.requests[1].first_token), 3.5);
   EXPECT_EQ(at(result.requests[0].finished), 5.0);
   EXPECT_EQ(at(result.requests[1].finished), 6.0);
+}
+
+/// Two stages of a second each, whose own hosts do this first.
+StagedTime with_hosts(StageHost host, bool hosts_wait) {
+  return {.stages = seconds_each(2), .hosts = {host, host}, .hosts_wait = hosts_wait};
+}
+
+// Stage 1 computes A 0.5-1.5, B 1.5-2.5, A again 3-4 (its token is back at 2.5), B 4-5: both hosts
+// prepare a step while their GPUs compute the one ahead.
+TEST(PipelinedEngine, HostsOfStagesPrepareWhileTheGpuComputes) {
+  const FixedStages times(with_hosts({.prepares = Seconds{0.5}}, false));
+  const auto result = run_of(narrow_engine(), times, batch_of({{4, 2}, {4, 2}}));
+  EXPECT_EQ(at(result.requests[0].first_token), 2.5);
+  EXPECT_EQ(at(result.requests[1].first_token), 3.5);
+  EXPECT_EQ(at(result.requests[0].finished), 5.0);
+  EXPECT_EQ(at(result.requests[1].finished), 6.0);
+}
+
+// The first stage's host prepares B from 1.5 on, when A has left its GPU: stage 1 computes A
+// 0.5-1.5, B 2-3, A 3.5-4.5, B 5-6, A 6.5-7.5, a step in 1.5 s.
+TEST(PipelinedEngine, HostsOfStagesWaitForTheirGpu) {
+  const FixedStages times(with_hosts({.prepares = Seconds{0.5}}, true));
+  const auto result = run_of(narrow_engine(), times, batch_of({{4, 3}, {4, 3}}));
+  EXPECT_EQ(at(result.requests[0].first_token), 2.5);
+  EXPECT_EQ(at(result.requests[1].first_token), 4.0);
+  EXPECT_EQ(at(result.requests[0].finished), 8.5);
+  EXPECT_EQ(at(result.requests[1].finished), 10.0);
+}
+
+// Each host is busy with a step for 2.5 s. Stage 1 ends A at 2.5 and B at 5, with the last launch;
+// stage 2, whose launches end at the same times, has A 2.5-3.5 and B 5-6.
+TEST(PipelinedEngine, KernelsOfAStageAwaitTheirLaunches) {
+  const FixedStages times(with_hosts({.prepares = Seconds{0.5}, .launches = Seconds{2}}, false));
+  const auto result = run_of(narrow_engine(), times, batch_of({{4, 1}, {4, 1}}));
+  EXPECT_EQ(at(result.requests[0].finished), 3.5);
+  EXPECT_EQ(at(result.requests[1].finished), 6.0);
+}
+
+// Three requests of one step each on two stages: beside A are B and C, beside B are A and C, beside
+// C, when A has ended, is B. With one place in each micro-batch C waits outside until then.
+TEST(PipelinedEngine, StepsKnowOfTheOtherRequests) {
+  Engine engine = narrow_engine(SchedulerKind::tensorrt_llm);
+  const Workload workload = batch_of({{4, 1}, {4, 1}, {4, 1}});
+  const FixedStages roomy(seconds_each(2));
+  run_of(engine, roomy, workload);
+  EXPECT_EQ(roomy.other_requests, (std::vector<std::int64_t>{2, 2, 1}));
+  engine.max_num_seqs = 1;
+  const FixedStages narrow(seconds_each(2));
+  run_of(engine, narrow, workload);
+  EXPECT_EQ(narrow.other_requests, (std::vector<std::int64_t>{1, 1, 1}));
 }
 
 // Chunks of 4, 4 and 2 tokens follow each other: the prompt takes 2 + 2 seconds, not 3 * 2.
