@@ -49,6 +49,8 @@ struct EngineOverrides {
   std::optional<std::vector<std::int64_t>> cuda_graph_batch_sizes{};  // sequences, ascending
   std::optional<std::int64_t> cuda_graph_max_bs{};  // the largest that is captured
   std::optional<bool> cuda_graph_padding{};    // SGLang, TensorRT-LLM: other batches are padded up
+  std::optional<bool> piecewise_cuda_graph{};  // TensorRT-LLM: steps with prompts, too, in pieces
+  std::optional<std::vector<std::int64_t>> capture_num_tokens{};  // of such steps, ascending
   std::optional<bool> async_scheduling{};       // the host prepares a step while the GPU runs one
   std::optional<bool> reserve_full_sequence{};  // vLLM's scheduler_reserve_full_isl
   std::optional<std::int64_t>
@@ -275,6 +277,9 @@ struct Engine {
   bool graph_padding = true;   // decode batches are padded to the next captured size
   bool exact_graphs = false;   // decode batches run as fast as in graphs of exactly their size
   bool eager_prefill = false;  // steps with a prompt are launched kernel by kernel
+  /// Of these, sizes in tokens, ascending, that are captured between the attention of their layers:
+  /// a step is padded to the next one.
+  std::vector<std::int64_t> prompt_graph_sizes{};
   StageHosts stage_hosts = StageHosts::one;
   std::string kernel_library{};  // of matrix products, where a profile distinguishes them
   /// Decode attention on Hopper reads a 16-bit cache once per query head of a group.

@@ -340,6 +340,32 @@ std::vector<EngineKnob> scheduler_knobs() {
            .effect = "Whether a decode batch of another size is padded to the next captured one; "
                      "otherwise it is launched kernel by kernel.",
            .examples = {true}}),
+      knob<&O::piecewise_cuda_graph>(
+          {.flag = "piecewise-cuda-graph",
+           .key = "piecewise_cuda_graph",
+           .group = scheduler,
+           .kind = on_off,
+           .owner = tensorrt_llm,
+           .help = "TensorRT-LLM: capture steps with prompts between their attention",
+           .effect = "TensorRT-LLM: whether what lies between the attention of steps with prompts "
+                     "is captured in CUDA graphs (enable_piecewise_cuda_graph); otherwise PyTorch "
+                     "launches all of it.",
+           .examples = {true},
+           .resolved = [](const Engine& engine) -> KnobValue {
+             return !engine.prompt_graph_sizes.empty();
+           }}),
+      knob<&O::capture_num_tokens>(
+          {.flag = "capture-num-tokens",
+           .key = "capture_num_tokens",
+           .group = scheduler,
+           .kind = counts,
+           .range = kAnyCount,
+           .owner = tensorrt_llm,
+           .partner = "piecewise-cuda-graph",
+           .help = "TensorRT-LLM: tokens of captured steps with prompts (default: the batch sizes)",
+           .effect = "TensorRT-LLM: tokens of the steps with prompts that are captured; others up "
+                     "to the largest are padded to the next. Default: the captured batch sizes.",
+           .examples = {std::vector<double>{1024, 2048, 4096, 8192}}}),
       knob<&O::async_scheduling, &Engine::async_scheduling>(
           {.flag = "async-scheduling",
            .key = "async_scheduling",

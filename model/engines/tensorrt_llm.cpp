@@ -109,6 +109,25 @@ void resolve_pytorch_graphs(Engine& engine, const EngineSetting& setting) {
   }
 }
 
+/// Steps with prompts are captured in pieces of up to max_num_tokens (1.2, llmapi/llm_args.py,
+/// TorchCompileConfig; pyexecutor/model_engine.py, _piecewise_cuda_graph_num_tokens).
+void resolve_piecewise_graphs(Engine& engine, const EngineSetting& setting) {
+  if (!setting.given.piecewise_cuda_graph.value_or(false)) {
+    if (setting.given.capture_num_tokens) {
+      throw UsageError("`capture_num_tokens`: requires `piecewise_cuda_graph`");
+    }
+    return;
+  }
+  if (!engine.cuda_graphs) {
+    throw UsageError("`piecewise_cuda_graph`: has no effect without CUDA graphs");
+  }
+  std::vector<std::int64_t> sizes =
+      setting.given.capture_num_tokens.value_or(engine.graph_batch_sizes);
+  std::ranges::sort(sizes);
+  std::erase_if(sizes, [&](std::int64_t size) { return size > engine.max_num_batched_tokens; });
+  engine.prompt_graph_sizes = std::move(sizes);
+}
+
 /// Compute capability that quantised weights need (support matrix of TensorRT-LLM 0.18.2,
 /// "Precision": FP8 from Ada on; FP4 on Blackwell).
 constexpr LeastCapability kTensorrtCapabilities[] = {
@@ -215,8 +234,15 @@ void resolve_tensorrt_llm(Engine& engine, const EngineSetting& setting) {
   }
   if (!engine.exact_graphs) {
     resolve_pytorch_graphs(engine, setting);
+    resolve_piecewise_graphs(engine, setting);
     const bool torch_samples = setting.version.empty() || !is_older(setting.version, "1.1");
     if (torch_samples) engine.host.serial_per_sequence = kTorchSampler;
+  }
+  if (engine.exact_graphs &&
+      (setting.given.piecewise_cuda_graph || setting.given.capture_num_tokens)) {
+    throw UsageError(
+        "`piecewise_cuda_graph`: is of TensorRT-LLM's PyTorch backend, expected an engine from "
+        "trtllm-0.19 on");
   }
   if (engine.chunked_prefill && engine.max_num_batched_tokens < engine.block_size) {
     throw UsageError(fmt::format(

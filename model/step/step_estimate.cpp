@@ -1,6 +1,7 @@
 #include "model/step/step_estimate.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <iterator>
 #include <numeric>
@@ -67,6 +68,18 @@ std::int64_t calls_in(const std::vector<LinearOperator>& operators, Phase phase)
   std::int64_t calls = 0;
   for (const LinearOperator& op : operators) {
     if (op.phase == phase) calls += op.work.calls;
+  }
+  return calls;
+}
+
+/// Those that one operator of TensorRT-LLM computes together with attention (1.2,
+/// _torch/modules/attention.py, attn_custom_op_inplace and mla_custom_op_inplace).
+std::int64_t calls_in_attention(const std::vector<LinearOperator>& operators) {
+  static constexpr std::array<std::string_view, 6> kNames{"qkv_a_proj",   "q_b_proj", "kv_b_proj",
+                                                          "latent_norms", "rope",     "kv_write"};
+  std::int64_t calls = 0;
+  for (const LinearOperator& op : operators) {
+    if (std::ranges::find(kNames, op.work.name) != kNames.end()) calls += op.work.calls;
   }
   return calls;
 }
@@ -216,7 +229,9 @@ class StageOperators {
         decode_calls_(calls_in(operators.per_token, Phase::decode)),
         prompt_calls_(calls_in(operators.per_token, Phase::prefill) + operators.prompt_launches),
         more_launches_(operators.more_launches),
-        mixer_calls_(mixer_calls_in(operators.attention) + mixer_calls_in(operators.recurrent)) {
+        mixer_calls_(mixer_calls_in(operators.attention) + mixer_calls_in(operators.recurrent)),
+        attention_calls_(calls_in_attention(operators.per_token)),
+        pieces_(mixer_calls_in(operators.attention) + 1) {
     if (overlaps) exchange = timed(take_exchanges(operators), gpu, engine);
     blocks = take_blocks(operators, gpu, engine);
     const auto of_phase = [&](Phase phase) {
@@ -276,9 +291,11 @@ class StageOperators {
   }
 
   /// Kernels outside a captured graph wait for their launch: how long depends on whether compiled
-  /// code launches them or PyTorch, operator by operator.
+  /// code launches them or PyTorch, operator by operator. Between graphs of pieces PyTorch launches
+  /// attention (TensorRT-LLM 1.2, _torch/compilation/piecewise_optimizer.py).
   Seconds launch_time(const Deployment& deployment, const StepBatch& batch, bool captured) const {
-    if (captured) return {};
+    const bool in_pieces = captured && !batch.prefills.empty() && deployment.engine.eager_prefill;
+    if (captured && !in_pieces) return {};
     const bool mixed = !batch.prefills.empty() && batch.decode_sequences > 0;
     const std::int64_t calls = fixed_calls_ + mixer_calls_ * (mixed ? 2 : 1);
     const HostOverhead& host = deployment.engine.host;
@@ -288,6 +305,7 @@ class StageOperators {
     std::int64_t launches = calls + more_launches_;
     if (batch.decode_sequences == 0) launches -= decode_calls_;
     if (batch.prefills.empty()) launches -= prompt_calls_;
+    if (in_pieces) launches = attention_calls_ + mixer_calls_ * (mixed ? 2 : 1) + pieces_;
     const Seconds each = batch.prefills.empty() ? host.eager_launch : host.prompt_launch;
     const Seconds launched = each * static_cast<double>(launches);
     if (launcher_ != Launcher::of_step || !prepares_before_launching(deployment.engine)) {
@@ -374,6 +392,8 @@ class StageOperators {
   std::int64_t prompt_calls_ = 0;   // and without prompts
   std::int64_t more_launches_ = 0;  // beyond them where PyTorch runs operator by operator
   std::int64_t mixer_calls_ = 0;
+  std::int64_t attention_calls_ = 0;  // between graphs of pieces, beside the mixers'
+  std::int64_t pieces_ = 0;           // such graphs
   Seconds token_saving_{};            // in a captured graph
   Seconds exchange_saving_{};
   Seconds row_saving_{};
@@ -450,7 +470,10 @@ struct RooflineStepTime::Impl {
 
   bool is_captured(const StepBatch& batch, const StepCounts& counts) const {
     const Engine& engine = deployment.engine;
-    if (!engine.cuda_graphs || (engine.eager_prefill && !batch.prefills.empty())) return false;
+    if (!engine.cuda_graphs) return false;
+    if (engine.eager_prefill && !batch.prefills.empty()) {
+      return std::ranges::binary_search(engine.prompt_graph_sizes, counts.tokens);  // padded
+    }
     if (engine.exact_graphs && batch.prefills.empty()) return true;
     const std::vector<std::int64_t>& sizes = engine.graph_batch_sizes;
     const std::int64_t size =

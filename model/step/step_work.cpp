@@ -151,6 +151,9 @@ StepCounts step_counts(const Engine& engine, const StepBatch& batch) {
     counts.tokens += chunk.new_tokens;
     counts.rows += chunk.emits_token ? 1 : 0;
   }
+  const std::vector<std::int64_t>& sizes = engine.prompt_graph_sizes;
+  const auto size = std::ranges::lower_bound(sizes, counts.tokens);
+  if (size != sizes.end()) counts.tokens = *size;
   return counts;
 }
 

@@ -31,6 +31,8 @@ void add_keys(std::vector<ServeFlag>& rows) {
   add_flag(rows, "cuda_graph_config.batch_sizes", kGraphSizeList);
   add_flag(rows, "cuda_graph_config.max_batch_size", kLargestGraph);
   add_flag(rows, "cuda_graph_config.enable_padding", kGraphPadding);
+  add_flag(rows, "torch_compile_config.enable_piecewise_cuda_graph", kPiecewiseGraph);
+  add_flag(rows, "torch_compile_config.capture_num_tokens", kCaptureTokens);
   add_flag(rows, "kv_cache_config.dtype", kTensorrtCacheDtype);
   add_flag(rows, "kv_cache_config.tokens_per_block", kBlockSize);
   add_flag(rows, "kv_cache_config.max_tokens", kKvTokens);

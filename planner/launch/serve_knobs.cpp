@@ -406,9 +406,20 @@ void read_windows(ServeWords& words, const std::string& text, const std::string&
       read_serve_counts(text, flag, "a list of windows in tokens");
 }
 
+Text write_list(const std::optional<std::vector<std::int64_t>>& list) {
+  return list ? Text(fmt::format("[{}]", fmt::join(*list, ", "))) : Text();
+}
+
 Text write_windows(const ServeWords& words) {
-  const auto& windows = words.overrides.max_attention_window;
-  return windows ? Text(fmt::format("[{}]", fmt::join(*windows, ", "))) : Text();
+  return write_list(words.overrides.max_attention_window);
+}
+
+void read_capture_tokens(ServeWords& words, const std::string& text, const std::string& flag) {
+  words.overrides.capture_num_tokens = read_serve_counts(text, flag, "a list of numbers of tokens");
+}
+
+Text write_capture_tokens(const ServeWords& words) {
+  return write_list(words.overrides.capture_num_tokens);
 }
 
 /// vLLM up to 0.11: one size is the largest of its own list.
@@ -612,6 +623,8 @@ const ServeKnob kOldGraphSizes{"cuda_graph_batch_sizes", read_old_graph_sizes, w
 const ServeKnob kGraphSizeList{"cuda_graph_batch_sizes", read_graph_sizes, write_graph_size_list};
 const ServeKnob kLargestGraph = count_knob<&O::cuda_graph_max_bs>("cuda_graph_max_bs");
 const ServeKnob kGraphPadding = switch_knob<&O::cuda_graph_padding>("cuda_graph_padding");
+const ServeKnob kPiecewiseGraph = switch_knob<&O::piecewise_cuda_graph>("piecewise_cuda_graph");
+const ServeKnob kCaptureTokens{"capture_num_tokens", read_capture_tokens, write_capture_tokens};
 const ServeKnob kCompilation{"cuda_graph_batch_sizes", read_compilation,
                              [](const W&) { return Text(); }};
 const ServeKnob kAsync = switch_knob<&O::async_scheduling>("async_scheduling");

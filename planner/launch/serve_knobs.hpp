@@ -30,7 +30,8 @@ extern const ServeKnob kDataParallelAttention, kMemoryShare, kModelLen, kSglangM
 extern const ServeKnob kBatchedTokens, kChunkSize, kBlockSize, kBlocks, kKvTokens, kKvMemory;
 extern const ServeKnob kVllmCacheDtype, kSglangCacheDtype, kTensorrtCacheDtype;
 extern const ServeKnob kChunkedPrefill, kPrefixCaching, kEager, kNoGraphs, kAsync;
-extern const ServeKnob kGraphSizes, kOldGraphSizes, kGraphSizeList, kLargestGraph, kGraphPadding;
+extern const ServeKnob kGraphSizes, kOldGraphSizes, kGraphSizeList, kLargestGraph, kGraphPadding,
+    kPiecewiseGraph, kCaptureTokens;
 extern const ServeKnob kCompilation;
 extern const ServeKnob kVllmOrder, kSglangOrder, kGenerationConfig;
 extern const ServeKnob kPrefillTokens, kConservativeness, kMixedChunk, kDrafts, kMaxLoras;

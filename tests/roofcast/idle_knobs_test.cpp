@@ -69,6 +69,7 @@ std::optional<EngineOverrides> feature_of(const EngineKnob& knob) {
     return EngineOverrides{.all2all_backend = All2All::deepep_low_latency, .enable_dbo = true};
   if (key == "enable_dbo") return EngineOverrides{.all2all_backend = All2All::deepep_low_latency};
   if (key.starts_with("hicache_")) return EngineOverrides{.enable_hierarchical_cache = true};
+  if (key == "capture_num_tokens") return EngineOverrides{.piecewise_cuda_graph = true};
   if (!key.starts_with("batch_wait")) return std::nullopt;
   return EngineOverrides{.batch_wait_timeout_iters = 20, .batch_wait_max_tokens_ratio = 0.5};
 }
@@ -157,6 +158,8 @@ TEST(IdleKnobs, EveryKnobActsOrIsRefused) {
         if (std::string_view(knob.key) == "max_model_len") continue;
         // Acts where prompts exceed a step's tokens, on the largest batch.
         if (use == KnobUse::steps && std::string_view(knob.key) == "max_attention_window") continue;
+        // By default on steps with prompts of at most 128 tokens; on more by capture_num_tokens.
+        if (use == KnobUse::steps && std::string_view(knob.key) == "piecewise_cuda_graph") continue;
         if (kSanitised && asked++ % 5 != 0) continue;
         const Effect effect = effect_of(knob, use, place.options, plain);
         EXPECT_NE(effect, Effect::none)

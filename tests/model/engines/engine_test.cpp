@@ -16,6 +16,7 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
 Engine engine_on(const Gpu& gpu, const std::string& preset, const EngineOverrides& overrides = {},
                  const Parallelism& parallel = {}) {
@@ -324,6 +325,32 @@ TEST(TensorrtDefaults, OnlySomeDecodeBatchesAreCaptured) {
   EXPECT_EQ(engine({.max_num_seqs = 20, .cuda_graph_padding = true}).graph_batch_sizes.back(), 20);
   EXPECT_EQ(engine({.max_num_seqs = 50}).graph_batch_sizes.back(), 32);
   EXPECT_TRUE(engine_on(test::h100(), "trtllm-0.18").exact_graphs);
+}
+
+// 1.2, pyexecutor/model_engine.py: capture_num_tokens or the batch sizes, up to max_num_tokens.
+TEST(TensorrtDefaults, StepsWithPromptsAreCapturedInPiecesIfAsked) {
+  const auto sizes = [](const EngineOverrides& knobs) {
+    return engine_on(test::h100(), "trtllm", knobs).prompt_graph_sizes;
+  };
+  EXPECT_THAT(sizes({}), IsEmpty());
+  EXPECT_THAT(sizes({.piecewise_cuda_graph = false}), IsEmpty());
+  EXPECT_THAT(sizes({.max_num_batched_tokens = 2000,
+                     .piecewise_cuda_graph = true,
+                     .capture_num_tokens = {{4096, 1024, 256}}}),
+              ElementsAre(256, 1024));
+  EXPECT_THAT(sizes({.cuda_graph_batch_sizes = {{1, 2, 4}}, .piecewise_cuda_graph = true}),
+              ElementsAre(1, 2, 4));
+  const auto refusal_of = [](const char* engine, const EngineOverrides& knobs) {
+    return message_of<UsageError>(test::h100(), engine, knobs);
+  };
+  EXPECT_EQ(refusal_of("trtllm", {.capture_num_tokens = {{256}}}),
+            "`capture_num_tokens`: requires `piecewise_cuda_graph`");
+  EXPECT_THAT(refusal_of("trtllm", {.enforce_eager = true, .piecewise_cuda_graph = true}),
+              HasSubstr("without CUDA graphs"));
+  EXPECT_THAT(refusal_of("trtllm-0.18", {.piecewise_cuda_graph = true}),
+              HasSubstr("expected an engine from trtllm-0.19 on"));
+  EXPECT_THAT(refusal_of("vllm", {.piecewise_cuda_graph = true}),
+              HasSubstr("piecewise_cuda_graph"));
 }
 
 // 1.0 to 1.2: _forward_step_inter_pp waits for the GPU.

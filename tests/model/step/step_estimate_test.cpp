@@ -295,6 +295,43 @@ TEST(StepEstimate, TensorrtPreparesAStepOnceForAllStages) {
   EXPECT_DOUBLE_EQ(RooflineStepTime(deployment).seconds(batch).value, launches + 2);
 }
 
+// GPT-2's twelve layers: PyTorch launches the cache write and the attention of each, for decodes
+// once more, and replays the 13 pieces around them; a second each.
+TEST(StepEstimate, TensorrtCapturesPromptsBetweenTheirAttention) {
+  Deployment deployment = deployment_of(test::gpt2_small(), round_gpu());
+  Engine& engine = deployment.engine;
+  engine.scheduler = SchedulerKind::tensorrt_llm;
+  engine.version = "trtllm-1.2";
+  engine.eager_prefill = true;
+  engine.host = bare_engine().host;
+  engine.host.prompt_launch = Seconds{1.0};
+  engine.prompt_graph_sizes = {8, 16};
+  const auto device = [&](const StepBatch& batch) {
+    return RooflineStepTime(deployment).explain(batch).device.value;
+  };
+  EXPECT_DOUBLE_EQ(device(prefill_batch(1, 10)), 12 * 2 + 13);
+  EXPECT_DOUBLE_EQ(device(prefill_batch(1, 16)), 12 * 2 + 13);
+  EXPECT_GT(device(prefill_batch(1, 17)), 100);
+  StepBatch mixed = decode_batch(deployment.model, 4, 10);
+  mixed.prefills = {{.new_tokens = 10, .context_tokens = 0, .emits_token = true}};
+  EXPECT_DOUBLE_EQ(device(mixed), 12 * 3 + 13);
+}
+
+// A latent layer's attention is one operator with its projections of latents: of 61 layers the
+// three projections, two norms, rotation, cache write and attention.
+TEST(StepEstimate, TensorrtLaunchesLatentAttentionWhole) {
+  Deployment deployment = deployment_of(test::deepseek_v3(), round_gpu());
+  Engine& engine = deployment.engine;
+  engine.scheduler = SchedulerKind::tensorrt_llm;
+  engine.version = "trtllm-1.2";
+  engine.eager_prefill = true;
+  engine.host = bare_engine().host;
+  engine.host.prompt_launch = Seconds{1.0};
+  engine.prompt_graph_sizes = {16};
+  const StepEstimate step = RooflineStepTime(deployment).explain(prefill_batch(1, 10));
+  EXPECT_DOUBLE_EQ(step.device.value, 61 * 8 + 62);
+}
+
 // Without padding a decode that has no graph of its size runs as prompts do.
 TEST(StepEstimate, TensorrtRunsDecodesWithoutAGraphOperatorByOperator) {
   Deployment deployment = deployment_of(test::gpt2_small(), round_gpu());

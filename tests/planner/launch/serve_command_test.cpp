@@ -572,6 +572,9 @@ kv_cache_config:
     free_gpu_memory_fraction: 0.8
     enable_block_reuse: false
     max_attention_window: [128, 32768]
+torch_compile_config:
+    enable_piecewise_cuda_graph: true
+    capture_num_tokens: [128, 1536]
 disable_overlap_scheduler: true
 scheduler_config:
   capacity_scheduler_policy: MAX_UTILIZATION
@@ -595,6 +598,8 @@ mpirun -n 1 --allow-run-as-root trtllm-serve deepseek-ai/DeepSeek-R1 --tp_size 8
   EXPECT_EQ(knobs.async_scheduling, false);
   EXPECT_EQ(knobs.capacity_scheduler_policy, CapacityPolicy::max_utilization);
   EXPECT_EQ(knobs.cuda_graph_padding, true);
+  EXPECT_EQ(knobs.piecewise_cuda_graph, true);
+  EXPECT_THAT(*knobs.capture_num_tokens, ElementsAre(128, 1536));
   EXPECT_THAT(*knobs.cuda_graph_batch_sizes, ElementsAre(1, 2));
   EXPECT_THAT(command.not_modelled, IsEmpty());
   EXPECT_THAT(command.ignored, ElementsAre("--log_level", "print_iter_log"));
