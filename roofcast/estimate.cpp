@@ -6,6 +6,7 @@
 #include <array>
 #include <utility>
 
+#include "base/ceil_divide.hpp"
 #include "base/dotted_version.hpp"
 #include "base/error.hpp"
 #include "base/numbers.hpp"
@@ -287,6 +288,88 @@ void add_tuned_kernels(const Deployment& deployment, const EstimateQuestion& que
   if (decode) answer.tuned_decode_step = generation.decode_step;
 }
 
+// ---- decodes that no CUDA graph holds
+
+/// Whether decodes run in CUDA graphs, but none holds `size` (graph_size()): it is beyond the
+/// largest, or between two and not padded.
+bool is_left_out(const Engine& engine, std::int64_t size) {
+  const std::vector<std::int64_t>& captured = engine.graph_batch_sizes;
+  if (!engine.cuda_graphs || engine.exact_graphs || captured.empty()) return false;
+  if (engine.graph_padding) return size > captured.back();
+  return !std::ranges::binary_search(captured, size);
+}
+
+/// One knob, and the overrides with it.
+struct GraphChange {
+  std::string knob{};
+  std::string value{};
+  EngineOverrides overrides{};
+};
+
+/// What may have a graph hold `size`, the best first.
+std::vector<GraphChange> graph_changes(const Engine& engine, const EngineOverrides& given,
+                                       std::int64_t size) {
+  if (size < engine.graph_batch_sizes.back()) {
+    EngineOverrides padded = given;
+    padded.cuda_graph_padding = true;
+    return {{.knob = "cuda_graph_padding", .value = "on", .overrides = padded}};
+  }
+  if (given.cuda_graph_batch_sizes) {
+    EngineOverrides listed = given;
+    listed.cuda_graph_max_bs.reset();
+    listed.cuda_graph_batch_sizes->push_back(size);
+    return {{.knob = "cuda_graph_batch_sizes",
+             .value = fmt::format("{}", fmt::join(*listed.cuda_graph_batch_sizes, ",")),
+             .overrides = listed}};
+  }
+  // Where engines list sizes by 8, 16 or 32, the list may end below the largest size asked for.
+  constexpr std::int64_t kCommonStep = 64;
+  std::vector<GraphChange> changes;
+  for (const std::int64_t largest : {size, ceil_divide(size, kCommonStep) * kCommonStep}) {
+    EngineOverrides larger = given;
+    larger.cuda_graph_max_bs = largest;
+    changes.push_back({.knob = "cuda_graph_max_bs",
+                       .value = fmt::format("{}", largest),
+                       .overrides = std::move(larger)});
+  }
+  return changes;
+}
+
+/// Nullopt for sizes beyond those that may be captured.
+std::optional<Deployment> resolved_if_allowed(const DeploymentOptions& options) {
+  try {
+    return resolve(options).deployment;
+  } catch (const UsageError&) {
+    return std::nullopt;
+  }
+}
+
+/// EstimateAnswer::uncaptured_decode of a step that takes `decode_step`.
+std::optional<UncapturedDecode> uncaptured_decode(const Deployment& deployment,
+                                                  const EstimateQuestion& question,
+                                                  Seconds decode_step) {
+  constexpr double kTold = 0.95;  // of the time
+  const Engine& engine = deployment.engine;
+  const std::int64_t sequences = ceil_divide(question.batch, deployment.parallel.data);
+  const std::int64_t size = graph_size(engine, sequences, 1);
+  if (engine.pooling || sequences > engine.max_num_seqs || !is_left_out(engine, size)) return {};
+  for (const GraphChange& change : graph_changes(engine, question.deployment.overrides, size)) {
+    DeploymentOptions options = question.deployment;
+    options.overrides = change.overrides;
+    const std::optional<Deployment> changed = resolved_if_allowed(options);
+    if (!changed || is_left_out(changed->engine, size)) continue;
+    const GenerationEstimate generation = estimate_generation(
+        *changed, question.batch, question.input_tokens, question.output_tokens);
+    if (generation.decode_step > decode_step * kTold) return {};
+    return UncapturedDecode{.sequences = sequences,
+                            .largest_graph = engine.graph_batch_sizes.back(),
+                            .knob = change.knob,
+                            .value = change.value,
+                            .decode_step = generation.decode_step};
+  }
+  return {};
+}
+
 /// Takes out of the answer what only generation has: a model that pools ends with its prompts, each
 /// of which gets a vector, the single output token of `generation`.
 void drop_decodes(EstimateAnswer& answer) {
@@ -358,6 +441,7 @@ EstimateAnswer estimate(const EstimateQuestion& asked) {
       .fitting_sequences = room.max_batch};
   if (answer.version_relative_uncertainty) answer.version_basis = version_basis(deployment);
   add_tuned_kernels(deployment, question, answer);
+  answer.uncaptured_decode = uncaptured_decode(deployment, question, answer.decode_step);
   if (deployment.engine.pooling) drop_decodes(answer);
   return answer;
 }
@@ -404,6 +488,12 @@ BatchesAnswer estimate_batches(const BatchesQuestion& asked) {
       if (row.fits) {
         const GenerationEstimate generation = estimate_generation(deployment, batch, input, output);
         row.summary = steps_of(generation, batch, input);
+        row.uncaptured_decode = uncaptured_decode(deployment,
+                                                  {.deployment = question.deployment,
+                                                   .batch = batch,
+                                                   .input_tokens = input,
+                                                   .output_tokens = output},
+                                                  generation.decode_step);
         row.cost = cost_of(deployment, generation, input, output);
         if (pools) {
           row.summary->decode = {};

@@ -138,6 +138,16 @@ struct PipelineAnswer {
   double decode_tokens_per_s = 0;
 };
 
+/// A decode step that no CUDA graph holds though graphs are on, so that its kernels are launched
+/// one by one.
+struct UncapturedDecode {
+  std::int64_t sequences = 0;      // of one data-parallel rank
+  std::int64_t largest_graph = 0;  // below it: the size is between captured ones, and not padded
+  std::string knob{};              // that would have it in a graph: "cuda_graph_max_bs"
+  std::string value{};             // as after its flag: "129", "on", "1,2,129"
+  Seconds decode_step{};           // then
+};
+
 struct EstimateAnswer {
   AnswerHead head{};
   EstimateInputs inputs{};
@@ -172,6 +182,8 @@ struct EstimateAnswer {
   std::optional<std::string> tuned_kernels{};
   std::optional<Seconds> tuned_prefill{};
   std::optional<Seconds> tuned_decode_step{};
+  /// Unset where a graph would save less than 5 % of the decode step, and above max_num_seqs.
+  std::optional<UncapturedDecode> uncaptured_decode{};
   /// The same as version_relative_uncertainty, how far SGLang's servers of such models were off
   /// (model_deviation()).
   std::optional<double> model_relative_uncertainty{};
@@ -198,6 +210,8 @@ struct BatchRow {
   Bytes cache{};
   bool fits = false;
   std::optional<PerStep<StepAnswer>> summary{};
+  /// As EstimateAnswer::uncaptured_decode.
+  std::optional<UncapturedDecode> uncaptured_decode{};
   ServingCost cost{};  // while it runs, prefill included; if it does not fit, none of tokens
 };
 
@@ -333,6 +347,15 @@ void members(Visitor& visit, PipelineAnswer& pipeline) {
 }
 
 template <class Visitor>
+void members(Visitor& visit, UncapturedDecode& decode) {
+  visit("sequences", decode.sequences, "of one data-parallel rank");
+  visit("largest_graph", decode.largest_graph, "the largest captured size");
+  visit("knob", decode.knob, "what would have it in a graph");
+  visit("value", decode.value, "of that knob, as after its flag");
+  visit("decode_step_s", decode.decode_step, "mean decode step then");
+}
+
+template <class Visitor>
 void members(Visitor& visit, EstimateAnswer& answer) {
   members(visit, answer.head);
   visit("inputs", answer.inputs, "the question as parsed, every knob resolved");
@@ -377,6 +400,8 @@ void members(Visitor& visit, EstimateAnswer& answer) {
                "prefill_s with these kernels, where it is shorter");
   visit.if_set("tuned_decode_step_s", answer.tuned_decode_step,
                "decode_step_s with them, where it is shorter");
+  visit.if_set("uncaptured_decode", answer.uncaptured_decode,
+               "no CUDA graph holds the decode step, and one would save 5 % of it or more");
   visit.if_set("model_relative_uncertainty", answer.model_relative_uncertainty,
                "how far SGLang's servers of such models were off, one standard deviation; part of "
                "those of both steps");
@@ -399,6 +424,8 @@ void members(Visitor& visit, BatchRow& row) {
   visit("kv_cache_bytes", row.cache, "KV cache of all sequences at their full length, on all GPUs");
   visit("fits", row.fits, "whether that fits in memory");
   visit("summary", row.summary, "the steps as a whole; null if the batch does not fit");
+  visit.if_set("uncaptured_decode", row.uncaptured_decode,
+               "no CUDA graph holds the decode step, and one would save 5 % of it or more");
   members(visit, row.cost);
 }
 

@@ -4,10 +4,17 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <map>
 #include <optional>
+#include <span>
+#include <string>
 #include <utility>
+#include <vector>
 
+#include "base/joined.hpp"
 #include "base/numbers.hpp"
+#include "base/text.hpp"
 #include "base/wording.hpp"
 #include "reports/answers/cost_cells.hpp"
 
@@ -103,7 +110,38 @@ std::string compute_bound_text(const ComputeBoundBatches& batches, double ridge)
       step, fixed(ridge, 1), from(batches.products), from(batches.attention));
 }
 
+/// "33, 34, 35, ..., 63": at most five.
+std::string batches_text(const std::vector<std::string>& batches) {
+  constexpr std::size_t kListed = 5;
+  if (batches.size() <= kListed) return joined(batches);
+  return joined(std::span(batches).first(kListed - 2)) + ", ..., " + batches.back();
+}
+
+/// "No CUDA graph holds a decode of these batches, so their kernels are launched one by one: 33,
+/// 129 (--cuda-graph-padding on, --cuda-graph-max-bs 129)."; empty if there are none.
+std::string uncaptured_text(const BatchesAnswer& answer) {
+  std::map<std::int64_t, UncapturedDecode> uncaptured;
+  for (const BatchRow& row : answer.rows) {
+    if (row.uncaptured_decode) uncaptured.emplace(row.batch, *row.uncaptured_decode);
+  }
+  if (uncaptured.empty()) return {};
+  std::vector<std::string> batches;
+  std::map<std::string, std::string> flags;  // by knob: the one for the largest batch
+  for (const auto& [batch, decode] : uncaptured) {
+    batches.push_back(with_separators(batch));
+    flags[decode.knob] = graph_flag(decode);
+  }
+  return fmt::format(
+      "No CUDA graph holds a decode of these batches, so their kernels are launched one by one: {} "
+      "({}).",
+      batches_text(batches), joined(flags, [](const auto& flag) { return flag.second; }));
+}
+
 }  // namespace
+
+std::string graph_flag(const UncapturedDecode& decode) {
+  return fmt::format("--{} {}", with_dashes(decode.knob), decode.value);
+}
 
 bool is_chunked(const EstimateAnswer& answer) {
   constexpr double kShown = 0.001;
@@ -196,6 +234,9 @@ std::vector<std::string> batch_sentences(const BatchesAnswer& answer) {
   if (largest > answer.max_num_seqs) {
     lines.push_back(fmt::format("The scheduler runs {} at once (--max-num-seqs).",
                                 counted(answer.max_num_seqs, "sequence")));
+  }
+  if (std::string uncaptured = uncaptured_text(answer); !uncaptured.empty()) {
+    lines.push_back(std::move(uncaptured));
   }
   if (answer.contexts.size() == 1) {
     lines.push_back(compute_bound_text(answer.contexts.front().compute_bound, answer.ridge.value));

@@ -13,6 +13,9 @@ namespace roofcast {
 /// Whether the engine computes the prompts in several steps, which take another time than one.
 bool is_chunked(const EstimateAnswer& answer);
 
+/// "--cuda-graph-max-bs 129": what would have a CUDA graph hold the decode.
+std::string graph_flag(const UncapturedDecode& decode);
+
 /// Products, attention and the whole of both steps of one batch.
 Table parts_table(const EstimateAnswer& answer);
 

@@ -56,6 +56,27 @@ TEST(EstimateCommand, SaysWhichTimeOfPrefillCounts) {
   EXPECT_THAT(one.out, HasSubstr("prefill: whole step"));
 }
 
+// TensorRT-LLM captures decodes of 1 to 32, 64 and 128 sequences and pads none to the next.
+TEST(EstimateCommand, SaysThatNoGraphHoldsADecode) {
+  const std::string asked =
+      "estimate --model qwen3-32b --gpu h100 --engine trtllm-1.2 --isl 100 --osl 8 ";
+  EXPECT_THAT(run_command(asked + "--tp 8 --batch 129").out,
+              HasSubstr("No CUDA graph holds a decode of 129 sequences (the largest holds 128), so "
+                        "its kernels are launched one by one. In a graph (--cuda-graph-max-bs 129) "
+                        "the step would take "));
+  EXPECT_THAT(run_command(asked + "--tp 4 --dp 2 --batch 66").out,
+              HasSubstr("a decode of 33 sequences on each data-parallel rank (between captured "
+                        "sizes and not padded), so its kernels are launched one by one. In a graph "
+                        "(--cuda-graph-padding on) the step would take "));
+  EXPECT_THAT(run_command(asked + "--tp 8 --batch 32,33-63+10,129").out,
+              HasSubstr("No CUDA graph holds a decode of these batches, so their kernels are "
+                        "launched one by one: 33, 43, 53, 63, 129 (--cuda-graph-max-bs 129, "
+                        "--cuda-graph-padding on)."));
+  EXPECT_THAT(run_command(asked + "--tp 8 --batch 33-63+5").out,
+              HasSubstr("one by one: 33, 38, 43, ..., 63 (--cuda-graph-padding on)."));
+  EXPECT_THAT(run_command(asked + "--tp 8 --batch 32,64").out, Not(HasSubstr("CUDA graph")));
+}
+
 TEST(EstimateCommand, PlainNumbersGoToSpreadsheets) {
   const CommandResult result = estimate("--batch 1,2 --isl 1k -o csv");
   EXPECT_THAT(result.out,

@@ -186,6 +186,115 @@ TEST(Estimate, SaysThatNoServerOfAModelWasCompared) {
   EXPECT_FALSE(estimate(question).model_relative_uncertainty);
 }
 
+// TensorRT-LLM captures decodes of 1 to 32, 64 and 128 sequences and pads none to the next.
+EstimateQuestion tensorrt_question() {
+  EstimateQuestion question = estimate_question_of("qwen3-32b", "h100");
+  question.deployment.parallel.tensor = 8;
+  question.deployment.engine = "trtllm-1.2";
+  question.output_tokens = 8;
+  return question;
+}
+
+TEST(Estimate, SaysWhatAGraphWouldSaveOfADecodeBeyondTheLargest) {
+  EstimateQuestion question = tensorrt_question();
+  question.batch = 128;
+  EXPECT_FALSE(estimate(question).uncaptured_decode);
+  question.batch = 129;
+  const EstimateAnswer answer = estimate(question);
+  ASSERT_TRUE(answer.uncaptured_decode);
+  EXPECT_EQ(answer.uncaptured_decode->sequences, 129);
+  EXPECT_EQ(answer.uncaptured_decode->largest_graph, 128);
+  EXPECT_EQ(answer.uncaptured_decode->knob, "cuda_graph_max_bs");
+  EXPECT_EQ(answer.uncaptured_decode->value, "129");
+  expect_round_trip(answer);
+  question.deployment.overrides.cuda_graph_max_bs = 129;
+  const EstimateAnswer captured = estimate(question);
+  EXPECT_EQ(answer.uncaptured_decode->decode_step, captured.decode_step);
+  EXPECT_LT(captured.decode_step, answer.decode_step * 0.95);
+  EXPECT_FALSE(captured.uncaptured_decode);
+}
+
+TEST(Estimate, SaysWhatPaddingToAGraphWouldSave) {
+  EstimateQuestion question = tensorrt_question();
+  question.batch = 32;
+  EXPECT_FALSE(estimate(question).uncaptured_decode);
+  question.batch = 33;
+  const EstimateAnswer answer = estimate(question);
+  ASSERT_TRUE(answer.uncaptured_decode);
+  EXPECT_EQ(answer.uncaptured_decode->sequences, 33);
+  EXPECT_EQ(answer.uncaptured_decode->knob, "cuda_graph_padding");
+  EXPECT_EQ(answer.uncaptured_decode->value, "on");
+  question.deployment.overrides.cuda_graph_padding = true;
+  const EstimateAnswer padded = estimate(question);
+  EXPECT_EQ(answer.uncaptured_decode->decode_step, padded.decode_step);
+  EXPECT_FALSE(padded.uncaptured_decode);
+}
+
+TEST(Estimate, ChangesTheListOfGraphsThatWasGiven) {
+  EstimateQuestion question = tensorrt_question();
+  question.deployment.overrides.cuda_graph_batch_sizes = {{1, 4, 16}};
+  question.batch = 20;
+  const EstimateAnswer answer = estimate(question);
+  ASSERT_TRUE(answer.uncaptured_decode);
+  EXPECT_EQ(answer.uncaptured_decode->largest_graph, 16);
+  EXPECT_EQ(answer.uncaptured_decode->knob, "cuda_graph_batch_sizes");
+  EXPECT_EQ(answer.uncaptured_decode->value, "1,4,16,20");
+  question.batch = 8;  // below the largest: padding is the shorter change
+  EXPECT_EQ(estimate(question).uncaptured_decode.value().knob, "cuda_graph_padding");
+}
+
+// 66 sequences on two ranks are 33 on each.
+TEST(Estimate, CountsTheGraphsOfADataParallelRank) {
+  EstimateQuestion question = tensorrt_question();
+  question.deployment.parallel = {.tensor = 4, .data = 2};
+  question.batch = 66;
+  EXPECT_EQ(estimate(question).uncaptured_decode.value().sequences, 33);
+  question.batch = 64;
+  EXPECT_FALSE(estimate(question).uncaptured_decode);
+}
+
+TEST(Estimate, SaysNothingOfGraphsThatWouldChangeNothing) {
+  const auto is_told = [](const EstimateQuestion& question) {
+    return estimate(question).uncaptured_decode.has_value();
+  };
+  EstimateQuestion question = tensorrt_question();
+  question.batch = 33;
+  question.deployment.overrides.enforce_eager = true;
+  EXPECT_FALSE(is_told(question));
+  // The engine runs 32 at once.
+  question = tensorrt_question();
+  question.batch = 33;
+  question.deployment.overrides.max_num_seqs = 32;
+  EXPECT_FALSE(is_told(question));
+  // vLLM captures up to 512 of its 1,024 sequences. Reading the weights of 70 billion parameters
+  // takes 42 ms (141 GB at 3.35 TB/s), launching some 1,000 compiled kernels at 5 us each less.
+  question = estimate_question_of("llama-3.1-70b", "h100");
+  question.output_tokens = 8;
+  question.batch = 600;
+  EXPECT_FALSE(is_told(question));
+  // More than any engine may capture: 65,536.
+  question = tensorrt_question();
+  question.deployment.overrides.max_num_seqs = 70'000;
+  question.batch = 70'000;
+  question.input_tokens = 1;
+  question.output_tokens = 2;
+  EXPECT_FALSE(is_told(question));
+}
+
+// vLLM lists 1, 2, 4 and then multiples of 8: up to 9 the last is 8.
+TEST(Estimate, NamesALargestGraphThatHoldsTheDecode) {
+  EstimateQuestion question = estimate_question_of("qwen3-0.6b", "b200");
+  question.deployment.parallel.tensor = 8;
+  question.output_tokens = 8;
+  question.input_tokens = 16;
+  question.deployment.overrides.cuda_graph_max_bs = 4;
+  question.batch = 9;
+  const EstimateAnswer answer = estimate(question);
+  ASSERT_TRUE(answer.uncaptured_decode);
+  EXPECT_EQ(answer.uncaptured_decode->largest_graph, 4);
+  EXPECT_EQ(answer.uncaptured_decode->value, "64");
+}
+
 TEST(Estimate, RoundTripsEveryKindOfOperator) {
   EstimateQuestion experts = estimate_question_of("deepseek-v3", "h200");
   experts.deployment.parallel.tensor = 8;
@@ -275,6 +384,17 @@ TEST(EstimateBatches, RowsAreTheSingleEstimates) {
   }
   EXPECT_EQ(answer.rows[1].batch, 8);
   EXPECT_EQ(answer.rows[2].input_tokens, 1000);
+  test::read_back(answer, batches_answer_from_json, batches_answer_schema());
+}
+
+TEST(EstimateBatches, SayWhichDecodesNoGraphHolds) {
+  EstimateQuestion question = tensorrt_question();
+  const BatchesAnswer answer = estimate_batches(batches_of(question, {32, 33}, {100}));
+  EXPECT_FALSE(answer.rows[0].uncaptured_decode);
+  question.batch = 33;
+  question.input_tokens = 100;
+  EXPECT_EQ(answer.rows[1].uncaptured_decode.value().decode_step,
+            estimate(question).uncaptured_decode.value().decode_step);
   test::read_back(answer, batches_answer_from_json, batches_answer_schema());
 }
 
