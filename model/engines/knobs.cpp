@@ -51,13 +51,9 @@ std::optional<Fp8GemmBackend> named(std::string_view name, Fp8GemmBackend) {
   return parse_fp8_gemm_backend(name);
 }
 
-using Counts = std::vector<std::int64_t>;
-
 template <class T>
 KnobValue value_of(const T& member) {
-  if constexpr (std::is_same_v<T, Counts>) {
-    return std::vector<double>(member.begin(), member.end());
-  } else if constexpr (std::is_enum_v<T>) {
+  if constexpr (std::is_enum_v<T>) {
     return std::string(name_of(member));
   } else if constexpr (requires { member.value; }) {
     return member.value;  // a quantity
@@ -68,13 +64,7 @@ KnobValue value_of(const T& member) {
 
 template <class T>
 std::optional<T> member_of(const KnobValue& value) {
-  if constexpr (std::is_same_v<T, Counts>) {
-    const auto* list = std::get_if<std::vector<double>>(&value);
-    if (list == nullptr) return std::nullopt;
-    Counts whole;
-    for (const double one : *list) whole.push_back(static_cast<std::int64_t>(one));
-    return whole;
-  } else if constexpr (std::is_enum_v<T>) {
+  if constexpr (std::is_enum_v<T>) {
     const auto* name = std::get_if<std::string>(&value);
     return name == nullptr ? std::nullopt : named(*name, T{});
   } else if constexpr (requires(T quantity) { quantity.value; }) {
@@ -317,7 +307,7 @@ std::vector<EngineKnob> scheduler_knobs() {
            .help = "batch sizes captured in CUDA graphs (default: the engine's)",
            .effect = "Decode batch sizes that are captured in CUDA graphs; others are launched "
                      "kernel by kernel, or padded to the next (cuda_graph_padding).",
-           .examples = {std::vector<double>{1, 2, 4, 8, 16, 32, 64, 128, 256}}}),
+           .examples = {std::vector<std::int64_t>{1, 2, 4, 8, 16, 32, 64, 128, 256}}}),
       knob<&O::cuda_graph_max_bs>(
           {.flag = "cuda-graph-max-bs",
            .key = "cuda_graph_max_bs",
@@ -365,7 +355,7 @@ std::vector<EngineKnob> scheduler_knobs() {
            .help = "TensorRT-LLM: tokens of captured steps with prompts (default: the batch sizes)",
            .effect = "TensorRT-LLM: tokens of the steps with prompts that are captured; others up "
                      "to the largest are padded to the next. Default: the captured batch sizes.",
-           .examples = {std::vector<double>{1024, 2048, 4096, 8192}}}),
+           .examples = {std::vector<std::int64_t>{1024, 2048, 4096, 8192}}}),
       knob<&O::async_scheduling, &Engine::async_scheduling>(
           {.flag = "async-scheduling",
            .key = "async_scheduling",
@@ -573,7 +563,7 @@ std::vector<EngineKnob> scheduler_knobs() {
                "TensorRT-LLM: tokens that layers keep, in turn from the first of each pipeline "
                "stage: the model's windows or chunks, or max_model_len for all; others are "
                "refused. Default: all tokens.",
-           .examples = {std::vector<double>{128, 131072}}}),
+           .examples = {std::vector<std::int64_t>{128, 131072}}}),
       knob<&O::batch_wait_timeout_iters, &Engine::batch_wait_timeout_iters>(
           {.flag = "batch-wait-timeout-iters",
            .key = "batch_wait_timeout_iters",
@@ -1034,9 +1024,9 @@ const char* unit_of(KnobKind kind) {
 }
 
 void check_range(const EngineKnob& knob, const KnobValue& value) {
-  if (const auto* list = std::get_if<std::vector<double>>(&value); knob.kind == counts && list) {
+  if (const auto* list = std::get_if<std::vector<std::int64_t>>(&value)) {
     if (list->empty()) throw UsageError(knob_name(knob) + ": an empty list given");
-    for (const double one : *list) check_range(knob, static_cast<std::int64_t>(one));
+    for (const std::int64_t one : *list) check_range(knob, one);
     return;
   }
   const auto number = number_in(value);

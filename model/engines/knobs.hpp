@@ -34,8 +34,9 @@ enum class KnobKind {
 };
 
 /// A knob's value by kind. count: int64; share, number, bytes, bandwidth and time: double; on_off:
-/// bool; choice: its name; shares and counts: a list; length: int64 or "auto".
-using KnobValue = std::variant<bool, std::int64_t, double, std::string, std::vector<double>>;
+/// bool; choice: its name; shares: doubles; counts: a list of int64; length: int64 or "auto".
+using KnobValue = std::variant<bool, std::int64_t, double, std::string, std::vector<double>,
+                               std::vector<std::int64_t>>;
 
 /// Finite values from `min` to `max`; either limit may be exclusive.
 struct KnobRange {

@@ -75,12 +75,10 @@ std::vector<double> parse_shares(const std::string& text, const std::string& fla
   return values;
 }
 
-std::vector<double> parse_counts(const std::string& text, const std::string& flag) {
-  std::vector<double> values;
+std::vector<std::int64_t> parse_counts(const std::string& text, const std::string& flag) {
+  std::vector<std::int64_t> values;
   std::istringstream stream(text);
-  for (std::string one; std::getline(stream, one, ',');) {
-    values.push_back(static_cast<double>(parse_count(one, flag)));
-  }
+  for (std::string one; std::getline(stream, one, ',');) values.push_back(parse_count(one, flag));
   return values;
 }
 

@@ -53,6 +53,9 @@ std::string text_of(const KnobValue& value) {
   if (const auto* list = std::get_if<std::vector<double>>(&value)) {
     return fmt::format("{}", fmt::join(*list, ","));
   }
+  if (const auto* list = std::get_if<std::vector<std::int64_t>>(&value)) {
+    return fmt::format("{}", fmt::join(*list, ","));
+  }
   if (const auto* name = std::get_if<std::string>(&value)) return *name;
   return fmt::format("{:.12g}", *number_in(value));
 }

@@ -49,15 +49,15 @@ KnobValue read_shares(const EngineKnob& knob, const JsonObject& object,
   return value.get<std::vector<double>>();
 }
 
-std::vector<double> read_counts(const EngineKnob& knob, const JsonObject& object,
-                                const nlohmann::json& value) {
+KnobValue read_counts(const EngineKnob& knob, const JsonObject& object,
+                      const nlohmann::json& value) {
   const auto is_count = [&knob](const nlohmann::json& one) {
     return one.is_number_integer() && contains(knob.range, one.get<double>());
   };
   if (!value.is_array() || value.empty() || !std::ranges::all_of(value, is_count)) {
     object.fail(knob.key, "an array of whole numbers of at least 1");
   }
-  return value.get<std::vector<double>>();
+  return value.get<std::vector<std::int64_t>>();
 }
 
 /// Converts `value`, found under the knob's key. Names are validated when the knob is set.
@@ -121,18 +121,14 @@ Json value_schema(const EngineKnob& knob) {
   }
 }
 
-Json json_of(const EngineKnob& knob, const KnobValue& value) {
-  if (knob.kind == KnobKind::counts) {
-    const auto& list = std::get<std::vector<double>>(value);
-    return std::vector<std::int64_t>(list.begin(), list.end());
-  }
+Json json_of(const KnobValue& value) {
   return std::visit([](const auto& held) { return Json(held); }, value);
 }
 
 /// Writes large round numbers without a decimal point.
-Json example_json(const EngineKnob& knob, const KnobValue& value) {
+Json example_json(const KnobValue& value) {
   const auto* number = std::get_if<double>(&value);
-  return number == nullptr ? json_of(knob, value) : number_json(*number);
+  return number == nullptr ? json_of(value) : number_json(*number);
 }
 
 }  // namespace
@@ -162,7 +158,7 @@ EngineOverrides read_engine_options(const JsonObject& object) {
 Json engine_options_json(const EngineOverrides& options) {
   Json json = Json::object();
   for (const EngineKnob& knob : engine_knobs()) {
-    if (const auto value = knob.get(options)) json[knob.key] = json_of(knob, *value);
+    if (const auto value = knob.get(options)) json[knob.key] = json_of(*value);
   }
   return json;
 }
@@ -178,7 +174,7 @@ Json engine_options_schema() {
     property["description"] = knob.effect;
     property.update(value_schema(knob));
     for (const KnobValue& example : knob.examples) {
-      property["examples"].push_back(example_json(knob, example));
+      property["examples"].push_back(example_json(example));
     }
   }
   return {{"description",

@@ -41,7 +41,7 @@ const std::map<std::string, std::vector<KnobValue>>& more_values() {
       {"kv_cache_dtype", {"fp16", "int8"}},
       {"enable_chunked_prefill", {false}},
       {"enable_prefix_caching", {true}},
-      {"cuda_graph_batch_sizes", {std::vector<double>{1}}},
+      {"cuda_graph_batch_sizes", {std::vector<I>{1}}},
       {"cuda_graph_max_bs", {I{4}, I{128}}},
       {"cuda_graph_padding", {false}},
       {"async_scheduling", {false}},

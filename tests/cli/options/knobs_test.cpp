@@ -41,6 +41,9 @@ std::string typed(const KnobValue& value) {
   if (const auto* list = std::get_if<std::vector<double>>(&value)) {
     return fmt::format("{}", fmt::join(*list, ","));
   }
+  if (const auto* list = std::get_if<std::vector<std::int64_t>>(&value)) {
+    return fmt::format("{}", fmt::join(*list, ","));
+  }
   if (const auto* text = std::get_if<std::string>(&value)) return *text;
   if (const auto* count = std::get_if<std::int64_t>(&value)) return fmt::format("{}", *count);
   return fmt::format("{}", std::get<double>(value));
@@ -180,6 +183,24 @@ TEST(EngineKnobs, OutsideItsRangeIsRefusedByEngineAndScenarioFile) {
     }
   }
   EXPECT_GT(checked, 20);
+}
+
+// The largest number of 64 bits, which a double rounds up to 2^63.
+TEST(EngineKnobs, ACountInAListThatIsTooLargeIsNamedAsItWasGiven) {
+  const std::string most = "9223372036854775807";
+  EXPECT_EQ(most, std::to_string(std::numeric_limits<std::int64_t>::max()));
+  const auto error = [&](const std::string& engine, const std::string& argument) -> std::string {
+    try {
+      resolve_engine(engine, parsed(argument + most), llama_3_1_8b(), h100(), {});
+    } catch (const Error& refused) {
+      return refused.what();
+    }
+    return "";
+  };
+  EXPECT_EQ(error("trtllm", "--max-attention-window=128,"),
+            "`max_attention_window`: " + most + " given, expected 1 to 2147483647");
+  EXPECT_EQ(error("vllm", "--cuda-graph-batch-sizes=1,"),
+            "`cuda_graph_batch_sizes`: " + most + " given, expected 1 to 65536");
 }
 
 TEST(EngineKnobs, AreRefusedByEnginesThatDoNotHaveThem) {
