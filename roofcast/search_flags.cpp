@@ -326,9 +326,9 @@ const Flags<WhatIfOptions>& what_if_flags() {
        .placeholder = "KEY=VALUES ...",
        .help = "flag of simulate or key of a scenario file, and its values: gpu=h100,l40s, "
                "request_rate=2-10+2, max_num_seqs=64-512*2, speculative=off,eagle:3:0.7, "
-               "pools=together,1:3; relative "
-               "to the baseline: replicas=-1, "
-               "request_rate=*2, input_len=*1.5, num_prompts=+20%",
+               "pools=together,1:3; lists in brackets: cuda_graph_batch_sizes=[1,2,4],[8]; "
+               "relative to the baseline: replicas=-1, request_rate=*2, input_len=*1.5, "
+               "num_prompts=+20%",
        .read = added_to(&O::vary),
        .form = FlagForm::list},
       {.name = "one-at-a-time",

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <sstream>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -68,17 +67,27 @@ std::string_view placeholder_of(const EngineKnob& knob) {
   return "";
 }
 
-std::vector<double> parse_shares(const std::string& text, const std::string& flag) {
-  std::vector<double> values;
-  std::istringstream stream(text);
-  for (std::string one; std::getline(stream, one, ',');) values.push_back(parse_share(one, flag));
-  return values;
-}
-
-std::vector<std::int64_t> parse_counts(const std::string& text, const std::string& flag) {
-  std::vector<std::int64_t> values;
-  std::istringstream stream(text);
-  for (std::string one; std::getline(stream, one, ',');) values.push_back(parse_count(one, flag));
+/// "A,B" or "[A, B]", each value read by `parse`.
+template <class Parse>
+auto parse_list(const std::string& text, const std::string& flag, Parse parse) {
+  const auto refuse = [&](const char* why) {
+    throw UsageError(
+        fmt::format("{}: '{}' {}, expected A,B,... or [A,B,...]", flag, shown(text), why));
+  };
+  std::string_view list = trimmed(text);
+  const bool opens = list.starts_with('[');
+  const bool closes = list.ends_with(']');
+  if (opens && !closes) refuse("has a bracket that is not closed");
+  if (closes && !opens) refuse("has a bracket that is not opened");
+  if (opens) list = list.substr(1, list.size() - 2);
+  if (list.find_first_of("[]") != std::string_view::npos) refuse("has a list within a list");
+  if (trimmed(list).empty()) refuse("is an empty list");
+  std::vector<decltype(parse(text, flag))> values;
+  for (const std::string_view one : split(list, ',')) {
+    const std::string value(trimmed(one));
+    if (value.empty()) refuse("has an empty value");
+    values.push_back(parse(value, flag));
+  }
   return values;
 }
 
@@ -105,9 +114,9 @@ KnobValue parse_value(KnobKind kind, const std::string& text, const std::string&
     case KnobKind::choice:
       return text;
     case KnobKind::shares:
-      return parse_shares(text, flag);
+      return parse_list(text, flag, parse_share);
     case KnobKind::counts:
-      return parse_counts(text, flag);
+      return parse_list(text, flag, parse_count);
   }
   return text;
 }

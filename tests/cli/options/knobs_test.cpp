@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <fstream>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <type_traits>
@@ -112,6 +113,48 @@ TEST(EngineKnobs, GoFromAFlagThroughAScenarioFileAndStayTheSame) {
       }
     }
   }
+}
+
+TEST(EngineKnobs, AListIsTypedWithBracketsOrWithoutThem) {
+  using Counts = std::vector<std::int64_t>;
+  for (const char* text : {"128,131072", "[128,131072]", "[ 128, 131072 ]", "[128,131072] "}) {
+    EXPECT_EQ(parsed(std::string("--max-attention-window=") + text).max_attention_window,
+              (Counts{128, 131072}))
+        << text;
+  }
+  EXPECT_EQ(parsed("--max-attention-window=[16k]").max_attention_window, Counts{16'000});
+  EXPECT_EQ(parsed("--acceptance-by-position=[0.8, 60%]").acceptance_by_position,
+            (std::vector<double>{0.8, 0.6}));
+}
+
+TEST(EngineKnobs, ABrokenListIsRefusedWithTheReason) {
+  const auto refusal_of = [](const std::string& text) -> std::string {
+    try {
+      (void)parsed("--max-attention-window=" + text);
+    } catch (const std::exception& error) {
+      return error.what();
+    }
+    return "";
+  };
+  const auto because = [](const std::string& text, const std::string& why) {
+    return HasSubstr("'" + text + "' " + why + ", expected A,B,... or [A,B,...]");
+  };
+  for (const char* text : {"[128,131072", "["}) {
+    EXPECT_THAT(refusal_of(text), because(text, "has a bracket that is not closed"));
+  }
+  for (const char* text : {"128,131072]", "]"}) {
+    EXPECT_THAT(refusal_of(text), because(text, "has a bracket that is not opened"));
+  }
+  for (const char* text : {"[[128],131072]", "[128],[131072]", "[128],131072]"}) {
+    EXPECT_THAT(refusal_of(text), because(text, "has a list within a list"));
+  }
+  for (const char* text : {"[]", "[ ]"}) {
+    EXPECT_THAT(refusal_of(text), because(text, "is an empty list"));
+  }
+  for (const char* text : {"[128,]", "128,,131072", ",128", "128,"}) {
+    EXPECT_THAT(refusal_of(text), because(text, "has an empty value"));
+  }
+  EXPECT_THAT(refusal_of("[128,wide]"), HasSubstr("'wide' is not a whole number"));
 }
 
 TEST(EngineKnobs, EveryNameOfAChoiceIsReadAndWritten) {

@@ -166,6 +166,19 @@ TEST(VaryScenario, SpeculationIsOneKnob) {
   EXPECT_THAT(refusal_of("speculativ", "off"), HasSubstr("'speculative'"));
 }
 
+// Commas separate values, and within brackets the numbers of a list.
+TEST(VaryScenario, AListIsAValueInBrackets) {
+  using Counts = std::vector<std::int64_t>;
+  const Knob knob = parse_knob("max_attention_window=[128,131072],[131072]", "--vary");
+  std::vector<Counts> lists;
+  for (const std::string& value : knob.values) {
+    lists.push_back(varied(knob.key, value).deployment.overrides.max_attention_window.value());
+  }
+  EXPECT_EQ(lists, (std::vector<Counts>{{128, 131072}, {131072}}));
+  EXPECT_THAT(refusal_of("max_attention_window", "[128"),
+              HasSubstr("'[128' has a bracket that is not closed"));
+}
+
 TEST(VaryScenario, WhatIsNoKeyOrNoValueIsNamed) {
   EXPECT_THAT(refusal_of("max_num_seq", "8"), HasSubstr("'max_num_seqs'"));
   EXPECT_THAT(refusal_of("workload.request_rat", "8"), HasSubstr("'request_rate'"));
