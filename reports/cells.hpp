@@ -13,9 +13,9 @@ namespace roofcast {
 struct Cell : Printed {
   using Printed::Printed;
   Cell() = default;
-  Cell(Printed figure) : Printed(std::move(figure)) {}
-
-  operator const std::string&() const { return text; }
+  // Rows of tables list figures as they are, and text is read from cells as from strings.
+  Cell(Printed figure) : Printed(std::move(figure)) {}  // NOLINT(google-explicit-constructor)
+  operator const std::string&() const { return text; }  // NOLINT(google-explicit-constructor)
 
   Printed to{};  // upper end of a range, "-8.5 ms to +1.1 s"; the cell's number is the lower
 };

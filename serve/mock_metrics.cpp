@@ -61,10 +61,12 @@ std::string MetricHistogram::text(const std::string& name, const std::string& la
 
 std::vector<double> bounds_1_2_5(double max) {
   std::vector<double> bounds;
-  for (double power = 1; power <= max; power *= 10) {
+  double power = 1;
+  while (power <= max) {
     for (const double mantissa : {1.0, 2.0, 5.0}) {
       if (mantissa * power <= max) bounds.push_back(mantissa * power);
     }
+    power *= 10;
   }
   return bounds;
 }

@@ -192,9 +192,10 @@ ShortenedCurve with_at_most(const MeasuredCurve& curve, std::size_t count, int m
   constexpr double kFirstTolerance = 0.01;
   constexpr double kLastTolerance = 1e3;
   ShortenedCurve kept{.curve = curve};
-  for (double tolerance = kFirstTolerance;
-       kept.curve.points.size() > count && tolerance < kLastTolerance; tolerance *= 2) {
+  double tolerance = kFirstTolerance;
+  while (kept.curve.points.size() > count && tolerance < kLastTolerance) {
     kept = {.curve = thinned(curve, tolerance, multiprocessors).curve, .tolerance = tolerance};
+    tolerance *= 2;
   }
   if (kept.curve.points.size() > count) {
     throw Error(fmt::format("{}: {} sizes cannot be thinned to {}", curve.kernel,

@@ -248,27 +248,27 @@ const EnginePreset& find_preset(std::string_view name) {
   throw_unknown_engine(name);
 }
 
-Engine resolve_engine(std::string_view name, const EngineOverrides& given, const Transformer& model,
-                      const Gpu& gpu, const Parallelism& parallel) {
-  const EnginePreset& preset = find_preset(name);
-  const std::string version = stated_in(name);
+Engine resolve_engine(std::string_view preset, const EngineOverrides& overrides,
+                      const Transformer& model, const Gpu& gpu, const Parallelism& parallel) {
+  const EnginePreset& found = find_preset(preset);
+  const std::string version = stated_in(preset);
   const std::optional<int> minor = minor_version(version);
-  Engine engine = resolve({.preset = preset,
-                           .given = given,
+  Engine engine = resolve({.preset = found,
+                           .given = overrides,
                            .model = model,
                            .gpu = gpu,
                            .parallel = parallel,
-                           .minor = minor.value_or(minor_of(preset)),
+                           .minor = minor.value_or(minor_of(found)),
                            .patch = minor ? patch_version(version) : std::nullopt,
                            .version = minor ? version : std::string()});
-  if (!version.empty()) engine.version = family_of(preset) + "-" + version;
+  if (!version.empty()) engine.version = family_of(found) + "-" + version;
   return engine;
 }
 
-Engine resolve_engine(const EnginePreset& preset, const EngineOverrides& given,
+Engine resolve_engine(const EnginePreset& preset, const EngineOverrides& overrides,
                       const Transformer& model, const Gpu& gpu, const Parallelism& parallel) {
   return resolve({.preset = preset,
-                  .given = given,
+                  .given = overrides,
                   .model = model,
                   .gpu = gpu,
                   .parallel = parallel,

@@ -446,12 +446,13 @@ void read_compilation(ServeWords& words, const std::string& text, const std::str
     return;
   }
   for (const auto& [key, value] : config.items()) {
+    const std::string place = fmt::format("{}.{}", flag, key);
     if (key == "cudagraph_capture_sizes" && value.is_array()) {
-      read_graph_sizes(words, value.dump(), flag + "." + key);
+      read_graph_sizes(words, value.dump(), place);
     } else if (key == "max_cudagraph_capture_size") {
-      words.overrides.cuda_graph_max_bs = read_serve_count(value.dump(), flag + "." + key);
+      words.overrides.cuda_graph_max_bs = read_serve_count(value.dump(), place);
     } else {
-      words.not_modelled.push_back(flag + "." + key);
+      words.not_modelled.push_back(place);
     }
   }
 }

@@ -66,7 +66,7 @@ struct Search {
   /// Of one program, as work that was begun. Throws Stopped if the user cancels.
   std::optional<FleetChoice> solved(const FleetProgram& program) {
     bool cancelled = false;
-    const auto choice = solve(program, [&] {
+    auto choice = solve(program, [&] {
       cancelled = progress && !progress(0, 1);
       return cancelled;
     });
@@ -488,12 +488,12 @@ void spare_units(Search& search, MixFindings& mix) {
 
 /// The cheapest mix of these bands below search.best; no pools if none is found.
 MixFindings mix_of(Search& search, Round& round) {
-  constexpr double kLeast = 0.6, kMost = 1.5, kStep = 0.05;
+  constexpr int kLeast = 60, kMost = 150, kStep = 5;  // percent of the load
   const Posed program = posed(search, round);
   FleetProgram at_load = program.program;
   std::vector<FleetChoice> tried;
-  for (double load = kLeast; load < kMost + kStep / 2; load += kStep) {
-    at_load.load = load;
+  for (int percent = kLeast; percent <= kMost; percent += kStep) {
+    at_load.load = percent / 100.0;
     const auto choice = search.solved(at_load);
     if (!choice) break;
     if (std::ranges::find(tried, *choice) != tried.end()) continue;

@@ -16,15 +16,16 @@
 namespace roofcast {
 namespace {
 
-constexpr double kPercent = 100;
+constexpr int kPercent = 100;
 
 /// Percentiles to draw: enough for a smooth curve, denser in the tail.
 std::vector<double> drawn_percents() {
-  constexpr double kTail = 95, kStep = 1, kTailStep = 0.125;
+  constexpr int kTail = 95, kTailSteps = 8;  // steps for each percent
   std::vector<double> percents;
-  for (double at = 0; at < kTail; at += kStep) percents.push_back(at);
-  for (double at = kTail; at < kPercent; at += kTailStep) percents.push_back(at);
-  percents.push_back(kPercent);
+  for (int at = 0; at < kTail; ++at) percents.push_back(at);
+  for (int at = kTail * kTailSteps; at <= kPercent * kTailSteps; ++at) {
+    percents.push_back(static_cast<double>(at) / kTailSteps);
+  }
   return percents;
 }
 

@@ -69,7 +69,7 @@ TEST(Interruption, ASearchThatIsKilledTenTimesComesToTheSameAnswer) {
   const std::string expected = searched(undisturbed);
   EXPECT_EQ(evaluated(undisturbed), kQuestions);
 
-  std::minstd_rand random(7);  // NOLINT(cert-msc51-cpp): a failure can be repeated
+  std::minstd_rand random(7);
   for (int i = 0; i < 10; ++i) {
     const std::chrono::milliseconds after(random() % 30);  // ten of them: 300 ms at most, of 500
     EXPECT_TRUE(killed(disturbed, after)) << "the search was over before it could be killed";
