@@ -370,6 +370,30 @@ std::optional<UncapturedDecode> uncaptured_decode(const Deployment& deployment,
   return {};
 }
 
+// ---- several batches
+
+/// Without times if the batch does not fit.
+BatchRow row_of(const Deployment& deployment, const EstimateQuestion& question, const Room& room) {
+  BatchRow row{.batch = question.batch,
+               .input_tokens = question.input_tokens,
+               .cache = room.cache_per_sequence * to_double(question.batch),
+               .fits = room.holds(question.batch),
+               .cost = idle_cost(deployment)};
+  if (!row.fits) return row;
+  const GenerationEstimate generation = estimate_generation(
+      deployment, question.batch, question.input_tokens, question.output_tokens);
+  row.summary = steps_of(generation, question.batch, question.input_tokens);
+  row.uncaptured_decode = uncaptured_decode(deployment, question, generation.decode_step);
+  row.cost = cost_of(deployment, generation, question.input_tokens, question.output_tokens);
+  if (!deployment.engine.pooling) return row;
+  row.summary->decode = {};
+  row.cost.dollars_per_million_output_tokens.reset();
+  row.cost.joules_per_output_token.reset();
+  return row;
+}
+
+// ---- models that pool
+
 /// Takes out of the answer what only generation has: a model that pools ends with its prompts, each
 /// of which gets a vector, the single output token of `generation`.
 void drop_decodes(EstimateAnswer& answer) {
@@ -480,28 +504,12 @@ BatchesAnswer estimate_batches(const BatchesQuestion& asked) {
          .max_batch = room.max_batch,
          .compute_bound = compute_bound_batches(deployment, middle_context(input, output))});
     for (const std::int64_t batch : question.batches) {
-      BatchRow row{.batch = batch,
-                   .input_tokens = input,
-                   .cache = room.cache_per_sequence * to_double(batch),
-                   .fits = room.holds(batch),
-                   .cost = idle_cost(deployment)};
-      if (row.fits) {
-        const GenerationEstimate generation = estimate_generation(deployment, batch, input, output);
-        row.summary = steps_of(generation, batch, input);
-        row.uncaptured_decode = uncaptured_decode(deployment,
-                                                  {.deployment = question.deployment,
-                                                   .batch = batch,
-                                                   .input_tokens = input,
-                                                   .output_tokens = output},
-                                                  generation.decode_step);
-        row.cost = cost_of(deployment, generation, input, output);
-        if (pools) {
-          row.summary->decode = {};
-          row.cost.dollars_per_million_output_tokens.reset();
-          row.cost.joules_per_output_token.reset();
-        }
-      }
-      answer.rows.push_back(std::move(row));
+      answer.rows.push_back(row_of(deployment,
+                                   {.deployment = question.deployment,
+                                    .batch = batch,
+                                    .input_tokens = input,
+                                    .output_tokens = output},
+                                   room));
     }
   }
   return answer;
