@@ -19,7 +19,7 @@ Cell followed(Printed figure, std::string_view words) {
   return figure;
 }
 
-Cell signed_by(std::string_view sign, Printed figure) {
+Printed signed_by(std::string_view sign, Printed figure) {
   figure.text.insert(0, sign);
   if (sign == "$") figure.unit = "$";
   return figure;

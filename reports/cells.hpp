@@ -24,7 +24,7 @@ struct Cell : Printed {
 Cell followed(Printed figure, std::string_view words);
 
 /// "$0.24", "+30.1 %", "±8 %": `sign` stands before it, and "$" is the unit.
-Cell signed_by(std::string_view sign, Printed figure);
+Printed signed_by(std::string_view sign, Printed figure);
 
 /// "1.24x", "700 W": a number in a unit without prefixes.
 Printed in(double value, int decimals, std::string_view unit);
