@@ -43,6 +43,7 @@ inline std::vector<std::string> schema_violations(const Json& schema, const Json
   const auto add_all = [&](const std::vector<std::string>& more) {
     found.insert(found.end(), more.begin(), more.end());
   };
+  const auto inside = [&](const std::string& part) { return place + "." + part; };
   const Json none = Json::object();
   const Json& properties = schema.contains("properties") ? schema.at("properties") : none;
   for (const auto& [keyword, rule] : schema.items()) {
@@ -69,12 +70,12 @@ inline std::vector<std::string> schema_violations(const Json& schema, const Json
     } else if (keyword == "items") {
       if (!value.is_array()) continue;
       for (std::size_t i = 0; i < value.size(); ++i) {
-        add_all(schema_violations(rule, value[i], place + "." + std::to_string(i)));
+        add_all(schema_violations(rule, value[i], inside(std::to_string(i))));
       }
     } else if (keyword == "properties") {
       if (!value.is_object()) continue;
       for (const auto& [key, one] : rule.items()) {
-        if (value.contains(key)) add_all(schema_violations(one, value.at(key), place + "." + key));
+        if (value.contains(key)) add_all(schema_violations(one, value.at(key), inside(key)));
       }
     } else if (keyword == "additionalProperties") {
       if (!value.is_object()) continue;
@@ -83,7 +84,7 @@ inline std::vector<std::string> schema_violations(const Json& schema, const Json
         if (rule == Json(false)) {
           add("has " + key + ", which is not described");
         } else if (rule.is_object()) {
-          add_all(schema_violations(rule, one, place + "." + key));
+          add_all(schema_violations(rule, one, inside(key)));
         }
       }
     } else {

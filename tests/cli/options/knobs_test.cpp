@@ -31,7 +31,6 @@
 namespace roofcast::test {
 namespace {
 
-using testing::Contains;
 using testing::HasSubstr;
 using testing::IsSupersetOf;
 using testing::Not;

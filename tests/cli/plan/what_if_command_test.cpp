@@ -16,7 +16,6 @@ namespace {
 
 using nlohmann::json;
 using testing::HasSubstr;
-using testing::Not;
 
 constexpr const char* kBase =
     "whatif --model llama-3.1-8b --gpu h100 --request-rate 8 --num-prompts 60 --input-len 500 "
