@@ -153,7 +153,8 @@ bool has_grace_host(const Gpu& gpu) { return gpu.host && gpu.host->name == "NVLi
 
 std::span<const EngineDescription* const> engine_descriptions() {
   static const std::array kEngines{&vllm_description(), &sglang_description(),
-                                   &tensorrt_llm_description(), &own_description()};
+                                   &tensorrt_llm_description(), &atom_description(),
+                                   &own_description()};
   return kEngines;
 }
 

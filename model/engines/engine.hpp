@@ -1,6 +1,6 @@
 // Serving engines as data: what a given version of an engine reserves, budgets and schedules by
-// default. Each engine is described in one file (vllm.cpp, sglang.cpp, tensorrt_llm.cpp, own.cpp),
-// with the source of every value.
+// default. Each engine is described in one file (vllm.cpp, sglang.cpp, tensorrt_llm.cpp, atom.cpp,
+// own.cpp), with the source of every value.
 #pragma once
 
 #include <algorithm>
@@ -26,7 +26,7 @@ namespace roofcast {
 inline constexpr const char* kDefaultEngine = "vllm-0.19";
 
 /// Which rule divides the GPU's memory.
-enum class MemoryRule { textbook, vllm, sglang, tensorrt_llm };
+enum class MemoryRule { textbook, vllm, sglang, tensorrt_llm, atom };
 
 /// Settings that a user may give, with the engines' own names. Unset values come from the preset,
 /// the model and the GPU.
@@ -180,6 +180,8 @@ struct MemoryConstants {
   Bytes graphs_base{};                // CUDA graphs: fixed part,
   Bytes graphs_per_layer{};           // and per layer of the stage
   bool subtracts_graphs = false;      // whether the KV budget excludes a CUDA-graph estimate
+  double graphs_of_peak = 0;          // ATOM: that estimate, as a share of the activation peak
+  double margin = 0;                  // ATOM: share of the GPU that the KV budget leaves besides
   bool whole_blocks = false;     // sequences hold whole blocks of every cache group, not tokens
   std::int64_t null_blocks = 0;  // among the blocks counted; hold no tokens
   CompressedBlocks compressed = CompressedBlocks::tuples;  // DeepSeek-V4's caches

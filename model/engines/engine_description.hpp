@@ -48,6 +48,7 @@ struct EngineDescription {
 const EngineDescription& vllm_description();
 const EngineDescription& sglang_description();
 const EngineDescription& tensorrt_llm_description();
+const EngineDescription& atom_description();
 const EngineDescription& own_description();
 
 /// All engines, in the order in which messages list their presets.
@@ -109,8 +110,9 @@ void set_graph_sizes(Engine& engine, const EngineOverrides& given,
 /// Host time of engines about which nothing else is known.
 HostOverhead plain_host();
 
-// Host time of vLLM, for the loops of own.cpp that share it.
+// Host time of vLLM, for the loops of own.cpp that share it, and of 0.14 to 0.16, for ATOM.
 HostOverhead host_of_vllm();
+HostOverhead host_of_vllm_over_http();
 /// Default batch of the API server on a large GPU (EngineArgs.get_batch_defaults in
 /// vllm/engine/arg_utils.py); Engine's own members have that on others.
 inline constexpr BatchSizes kVllmLargeBatch{.max_num_seqs = 1024, .max_num_batched_tokens = 8192};

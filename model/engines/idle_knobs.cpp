@@ -55,6 +55,11 @@ bool fits_by_other_than_sglang(const S& s) {
   return only_fits(s) && !fits_by(s, MemoryRule::sglang);
 }
 
+/// ATOM's estimate of graphs is a share of the peak, and 0 without them.
+bool fits_without_graphs(const S& s) {
+  return fits_by_other_than_vllm(s) && !fits_by(s, MemoryRule::atom);
+}
+
 bool fits_by_textbook(const S& s) { return fits_by(s, MemoryRule::textbook); }
 
 bool step_counts_tokens(const S& s) {
@@ -239,7 +244,7 @@ const std::vector<IdleRule>& idle_rules() {
       {.keys = {"cuda_graph_batch_sizes", "cuda_graph_max_bs"},
        .idle = is_own,
        .reason = "the engine captures every batch"},
-      {.keys = {"enforce_eager"}, .idle = fits_by_other_than_vllm, .reason = kOtherRule},
+      {.keys = {"enforce_eager"}, .idle = fits_without_graphs, .reason = kOtherRule},
       {.keys = {"enforce_eager", "async_scheduling"},
        .idle = own_without_measured_host,
        .reason = "the engine's host work was not measured on this GPU"},

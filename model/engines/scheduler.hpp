@@ -9,7 +9,7 @@
 namespace roofcast {
 
 /// Which scheduler runs the steps.
-enum class SchedulerKind { vllm_v1, sglang, tensorrt_llm, static_batch, naive };
+enum class SchedulerKind { vllm_v1, sglang, tensorrt_llm, atom, static_batch, naive };
 
 /// When a further chunk of a stream is sent, with an interval of n tokens.
 enum class StreamChunks {
@@ -71,6 +71,10 @@ inline constexpr std::array kSchedulerTraits = {
                     .prefix_cache = true,
                     .stream_chunks = StreamChunks::multiples,
                     .rank_routing = RankRouting::least_outstanding},
+    // Ranks: 0.1.2, model_engine/engine_core_mgr.py, _rr_counter.
+    SchedulerTraits{.kind = SchedulerKind::atom,
+                    .prefix_cache = true,
+                    .rank_routing = RankRouting::round_robin},
     SchedulerTraits{.kind = SchedulerKind::static_batch},
     SchedulerTraits{.kind = SchedulerKind::naive},
 };

@@ -139,15 +139,6 @@ MemoryConstants memory_of_vllm_0_22() {
 
 // ---- host time
 
-/// 0.14 to 0.16 as clients see it over HTTP: TTFT in the same runs exceeds admission, the steps
-/// until then and the first step by 5 to 9 ms for every model. Later versions were measured inside
-/// the engine only, so only IPC and tokenising are counted.
-HostOverhead host_of_vllm_over_http() {
-  HostOverhead host = host_of_vllm();
-  host.per_request = Seconds{7.8e-3};
-  return host;
-}
-
 /// Up to 0.13. Fitted to closed loops of vLLM 0.11 and 0.12 on one to eight H100 (138 runs of
 /// aiconfigurator 095f58a): 9.8 ms with a standard error of 0.13, the same with any run left out.
 HostOverhead host_of_vllm_v1_over_http() {
@@ -599,6 +590,15 @@ const EnginePreset* find_vllm_preset(const EngineDescription& vllm, const Engine
 HostOverhead host_of_vllm() {
   HostOverhead host = plain_host();
   host.rank_skew = Seconds{1.6e-6};
+  return host;
+}
+
+/// 0.14 to 0.16 as clients see it over HTTP: TTFT in the same runs exceeds admission, the steps
+/// until then and the first step by 5 to 9 ms for every model. Later versions were measured inside
+/// the engine only, so only IPC and tokenising are counted.
+HostOverhead host_of_vllm_over_http() {
+  HostOverhead host = host_of_vllm();
+  host.per_request = Seconds{7.8e-3};
   return host;
 }
 

@@ -332,6 +332,51 @@ MemoryDivision divide_for_tensorrt(const Deployment& deployment) {
   return division;
 }
 
+/// Tokens of ATOM's warm-up: as many of the longest sequences as fit a rank's share of the step, or
+/// the beginning of one (0.1.2, model_engine/model_runner.py, warmup_model).
+std::int64_t warm_up_tokens(const Deployment& deployment) {
+  const Engine& engine = deployment.engine;
+  const std::int64_t most =
+      std::max<std::int64_t>(1, engine.max_num_batched_tokens / deployment.parallel.data);
+  if (engine.max_model_len >= most) return most;
+  return std::min(most / engine.max_model_len, engine.max_num_seqs) * engine.max_model_len;
+}
+
+/// ATOM (model_engine/model_runner.py, get_num_blocks): KV = total * utilisation - weights - peak,
+/// from 0.1.2 on less an estimate of the graphs and a margin, up to 0.1.1 less what is held outside
+/// PyTorch. Neglects that it takes no more than is free, and the fp32 scales that it keeps beside
+/// K and V of each head (8 bytes a token, 3 % of 128 elements in fp8).
+MemoryDivision divide_for_atom(const Deployment& deployment) {
+  const Engine& engine = deployment.engine;
+  const MemoryConstants& constants = engine.memory;
+  MemoryDivision division{.total = deployment.gpu.memory_visible};
+  division.before = weight_terms(deployment);
+  if (!engine.weight_bytes) add_if_any(division.before, rotary_table(deployment.model));
+  Engine warm_up = engine;
+  warm_up.max_num_batched_tokens = warm_up_tokens(deployment);
+  const ActivationPeak peak = vllm_activation_peak(deployment.model, warm_up, deployment.parallel);
+  division.before.push_back(
+      {.name = "activation_peak", .detail = peak.detail, .bytes = peak.bytes});
+  add_if_any(division.before, non_torch_term(deployment));
+  if (engine.cuda_graphs) {
+    add_if_any(division.before,
+               {.name = "cuda_graphs",
+                .detail = fmt::format("estimate: {:g} of the peak", constants.graphs_of_peak),
+                .bytes = peak.bytes * constants.graphs_of_peak});
+  }
+  const double kept = 1.0 - engine.gpu_memory_utilization + constants.margin;
+  division.kv_budget = division.total * (1.0 - kept) - sum(division.before);
+  division.after.push_back(
+      {.name = "reserve",
+       .detail = constants.margin > 0
+                     ? fmt::format("left to others: (1 - {:g}) of the GPU and a margin of {:g}",
+                                   engine.gpu_memory_utilization, constants.margin)
+                     : fmt::format("left to others: (1 - {:g}) of the GPU",
+                                   engine.gpu_memory_utilization),
+       .bytes = division.total * kept});
+  return division;
+}
+
 /// The textbook rule: nominal memory minus weights minus a fixed overhead is KV cache.
 MemoryDivision divide_for_textbook(const Deployment& deployment) {
   const Engine& engine = deployment.engine;
@@ -434,6 +479,8 @@ MemoryDivision divide_memory(const Deployment& deployment) {
       return divide_for_sglang(deployment);
     case MemoryRule::tensorrt_llm:
       return divide_for_tensorrt(deployment);
+    case MemoryRule::atom:
+      return divide_for_atom(deployment);
     case MemoryRule::textbook:
       break;
   }

@@ -50,8 +50,17 @@ constexpr std::array kVersionSpreads{
                   .drafts = true,
                   .deviation = 0.42,
                   .source = "3 settings with multi-token prediction, B200 (median ratio 1.99)"},
-    // ATOM schedules as vLLM and has no preset of its own; no setting of vLLM itself was measured
-    // on two dates on AMD's GPUs, so that ATOM's, which runs AITER's kernels too, stands for it.
+    VersionSpread{.engine = "atom",
+                  .vendor = "AMD",
+                  .deviation = 0.06,
+                  .source = "7 settings, MI355X (median ratio 1.12)"},
+    VersionSpread{.engine = "atom",
+                  .vendor = "AMD",
+                  .drafts = true,
+                  .deviation = 0.16,
+                  .source = "8 settings with multi-token prediction, MI355X (median 1.12)"},
+    // No setting of vLLM was measured on two dates on AMD's GPUs: ATOM's, which run AITER's kernels
+    // too, stand for it.
     VersionSpread{.engine = "vllm",
                   .vendor = "AMD",
                   .deviation = 0.06,

@@ -92,6 +92,7 @@ std::optional<DecodeLoad> FastEngine::quiet_load() {
   const bool alone = state_.waiting.empty() && state_.arrived.empty() && unbatched_.empty() &&
                      newly_joined_.empty();
   if (!alone || decoding_.size() == 0 || decoding_.ends_next()) return std::nullopt;
+  if (decoding_.size() > state_.engine.max_num_seqs) return std::nullopt;  // of ATOM
   const DecodeLoad load = decoding_.load(state_.blocks);
   if (load.rows > state_.blocks.free()) return std::nullopt;
   if (load.returned_blocks > 0 && state_.blocks.has_names()) return std::nullopt;

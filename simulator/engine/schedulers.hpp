@@ -12,6 +12,7 @@ namespace roofcast {
 std::unique_ptr<BatchingPolicy> vllm_v1_policy(const Engine& engine);
 std::unique_ptr<BatchingPolicy> sglang_policy(const Engine& engine);
 std::unique_ptr<BatchingPolicy> tensorrt_llm_policy(const Engine& engine);
+std::unique_ptr<BatchingPolicy> atom_policy(const Engine& engine);
 std::unique_ptr<BatchingPolicy> static_batch_policy(const Engine& engine);
 std::unique_ptr<BatchingPolicy> naive_policy(const Engine& engine);
 
@@ -24,6 +25,7 @@ inline constexpr auto kSchedulers = std::to_array<Scheduler>({
     {SchedulerKind::vllm_v1, vllm_v1_policy},
     {SchedulerKind::sglang, sglang_policy},
     {SchedulerKind::tensorrt_llm, tensorrt_llm_policy},
+    {SchedulerKind::atom, atom_policy},
     {SchedulerKind::static_batch, static_batch_policy},
     {SchedulerKind::naive, naive_policy},
 });

@@ -36,6 +36,14 @@ inline Gpu a100_80gb() {
   return gpu;
 }
 
+/// AMD's, 288 GB, as ATOM needs one.
+inline Gpu mi355x() {
+  Gpu gpu = gpu_of("amd-mi355x", 268.2);
+  gpu.vendor = "AMD";
+  gpu.compute_capability = "gfx950";
+  return gpu;
+}
+
 inline Deployment deploy(Transformer model, Gpu gpu, const std::string& preset,
                          const EngineOverrides& overrides = {}, const Parallelism& parallel = {}) {
   Engine engine = resolve_engine(preset, overrides, model, gpu, parallel);

@@ -23,7 +23,12 @@ Engine engine_on(const Gpu& gpu, const std::string& preset, const EngineOverride
   return resolve_engine(preset, overrides, test::llama_3_1_8b(), gpu, parallel);
 }
 
-std::string preset_of(const std::string& name) { return engine_on(test::h100(), name).name; }
+/// One that the engine runs on.
+Gpu gpu_for(const std::string& name) {
+  return name.starts_with("atom") ? test::mi355x() : test::h100();
+}
+
+std::string preset_of(const std::string& name) { return engine_on(gpu_for(name), name).name; }
 
 template <class Exception>
 std::string message_of(const Gpu& gpu, const std::string& preset,
@@ -100,6 +105,9 @@ TEST(EnginePresets, AnyVersionThatAnotherAnswersIsSaid) {
   EXPECT_EQ(uncompared_version("sglang-0.5.99"),
             "sglang-0.5.99 is answered as sglang, whose values are from version 0.5, up to 0.5.16");
   EXPECT_THAT(*uncompared_version("sglang-1.0"), HasSubstr("answered as sglang"));
+  EXPECT_EQ(uncompared_version("atom-0.1.5"), std::nullopt);
+  EXPECT_EQ(uncompared_version("atom-0.1.6"),
+            "atom-0.1.6 is answered as atom, whose values are from version 0.1, up to 0.1.5");
   EXPECT_THAT(*uncompared_version("sglang-2025"), HasSubstr("answered as sglang"));
   EXPECT_EQ(preset_of("vllm-1.0"), "vllm-0.29");
   EXPECT_THAT(*uncompared_version("vllm-1.0"), HasSubstr("0.27 to 0.29"));
@@ -151,7 +159,7 @@ TEST(EnginePresets, AnUnknownNameIsAnsweredWithTheNearest) {
   EXPECT_THAT(
       message,
       HasSubstr("vllm-0.29, vllm-0.22, vllm-0.20, vllm-0.19, vllm-0.17, vllm-0.15, vllm-0.11, "
-                "sglang, trtllm-1.3, trtllm-1.2, trtllm-0.18, roofcast, textbook"));
+                "sglang, trtllm-1.3, trtllm-1.2, trtllm-0.18, atom, roofcast, textbook"));
   EXPECT_THAT(message_of<Error>(test::h100(), "vllm-x", {}), HasSubstr("unknown engine"));
   EXPECT_THAT(message_of<Error>(test::h100(), "vllm-0.x", {}), HasSubstr("unknown engine"));
 }
@@ -166,7 +174,7 @@ TEST(EnginePresets, TheV0EngineIsRefused) {
 }
 
 TEST(EnginePresets, AreListedOncePerEraWithASummary) {
-  ASSERT_EQ(engine_presets().size(), 15u);
+  ASSERT_EQ(engine_presets().size(), 16u);
   EXPECT_EQ(engine_presets().front().name, "vllm-0.29");
   for (const EnginePreset& preset : engine_presets()) {
     EXPECT_FALSE(preset.summary.empty()) << preset.name;
@@ -178,8 +186,8 @@ TEST(EnginePresets, AreListedOncePerEraWithASummary) {
 TEST(EnginePresets, OfServersStateTheErrorOfFirstTokens) {
   for (const EnginePreset& preset : engine_presets()) {
     const bool serves = preset.name.starts_with("vllm") || preset.name.starts_with("sglang") ||
-                        preset.name.starts_with("trtllm");
-    EXPECT_EQ(engine_on(test::h100(), preset.name).first_token_uncertainty > 0, serves)
+                        preset.name.starts_with("trtllm") || preset.name == "atom";
+    EXPECT_EQ(engine_on(gpu_for(preset.name), preset.name).first_token_uncertainty > 0, serves)
         << preset.name;
   }
 }
@@ -937,6 +945,74 @@ TEST(ResolveEngine, ACacheSizedInBytesIsVllmsAlone) {
     EXPECT_THROW(resolve_engine(preset, stated, test::llama_3_1_8b(), test::h100(), {}), UsageError)
         << preset;
   }
+}
+
+// ---- ATOM (0.1.1 to 0.1.5, atom/model_engine/arg_utils.py)
+
+Engine atom_on(const std::string& name, const EngineOverrides& given = {},
+               const Parallelism& parallel = {}) {
+  return resolve_engine(name, given, test::deepseek_v3(), test::mi355x(), parallel);
+}
+
+TEST(Atom, StartsWithItsCommandLinesDefaults) {
+  const Engine engine = atom_on("atom-0.1.2");
+  EXPECT_EQ(engine.name, "atom");
+  EXPECT_EQ(engine.version, "atom-0.1.2");
+  EXPECT_EQ(engine.max_num_seqs, 512);
+  EXPECT_EQ(engine.max_num_batched_tokens, 16384);
+  EXPECT_EQ(engine.block_size, 16);
+  EXPECT_DOUBLE_EQ(engine.gpu_memory_utilization, 0.9);
+  EXPECT_EQ(engine.kv_cache_dtype, DType::bf16);
+  EXPECT_TRUE(engine.async_scheduling);
+  EXPECT_THAT(engine.graph_batch_sizes, ElementsAre(1, 2, 4, 8, 16, 32, 48, 64, 128, 256));
+  EXPECT_EQ(padded_batch(engine, 33, 4), 48 * 4);  // sequences, whatever their drafts
+}
+
+TEST(Atom, CutsPromptsAndCachesPrefixesFrom013On) {
+  for (const char* name : {"atom-0.1.1", "atom-0.1.2.post"}) {
+    EXPECT_FALSE(atom_on(name).chunked_prefill) << name;
+    EXPECT_FALSE(atom_on(name).prefix_caching) << name;
+    EXPECT_TRUE(atom_on(name, {.enable_prefix_caching = true}).prefix_caching) << name;
+  }
+  for (const char* name : {"atom-0.1.3", "atom-0.1", "atom", "atom-0.1.5"}) {
+    EXPECT_TRUE(atom_on(name).chunked_prefill) << name;
+    EXPECT_TRUE(atom_on(name).prefix_caching) << name;
+    EXPECT_EQ(atom_on(name).graph_batch_sizes.back(), 512) << name;
+  }
+  EXPECT_FALSE(atom_on("atom", {.enable_chunked_prefill = false}).chunked_prefill);
+}
+
+TEST(Atom, RefusesWhatItDoesNotStartWith) {
+  const auto message = [](const std::string& name, const EngineOverrides& given,
+                          const Parallelism& parallel = {}) -> std::string {
+    try {
+      atom_on(name, given, parallel);
+    } catch (const UsageError& error) {
+      return error.what();
+    }
+    return "";
+  };
+  EXPECT_THAT(message_of<UsageError>(test::h100(), "atom", {}), HasSubstr("AMD's GPUs only"));
+  EXPECT_THAT(message_of<Error>(test::mi355x(), "atom-0.0.9", {}), HasSubstr("unknown engine"));
+  EXPECT_THAT(message("atom-0.1.2", {.enable_chunked_prefill = true}), HasSubstr("from 0.1.3 on"));
+  EXPECT_THAT(message("atom-0.1.2", {.max_num_seqs = 128}), HasSubstr("at least 256"));
+  EXPECT_THAT(message("atom", {.max_num_seqs = 256}), HasSubstr("at least 512"));
+  EXPECT_EQ(message("atom", {.max_num_seqs = 256, .cuda_graph_max_bs = 256}), "");
+  EXPECT_EQ(message("atom", {.max_num_seqs = 4, .enforce_eager = true}), "");
+  EXPECT_THAT(message("atom", {.async_scheduling = false}), HasSubstr("deferred output"));
+  EXPECT_THAT(message("atom", {.stream_interval = 2}), HasSubstr("every token"));
+  EXPECT_THAT(message("atom", {.max_loras = 2}), HasSubstr("no LoRA adapters"));
+  EXPECT_THAT(message("atom", {}, {.pipeline = 2}), HasSubstr("no stages"));
+  EXPECT_THAT(message("atom", {}, {.tensor = 16}), HasSubstr("at most 8"));
+  const auto drafts = [](std::int64_t number, DraftMethod method) -> EngineOverrides {
+    return {.num_speculative_tokens = number, .speculative_method = method, .acceptance_rate = 0.7};
+  };
+  EXPECT_EQ(message("atom-0.1.1", drafts(4, DraftMethod::mtp)), "");
+  EXPECT_THAT(message("atom-0.1.1", drafts(5, DraftMethod::mtp)), HasSubstr("at most 4"));
+  EXPECT_THAT(message("atom-0.1.2", drafts(3, DraftMethod::eagle)), HasSubstr("expected mtp"));
+  EXPECT_EQ(message("atom-0.1.3", drafts(3, DraftMethod::eagle)), "");
+  EXPECT_THAT(message("atom", drafts(3, DraftMethod::ngram)), HasSubstr("mtp or eagle"));
+  EXPECT_THROW(resolve_engine("atom", {}, test::qwen3_next_80b(), test::mi355x(), {}), UsageError);
 }
 
 }  // namespace

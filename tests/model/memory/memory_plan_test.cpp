@@ -43,10 +43,13 @@ TEST(MemoryPlan, TermsSumToTheTotalUnderEveryRule) {
       test::llama_3_1_8b(), test::llama_3_1_70b(),  test::mixtral_8x7b(),  test::deepseek_v3(),
       test::gpt_oss_20b(),  test::qwen3_next_80b(), test::nemotron_h_56b()};
   for (const EnginePreset& preset : engine_presets()) {
+    const bool atom = preset.name == "atom";  // on AMD's GPUs alone, and without recurrent layers
+    const Gpu gpu = atom ? test::mi355x() : test::h100();
     for (const Transformer& model : models) {
+      if (atom && state_bytes_per_sequence(model).value > 0) continue;
       for (const int tensor : {1, 4}) {
         const MemoryPlan plan =
-            plan_memory(test::deploy(model, test::h100(), preset.name, {}, {.tensor = tensor}));
+            plan_memory(test::deploy(model, gpu, preset.name, {}, {.tensor = tensor}));
         EXPECT_NEAR(sum(plan).value, plan.total.value, 1.0)
             << preset.name << " " << model.name << " TP " << tensor;
         EXPECT_EQ(plan.fits, plan.reason.empty());
@@ -639,6 +642,35 @@ TEST(MemoryPlan, WithoutImagesTheEncoderIsNotLoaded) {
   EXPECT_TRUE(has_encoder(plan({.limit_mm_per_prompt = 1})));
   EXPECT_FALSE(has_encoder(plan({.limit_mm_per_prompt = 0})));
   EXPECT_GE(plan({.limit_mm_per_prompt = 0}).kv_budget, plan({}).kv_budget + Bytes{2e9});
+}
+
+// ATOM 0.1.2, get_num_blocks, Llama-3.1-8B: a warm-up of 16,384 tokens, or with 6,000 a sequence of
+// two of them, 12,000. A token takes 4 x 4,096 + 3 x 14,336 elements, 118,784 bytes. Graphs take a
+// fifth of that peak, and 2 % of the GPU are left besides 10 %.
+TEST(AtomRule, LeavesAMarginAndAFifthOfThePeakForGraphs) {
+  const auto plan_of = [](const char* version, const EngineOverrides& given) {
+    return plan_memory(test::deploy(test::llama_3_1_8b(), test::mi355x(), version, given));
+  };
+  const auto left = [](const MemoryPlan& plan) {  // by weights and what lies outside PyTorch
+    Bytes taken = term(plan, "non_torch");
+    for (const MemoryTerm& row : plan.terms) {
+      if (row.name.starts_with("weights")) taken += row.bytes;
+    }
+    return plan.total - taken;
+  };
+  const MemoryPlan whole = plan_of("atom-0.1.2", {});
+  const double token = 118784;
+  EXPECT_DOUBLE_EQ(term(whole, "activation_peak").value, 16384 * token);
+  EXPECT_EQ(term(whole, "non_torch").value, 0);
+  EXPECT_NEAR(whole.kv_budget.value,
+              left(whole).value - 0.12 * whole.total.value - 1.2 * 16384 * token, 1.0);
+  const MemoryPlan two = plan_of("atom-0.1.2", {.max_model_len = 6000, .enforce_eager = true});
+  EXPECT_DOUBLE_EQ(term(two, "activation_peak").value, 12000 * token);
+  EXPECT_NEAR(two.kv_budget.value, left(two).value - 0.12 * two.total.value - 12000 * token, 1.0);
+  const MemoryPlan older = plan_of("atom-0.1.1", {});
+  EXPECT_GT(term(older, "non_torch").value, 0);
+  EXPECT_NEAR(older.kv_budget.value, left(older).value - 0.1 * older.total.value - 16384 * token,
+              1.0);
 }
 
 }  // namespace

@@ -140,11 +140,13 @@ TEST(VersionSpreads, ApplyToTheirEngineOnTheirVendorsGpus) {
   EXPECT_EQ(version_deviation(deepseek_on("b200", "sglang-0.5.9")), 0);
   EXPECT_EQ(version_deviation(deepseek_on("b200", "trtllm-1.1")), 0);
   EXPECT_DOUBLE_EQ(version_deviation(deepseek_on("mi355x", "vllm-0.15")), 0.06);
+  EXPECT_DOUBLE_EQ(version_deviation(deepseek_on("mi355x", "atom-0.1.1")), 0.06);
 }
 
 TEST(VersionSpreads, OfStepsThatVerifyDraftsCountThereAlone) {
   EXPECT_DOUBLE_EQ(version_deviation(with_drafts("b200", "sglang-0.5.9")), 0.42);
   EXPECT_DOUBLE_EQ(version_deviation(with_drafts("mi355x", "vllm-0.15")), 0.16);
+  EXPECT_DOUBLE_EQ(version_deviation(with_drafts("mi355x", "atom")), 0.16);
   EXPECT_DOUBLE_EQ(version_deviation(with_drafts("mi355x", "sglang-0.5.9")), 0.44);  // the larger
   EXPECT_EQ(version_deviation(with_drafts("b200", "trtllm-1.1")), 0);
 }

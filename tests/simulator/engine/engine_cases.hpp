@@ -94,9 +94,13 @@ inline void draw_scheduler(RandomStream& random, Engine& engine) {
     engine.async_scheduling = engine.prefix_caching = false;
     return;
   }
-  engine.scheduler = SchedulerKind::tensorrt_llm;
   engine.order = QueueOrder::fcfs;
   engine.long_prefill_token_threshold = 0;
+  if (one_in(random, 2)) {
+    engine.scheduler = SchedulerKind::atom;
+    return;
+  }
+  engine.scheduler = SchedulerKind::tensorrt_llm;
   const std::int64_t capacity = draw(random, 0, 2);
   engine.capacity_scheduler_policy = capacity == 0   ? CapacityPolicy::guaranteed_no_evict
                                      : capacity == 1 ? CapacityPolicy::max_utilization
