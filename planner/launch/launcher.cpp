@@ -20,7 +20,8 @@ using Words = std::vector<std::string>;
 
 constexpr const char* kExpected =
     "expected vllm serve, python -m vllm.entrypoints.openai.api_server, python -m "
-    "sglang.launch_server, sglang serve, trtllm-serve, or docker run of one of their images";
+    "sglang.launch_server, sglang serve, trtllm-serve, python -m "
+    "atom.entrypoints.openai_server, or docker run of one of their images";
 
 std::string_view base_name(std::string_view path) { return path.substr(path.rfind('/') + 1); }
 

@@ -45,8 +45,13 @@ std::optional<std::string> image_of(ServeEngine engine, const std::string& prese
   return fmt::format("{}:{}", image, tagged ? "v" + preset.substr(dash + 1) + ".0" : "latest");
 }
 
-// Set explicitly for all three engines.
+// Set explicitly for all engines.
 constexpr int kPort = 8000;
+
+/// " --host 0.0.0.0 --port 8000", as the preset's engine spells it.
+std::string address_of(const std::string& preset) {
+  return fmt::format(" --host 0.0.0.0 {} {}", serve_flags(*serve_engine_of(preset)).port, kPort);
+}
 
 /// A Kubernetes name: lower case, digits and dashes, at most 50 characters (RFC 1123 allows 63, and
 /// pod names add a suffix).
@@ -126,7 +131,7 @@ std::string kubernetes_text(const PlanCatalogue& catalogue, const Shape& shape, 
   const Vendor vendor = vendor_of(gpu);
   std::string command = line.text;
   while (!command.empty() && command.back() == '\n') command.pop_back();
-  command += fmt::format(" --host 0.0.0.0 --port {}", kPort);
+  command += address_of(preset);
   constexpr std::size_t kIndent = 14;
   std::string text = fmt::format("# {}\n", headline);
   for (const std::string& note : line.notes) text += fmt::format("# {}\n", note);
@@ -530,7 +535,7 @@ std::string compose_text(const PlanCatalogue& catalogue, const Shape& shape, std
   const std::string image = image_of(*serve_engine_of(preset), preset, vendor).value();
   std::string command = line.text;
   while (!command.empty() && command.back() == '\n') command.pop_back();
-  command += fmt::format(" --host 0.0.0.0 --port {}", kPort);
+  command += address_of(preset);
   std::string text = fmt::format("# {}\n", headline);
   for (const std::string& note : line.notes) text += fmt::format("# {}\n", note);
   text += fmt::format("# A machine with {}x {}\nservices:\n", units * shape.parallel.gpus(),

@@ -392,6 +392,13 @@ class ServeReader {
         knobs.speculative_num_draft_tokens.reset();
       }
     }
+    // ATOM drafts with --method alone, one token unless told otherwise (0.1.2, arg_utils.py).
+    if (launch_.engine == ServeEngine::atom) {
+      const std::int64_t drafts = knobs.num_speculative_tokens.value_or(1);
+      if (drafts == 0) knobs.speculative_method.reset();
+      knobs.num_speculative_tokens.reset();
+      if (knobs.speculative_method) knobs.num_speculative_tokens = drafts;
+    }
     if (knobs.speculative_method == DraftMethod::draft_model && !words_.draft_model.empty()) {
       count_draft_model();
     }

@@ -21,7 +21,8 @@ constexpr const char* kYamlFile = "serve.yaml";
 /// Formats to which engines convert a 16-bit checkpoint while loading; the others need their own
 /// checkpoint.
 bool is_made_on_loading(ServeEngine engine, const std::string& format) {
-  return engine != ServeEngine::tensorrt_llm && format == "fp8";
+  const bool converts = engine == ServeEngine::vllm || engine == ServeEngine::sglang;
+  return converts && format == "fp8";
 }
 
 /// 16-bit and 32-bit formats are --dtype, all others --quantization.
@@ -135,7 +136,8 @@ void note_draft(ServeEngine engine, const EngineOverrides& knobs, std::vector<st
   const DraftMethod method = knobs.speculative_method.value_or(DraftMethod::ngram);
   if (!drafts || (method != DraftMethod::eagle && method != DraftMethod::draft_model)) return;
   notes.emplace_back(
-      engine == ServeEngine::sglang
+      engine == ServeEngine::atom ? "--draft-model: add the checkpoint of the draft model"
+      : engine == ServeEngine::sglang
           ? "--speculative-draft-model-path: add the checkpoint of the draft model"
           : "--speculative-config: add \"model\", the checkpoint of the draft model");
 }
@@ -179,7 +181,7 @@ ServeLine serve_command_line(const DeploymentOptions& options, bool has_experts)
   const auto engine = serve_engine_of(engine_name(options));
   if (!engine) {
     throw UsageError(fmt::format(
-        "engine '{}' has no start command, expected vllm, sglang or trtllm", options.engine));
+        "engine '{}' has no start command, expected vllm, sglang, trtllm or atom", options.engine));
   }
   ServeLine line;
   ServeWords words{.model = options.model, .overrides = options.overrides};

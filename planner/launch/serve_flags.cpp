@@ -47,11 +47,14 @@ const ServeFlags& serve_flags(ServeEngine engine) {
   static const ServeFlags vllm = make_vllm_flags();
   static const ServeFlags sglang = make_sglang_flags();
   static const ServeFlags tensorrt_llm = make_tensorrt_llm_flags();
+  static const ServeFlags atom = make_atom_flags();
   switch (engine) {
     case ServeEngine::sglang:
       return sglang;
     case ServeEngine::tensorrt_llm:
       return tensorrt_llm;
+    case ServeEngine::atom:
+      return atom;
     case ServeEngine::vllm:
       break;
   }

@@ -11,9 +11,9 @@
 
 namespace roofcast {
 
-enum class ServeEngine { vllm, sglang, tensorrt_llm };
+enum class ServeEngine { vllm, sglang, tensorrt_llm, atom };
 inline constexpr std::array kServeEngines{ServeEngine::vllm, ServeEngine::sglang,
-                                          ServeEngine::tensorrt_llm};
+                                          ServeEngine::tensorrt_llm, ServeEngine::atom};
 
 /// How many values follow a flag.
 enum class Takes { value, nothing, several };
@@ -52,8 +52,9 @@ struct ServeFlags {
   bool image_serves = false;                 // without a command
   std::string_view nvidia_image{};           // official; empty: none
   std::string_view amd_image{};
-  bool tags_releases = false;  // nvidia_image has the tag v0.19.0 for preset ...-0.19
-  bool abbreviates = true;     // takes an unambiguous beginning of a flag
+  std::string_view port = "--port";  // the flag of the port that clients use
+  bool tags_releases = false;        // nvidia_image has the tag v0.19.0 for preset ...-0.19
+  bool abbreviates = true;           // takes an unambiguous beginning of a flag
   std::vector<ServeFlag> flags{};
   std::vector<ServeFlag> keys{};          // of a configuration file, without a flag
   bool has_negations = false;             // --no-x for a flag --x without a value
@@ -77,5 +78,6 @@ void add_flag(std::vector<ServeFlag>& rows, std::string_view names, const ServeK
 ServeFlags make_vllm_flags();
 ServeFlags make_sglang_flags();
 ServeFlags make_tensorrt_llm_flags();
+ServeFlags make_atom_flags();
 
 }  // namespace roofcast

@@ -317,6 +317,27 @@ void read_draft_model(ServeWords& words, const std::string& text, const std::str
   words.draft_model = text;
 }
 
+/// ATOM's two formats (0.1.2, arg_utils.py).
+Text write_atom_cache_dtype(const ServeWords& words) {
+  const auto& dtype = words.overrides.kv_cache_dtype;
+  if (dtype == DType::fp8) return "fp8";
+  return dtype == DType::bf16 ? Text("bf16") : Text();
+}
+
+/// ATOM's methods: mtp, from 0.1.3 on also eagle3.
+void read_atom_drafts(ServeWords& words, const std::string& text, const std::string& flag) {
+  const std::optional<DraftMethod> method = parse_draft_method(text);
+  if (method != DraftMethod::mtp && method != DraftMethod::eagle)
+    refuse(flag, text, "mtp or eagle3");
+  words.overrides.speculative_method = method;
+}
+
+Text write_atom_drafts(const ServeWords& words) {
+  const auto& method = words.overrides.speculative_method;
+  if (method == DraftMethod::eagle) return "eagle3";
+  return method == DraftMethod::mtp ? Text("mtp") : Text();
+}
+
 /// SGLang's n-gram drafts come in trees of their own, which are not modelled.
 Text write_draft_algorithm(const ServeWords& words) {
   const auto& method = words.overrides.speculative_method;
@@ -703,6 +724,9 @@ const ServeKnob kMoeBackend{"moe_backend", read_moe_backend, write_moe_backend};
 const ServeKnob kFp8GemmBackend{"fp8_gemm_backend", read_fp8_gemm_backend, write_fp8_gemm_backend};
 const ServeKnob kTrackedStates{"async_scheduling", read_tracked_states,
                                [](const W&) { return Text(); }};
+const ServeKnob kAtomCacheDtype{"kv_cache_dtype", read_cache_dtype, write_atom_cache_dtype};
+const ServeKnob kAtomDrafts{"num_speculative_tokens", read_atom_drafts, write_atom_drafts};
+const ServeKnob kAtomDraftCount = count_knob<&O::num_speculative_tokens>("num_speculative_tokens");
 const ServeKnob kVllmMoeBackend{"moe_backend", read_vllm_moe_backend, write_vllm_moe_backend};
 
 }  // namespace serve_knobs

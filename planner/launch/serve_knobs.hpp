@@ -48,6 +48,7 @@ extern const ServeKnob kDraftAlgorithm, kDraftModel, kDraftSteps, kDraftBranches
 extern const ServeKnob kRecvInterval, kStreamInterval, kBatchWaitIters, kBatchWaitRatio;
 extern const ServeKnob kBalance, kBalanceTimeout, kBalanceWait, kMoeBackend, kVllmMoeBackend;
 extern const ServeKnob kFp8GemmBackend, kTrackedStates;
+extern const ServeKnob kAtomCacheDtype, kAtomDrafts, kAtomDraftCount;
 
 }  // namespace serve_knobs
 

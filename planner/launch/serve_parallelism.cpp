@@ -75,12 +75,28 @@ int share_of(int ranks, int parts, const char* flag, const char* who) {
       fmt::format("{}: {} does not divide {} ranks of --tp-size, as {}", flag, parts, ranks, who));
 }
 
+/// With --enable-dp-attention every GPU is a rank of its own (0.1.2, engine_core_mgr.py).
+ParallelismOptions understood_by_atom(const ServeWords& words, std::vector<std::string>& notes) {
+  ParallelismOptions parallel = words.degrees;
+  const int data = parallel.data.value_or(1);
+  if (words.data_parallel_attention.value_or(false)) {
+    parallel.data = parallel.tensor.value_or(1) * data;
+    parallel.tensor = 1;
+  } else if (data > 1) {
+    notes.push_back(
+        "--data-parallel-size without --enable-dp-attention starts independent engines; if the "
+        "model has experts, they are modelled as shared");
+  }
+  return parallel;
+}
+
 }  // namespace
 
 ParallelismOptions understood(ServeEngine engine, const ServeWords& words,
                               std::vector<std::string>& notes) {
   ParallelismOptions parallel = words.degrees;
   if (engine == ServeEngine::vllm) return parallel;
+  if (engine == ServeEngine::atom) return understood_by_atom(words, notes);
   const int ranks = words.degrees.tensor.value_or(1);
   parallel.expert_parallel = all_experts(words, ranks, notes);
   const int context = words.degrees.context.value_or(1);
@@ -114,6 +130,17 @@ void put_parallelism(ServeEngine engine, const ParallelismOptions& parallel, boo
                      ServeWords& words, std::vector<std::string>& notes) {
   words.degrees = parallel;
   if (engine == ServeEngine::vllm) return;
+  if (engine == ServeEngine::atom) {
+    const bool shares = parallel.data.value_or(1) > 1 && has_experts;
+    if (shares && parallel.tensor.value_or(1) == 1) {
+      words.degrees.tensor = parallel.data;
+      words.degrees.data.reset();
+      words.data_parallel_attention = true;
+    } else if (shares) {
+      notes.push_back("ATOM shares experts among data-parallel ranks of one GPU only");
+    }
+    return;
+  }
   words.degrees.expert_parallel.reset();
   const int data = parallel.data.value_or(1);
   const int context = parallel.context.value_or(1);

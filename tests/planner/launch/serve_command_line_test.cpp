@@ -79,6 +79,42 @@ TEST(ServeCommandLine, TrtllmServeComesWithItsYaml) {
             "--extra_llm_api_options serve.yaml");
 }
 
+TEST(ServeCommandLine, AtomIsStartedWithItsFlags) {
+  DeploymentOptions asked = options("atom-0.1.3");
+  asked.parallel = {.tensor = 8};
+  asked.overrides.kv_cache_dtype = DType::fp8;
+  asked.overrides.enable_prefix_caching = false;
+  asked.overrides.cuda_graph_batch_sizes = {{1, 2, 4}};
+  asked.overrides.num_speculative_tokens = 3;
+  asked.overrides.speculative_method = DraftMethod::mtp;
+  ServeLine line = serve_command_line(asked, true);
+  EXPECT_EQ(line.text,
+            "python -m atom.entrypoints.openai_server --model org/model --tensor-parallel-size 8 "
+            "--kv_cache_dtype fp8 --cudagraph-capture-sizes '[1, 2, 4]' "
+            "--no-enable_prefix_caching --method mtp --num-speculative-tokens 3");
+  EXPECT_THAT(line.notes, IsEmpty());
+  asked.overrides = {};
+  asked.parallel = {.tensor = 1, .data = 8, .expert_parallel = true};
+  line = serve_command_line(asked, true);
+  EXPECT_EQ(line.text,
+            "python -m atom.entrypoints.openai_server --model org/model --tensor-parallel-size 8 "
+            "--enable-expert-parallel --enable-dp-attention");
+  const ServeCommand read = read_serve_command(line.text);
+  EXPECT_EQ(read.deployment.engine, "atom");
+  EXPECT_EQ(read.deployment.parallel.tensor, 1);
+  EXPECT_EQ(read.deployment.parallel.data, 8);
+}
+
+TEST(ServeCommand, AtomDraftsOneTokenUnlessToldOtherwise) {
+  const std::string line = "python -m atom.entrypoints.openai_server --model org/model";
+  const auto drafts = [&](const std::string& flags) {
+    return read_serve_command(line + flags).deployment.overrides.num_speculative_tokens;
+  };
+  EXPECT_EQ(drafts(" --method mtp"), 1);
+  EXPECT_EQ(drafts(" --method mtp --num-speculative-tokens 3"), 3);
+  EXPECT_EQ(drafts(" --num-speculative-tokens 3"), std::nullopt);
+}
+
 TEST(ServeCommandLine, WhatNoFlagSaysIsNoted) {
   DeploymentOptions asked = options("sglang");
   asked.overrides.watermark = 0.1;
@@ -134,6 +170,7 @@ std::string sample_value(const ServeFlag& row) {
                                           "EQUAL_PROGRESS",
                                           "allgather_reducescatter",
                                           "EAGLE",
+                                          "mtp",
                                           "pooling",
                                           "lmcache",
                                           "{\"num_redundant_experts\": 32}",
@@ -151,8 +188,7 @@ std::string sample_value(const ServeFlag& row) {
   return "";
 }
 
-constexpr std::array<ServeEngine, 3> kEngines = {ServeEngine::vllm, ServeEngine::sglang,
-                                                 ServeEngine::tensorrt_llm};
+constexpr auto kEngines = kServeEngines;
 
 /// Writing, reading and writing again must give the same text.
 void expect_same_again(const ServeFlag& row, const std::string& value) {
