@@ -171,7 +171,7 @@ EnginePreset atom_preset() {
                        .block_size = 16,
                        .memory = memory_of_atom(),
                        .host = host_of_vllm_over_http(),
-                       .first_token_uncertainty = 0.35},  // 44 runs on one GPU
+                       .first_token_uncertainty = 0.37},  // 44 runs on one GPU
           .resolve = resolve_atom};
 }
 

@@ -24,8 +24,8 @@ struct ServeCommand {
 /// The text of a file that a flag names; nullopt if it is not available.
 using ReadTextFile = std::function<std::optional<std::string>(const std::string& path)>;
 
-/// Reads the command that starts one server: vLLM, SGLang or TensorRT-LLM, under wrappers, in a
-/// container, in a script with variables and here-documents. Throws a one-line UsageError naming
+/// Reads the command that starts one server: vLLM, SGLang, TensorRT-LLM or ATOM, under wrappers, in
+/// a container, in a script with variables and here-documents. Throws a one-line UsageError naming
 /// flag and value.
 ServeCommand read_serve_command(const std::string& text, const ReadTextFile& read_file = {});
 

@@ -76,7 +76,7 @@ def errors_by_version(answer):
     for line in answer.get("ledger", []):
         key = line["key"].split(", ")
         if (line["by"] == "keys" and len(key) == 4 and line["statistic"] in judged
-                and key[3].startswith(key[0])):  # not ATOM, which runs as a version of vLLM
+                and key[3].startswith(key[0])):
             versions = found.setdefault(tuple(key[:3]), {})
             versions.setdefault(key[3], {})[line["name"]] = line
     return found

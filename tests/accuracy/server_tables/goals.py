@@ -308,7 +308,7 @@ ROWS = [
         "TensorRT-LLM: the common error of its experts is wider than these runs need; AMD: the version's "
         "width was found before kernels started more slowly", goal="hold 75 to 85 of 100"),
     Row("80 % intervals, TTFT", INTERVALS, {"TTFT": (75, 85)},
-        "one width for all GPUs of an engine, ATOM has vLLM's", goal="hold 75 to 85 of 100"),
+        "one width for all GPUs of an engine", goal="hold 75 to 85 of 100"),
     Row("80 % intervals, E2E and rates", INTERVALS, {"E2E": (75, 85)},
         "as TPOT", goal="hold 75 to 85 of 100"),
 ]
