@@ -131,7 +131,7 @@ class LaunchFinder {
     const Words& words = command.words;
     Words variables;
     for (const auto& [name, value] : command.assignments) {
-      variables.push_back(name + "=" + value);
+      variables.push_back(fmt::format("{}={}", name, value));
     }
     if (words.empty()) {
       if (command.exports) exported_.insert(exported_.end(), variables.begin(), variables.end());

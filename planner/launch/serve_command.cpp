@@ -276,7 +276,7 @@ class ServeReader {
     constexpr std::ptrdiff_t kDeepest = 8;  // no key of LlmArgs is nested as deep
     const auto map = inline_map(value);
     if (map && !map->empty() && std::count(key.begin(), key.end(), '.') < kDeepest) {
-      for (const auto& [name, said] : *map) apply_key(key + "." + name, said);
+      for (const auto& [name, said] : *map) apply_key(fmt::format("{}.{}", key, name), said);
       return;
     }
     const auto row = std::find_if(table_.keys.begin(), table_.keys.end(),
