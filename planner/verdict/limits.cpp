@@ -58,6 +58,35 @@ bool waits_for_host(const StepEstimate& step, const StepBatch& batch, const Engi
   return step.host.value > serial.value + kRounding;
 }
 
+/// Where each stage of a pipeline has a host: the share of the busiest stage's time in which only
+/// its host works.
+double host_share(const StagedTime& time) {
+  double longest = 0;
+  double share = 0;
+  for (std::size_t i = 0; i < time.stages.size(); ++i) {
+    const Seconds period = time.period(i);
+    if (period.value <= longest) continue;
+    longest = period.value;
+    share = std::max(0.0, 1 - time.stages[i] / period);
+  }
+  return share;
+}
+
+/// A step's time, of which its kernels share what is not the host's.
+void add_staged_step(StepTimeParts& parts, const StepEstimate& step, const StagedTime& time) {
+  const double host = host_share(time);
+  parts.total += step.total.value;
+  parts.seconds.host += step.total.value * host;
+  Seconds kernels;
+  for (const OperatorEstimate& part : step.operators) kernels += part.time;
+  if (kernels.value <= 0) return;
+  const double scale = step.total.value * (1 - host) / kernels.value;
+  for (OperatorEstimate part : step.operators) {
+    part.time = part.time * scale;
+    add_operator(parts.seconds, part);
+  }
+}
+
 void add_step(StepTimeParts& parts, const StepEstimate& step, bool waits) {
   parts.total += step.total.value;
   if (waits) {
@@ -79,8 +108,14 @@ void add_step(StepTimeParts& parts, const StepEstimate& step, bool waits) {
 StepTimeParts parts_of(const std::vector<StepBatch>& sample, const RooflineStepTime& step_time,
                        const Engine& engine) {
   StepTimeParts parts;
+  StagedTime staged;
   for (const StepBatch& batch : sample) {
     const StepEstimate step = step_time.explain(batch);
+    step_time.divide(batch, staged);
+    if (!staged.hosts.empty()) {
+      add_staged_step(parts, step, staged);
+      continue;
+    }
     add_step(parts, step, waits_for_host(step, batch, engine));
   }
   return parts;

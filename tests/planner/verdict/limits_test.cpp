@@ -79,6 +79,25 @@ TEST(Limits, AFasterMemoryShortensDecodingByItsShareOfTheStep) {
   EXPECT_EQ(answer.report.binding, LimitKind::bandwidth);
 }
 
+/// Shares of decode steps of Llama-3.1-70B in four pipeline stages.
+StepShares shares_in_stages(const char* engine) {
+  Scenario scenario{
+      .deployment = {.model = "llama-3.1-70b", .gpu = "h100", .parallel = {.pipeline = 4}}};
+  scenario.deployment.engine = engine;
+  scenario.workload = load_of(8, 100, 50);
+  SimulationRun run = prepare_simulation(scenario);
+  return simulate_with_account(run, step_times_of(run), {}).pools.front().decodes;
+}
+
+// A stage reads 35 GB of weights for a few sequences; its host takes microseconds for each.
+TEST(Limits, StagesWithHostsOfTheirOwnAreNotAllHost) {
+  for (const char* engine : {"trtllm-1.2", "trtllm-1.3"}) {
+    const StepShares shares = shares_in_stages(engine);
+    EXPECT_GT(shares.bandwidth, 0.5) << engine;
+    EXPECT_LT(shares.host, 0.3) << engine;
+  }
+}
+
 TEST(Limits, AFasterHostShortensTheHandoverToo) {
   // Beside 100 s of handover the rest of the first token's time is as good as nothing: a host 10 %
   // faster takes 1 - 1 / 1.1 off it.
