@@ -534,7 +534,7 @@ struct RooflineStepTime::Impl {
   /// Neglects the host's work between them.
   Seconds draft_time(const StepBatch& batch) const {
     if (!head) return {};
-    const bool captured = is_captured(batch, step_counts(deployment.engine, batch));
+    const bool captured = captures_head(batch);
     const auto pass_time = [&](const StepBatch& pass, const StepCounts& counts) {
       return counts.tokens == 0 ? Seconds{} : head->time(deployment, pass, counts, captured);
     };
@@ -543,6 +543,13 @@ struct RooflineStepTime::Impl {
     const StepBatch later = later_pass(batch);
     return first + pass_time(later, step_counts(deployment.engine, later)) *
                        static_cast<double>(later_passes());
+  }
+
+  /// Pieces of steps with prompts are of the target alone (TensorRT-LLM 1.2, pyexecutor/
+  /// model_engine.py compiles its layers).
+  bool captures_head(const StepBatch& batch) const {
+    const bool in_pieces = deployment.engine.eager_prefill && !batch.prefills.empty();
+    return !in_pieces && is_captured(batch, step_counts(deployment.engine, batch));
   }
 
   std::int64_t later_passes() const { return deployment.engine.speculation.draft_tokens - 1; }
@@ -580,14 +587,11 @@ struct RooflineStepTime::Impl {
   void host_times(const StepBatch& batch, std::vector<StageHost>& hosts) const {
     hosts.clear();
     const HostOverhead& terms = deployment.engine.host;
-    RankBatch own;
-    if (deployment.parallel.context > 1) own = batch_of_rank(deployment, batch);
-    const StepBatch& of_rank = deployment.parallel.context > 1 ? own.batch : batch;
-    const bool captured = is_captured(of_rank, step_counts(deployment.engine, of_rank));
+    const bool captured = is_captured(batch, step_counts(deployment.engine, batch));
     const Seconds prepares = host_time(terms, sequences_in(batch)) + terms.graph_launch +
                              terms.per_other_request * static_cast<double>(batch.other_requests);
     for (const std::size_t index : stages.of_stage) {
-      const Seconds launches = stages.different[index].launch_time(deployment, of_rank, captured);
+      const Seconds launches = stages.different[index].launch_time(deployment, batch, captured);
       hosts.push_back({.prepares = prepares, .launches = launches});
     }
   }
@@ -709,8 +713,9 @@ StepEstimate RooflineStepTime::explain(const StepBatch& batch) const {
   counts.prompt_ranks = own.prompt_ranks;
   const bool in_graph = impl_->is_captured(of_rank, counts);
   StepEstimate result{.operators = explain_stage(impl_->whole, gpu, of_rank, counts, in_graph)};
+  const bool head_in_graph = impl_->captures_head(of_rank);
   const auto add_pass = [&](const StepBatch& pass, const StepCounts& of_pass, std::int64_t times) {
-    for (OperatorEstimate& part : explain_stage(*impl_->head, gpu, pass, of_pass, in_graph)) {
+    for (OperatorEstimate& part : explain_stage(*impl_->head, gpu, pass, of_pass, head_in_graph)) {
       Work& work = part.work;
       const auto repeats = static_cast<double>(times);
       work.name = "draft." + work.name;
