@@ -81,6 +81,11 @@ bool no_listable_windows(const S& s) { return !has_listable_windows(s.model); }
 
 bool no_state_pool(const S& s) { return s.engine.state_slots == 0; }
 
+/// Then a stage prepares its steps ahead, or waits for its GPU, as the version does.
+bool stages_have_hosts(const S& s) {
+  return s.parallel && s.parallel->pipeline > 1 && s.engine.stage_hosts != StageHosts::one;
+}
+
 bool no_exchange(const S& s) { return s.parallel && s.parallel->data == 1; }
 
 bool one_expert_rank(const S& s) {
@@ -235,6 +240,9 @@ const std::vector<IdleRule>& idle_rules() {
        .idle = step_counts_tokens,
        .reason = "no step depends on it, and the memory rule counts tokens"},
       {.keys = {"async_scheduling"}, .idle = fits_however_it_schedules, .reason = kOnlyTime},
+      {.keys = {"async_scheduling"},
+       .idle = stages_have_hosts,
+       .reason = "each pipeline stage has a host of its own, which prepares as its version does"},
       {.keys = {"cuda_graph_padding", "piecewise_cuda_graph", "capture_num_tokens"},
        .idle = only_fits,
        .reason = kOnlyTime},

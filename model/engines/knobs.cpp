@@ -354,7 +354,8 @@ std::vector<EngineKnob> scheduler_knobs() {
            .partner = "piecewise-cuda-graph",
            .help = "TensorRT-LLM: tokens of captured steps with prompts (default: the batch sizes)",
            .effect = "TensorRT-LLM: tokens of the steps with prompts that are captured; others up "
-                     "to the largest are padded to the next. Default: the captured batch sizes.",
+                     "to the largest are padded to the next. Default: the captured batch sizes, "
+                     "so hardly any step with prompts.",
            .examples = {std::vector<std::int64_t>{1024, 2048, 4096, 8192}}}),
       knob<&O::async_scheduling, &Engine::async_scheduling>(
           {.flag = "async-scheduling",

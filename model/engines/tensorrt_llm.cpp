@@ -125,6 +125,11 @@ void resolve_piecewise_graphs(Engine& engine, const EngineSetting& setting) {
       setting.given.capture_num_tokens.value_or(engine.graph_batch_sizes);
   std::ranges::sort(sizes);
   std::erase_if(sizes, [&](std::int64_t size) { return size > engine.max_num_batched_tokens; });
+  if (sizes.empty()) {
+    throw UsageError(fmt::format(
+        "`capture_num_tokens`: none of the sizes is within `max_num_batched_tokens` ({})",
+        engine.max_num_batched_tokens));
+  }
   engine.prompt_graph_sizes = std::move(sizes);
 }
 
