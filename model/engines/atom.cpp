@@ -119,15 +119,24 @@ void resolve_prompts(Engine& engine, const EngineSetting& setting) {
   if (!given.enable_prefix_caching) engine.prefix_caching = false;
 }
 
-/// The command line's default of --cudagraph-capture-sizes. capture_cudagraph asserts that no size
-/// exceeds max_num_seqs; sizes count sequences, whatever their drafts.
+/// The command line's default of --cudagraph-capture-sizes. Up to 0.1.2 capture_cudagraph asserts
+/// that no size exceeds max_num_seqs, from 0.1.3 on it drops those that do; sizes count sequences,
+/// whatever their drafts.
 void resolve_graphs(Engine& engine, const EngineSetting& setting) {
   std::vector<std::int64_t> sizes{1, 2, 4, 8, 16, 32, 48, 64, 128, 256};
   if (!is_before(setting, kFirstWithChunks)) sizes.push_back(512);
   const std::optional<std::int64_t> largest = largest_graph_given(setting.given);
+  if (largest && !setting.given.cuda_graph_batch_sizes && *largest > sizes.back()) {
+    refuse("cuda_graph_max_bs",
+           fmt::format("{} given, ATOM captures up to {}, expected `cuda_graph_batch_sizes`",
+                       *largest, sizes.back()));
+  }
   if (largest) std::erase_if(sizes, [&](std::int64_t size) { return size > *largest; });
   set_graph_sizes(engine, setting.given, std::move(sizes));
-  if (engine.graph_batch_sizes.empty() || engine.graph_batch_sizes.back() <= engine.max_num_seqs) {
+  std::vector<std::int64_t>& captured = engine.graph_batch_sizes;
+  if (captured.empty() || captured.back() <= engine.max_num_seqs) return;
+  if (!is_before(setting, kFirstWithChunks) && captured.front() <= engine.max_num_seqs) {
+    std::erase_if(captured, [&](std::int64_t size) { return size > engine.max_num_seqs; });
     return;
   }
   refuse("max_num_seqs",

@@ -155,6 +155,10 @@ class ServeReader {
     std::size_t next = at + 1;
     if (!value) {
       if (next >= arguments.size() || is_flag(arguments[next])) {
+        if (found.row->takes == Takes::optional) {
+          apply(*found.row, name, "");
+          return next;
+        }
         throw UsageError(fmt::format("{}: its value is missing in the command", name));
       }
       value = arguments[next++];

@@ -16,7 +16,7 @@ inline constexpr std::array kServeEngines{ServeEngine::vllm, ServeEngine::sglang
                                           ServeEngine::tensorrt_llm, ServeEngine::atom};
 
 /// How many values follow a flag.
-enum class Takes { value, nothing, several };
+enum class Takes { value, nothing, several, optional };
 
 /// The effect of a flag that maps to no knob.
 enum class Effect {

@@ -52,8 +52,8 @@ ServeFlags make_atom_flags() {
             "--trust-remote-code --load_dummy --mark-trace --request-log");
   add_flags(table.flags, Effect::possible, Takes::value,
             "--level --scheduler-delay-factor --draft-model --attn-prefill-chunk-size "
-            "--kv-transfer-config --online_quant_config --hf-overrides --all2all-backend "
-            "--enable-tbo");
+            "--kv-transfer-config --online_quant_config --hf-overrides");
+  add_flags(table.flags, Effect::possible, Takes::optional, "--all2all-backend --enable-tbo");
   return table;
 }
 

@@ -69,10 +69,13 @@ bool is_unfinished(const EngineState& state, const RequestState& request) {
   return state.can_run(request) && !request.decoding();
 }
 
-/// What a prompt computes with `budget` tokens of the step left; 0: nothing.
-std::int64_t chunk_within(const Engine& engine, std::int64_t uncomputed, std::int64_t budget) {
+/// What a prompt computes with `budget` tokens of the step left; 0: nothing. A preempted request
+/// that exceeds a whole step has one to itself (ATOM would not start it again).
+std::int64_t chunk_within(const Engine& engine, const RequestState& request,
+                          std::int64_t uncomputed, std::int64_t budget) {
   if (engine.chunked_prefill) return std::min(uncomputed, budget);
-  return uncomputed <= budget ? uncomputed : 0;
+  const bool alone = request.generated > 0 && budget == engine.max_num_batched_tokens;
+  return uncomputed <= budget || alone ? uncomputed : 0;
 }
 
 /// How the request at the head of the queue would start.
@@ -93,7 +96,7 @@ std::optional<Start> start_of_head(EngineState& state, std::int64_t budget) {
   start.computed = std::max(start.hit.tokens, request.received);
   const std::int64_t uncomputed = request.tokens() - start.computed;
   start.decodes = request.received > 0 && request.generated > 0 && uncomputed == 1;
-  if (!start.decodes) start.tokens = chunk_within(state.engine, uncomputed, budget);
+  if (!start.decodes) start.tokens = chunk_within(state.engine, request, uncomputed, budget);
   if (start.tokens == 0 && !start.decodes) return std::nullopt;
   const std::int64_t shared = state.blocks.rows_of(start.hit.blocks) - start.hit.blocks.free;
   const std::int64_t blocks = state.blocks.needed(request.tokens(), uncomputed);
@@ -231,6 +234,7 @@ void AtomPolicy::finish(EngineState& state, RequestId id) {
 Demand AtomPolicy::demand_of(const Engine& engine, const Request& request,
                              const CacheLayout&) const {
   Demand demand = demand_if_recomputed(engine, request);
+  if (!engine.chunked_prefill) demand.at_once = request.input_tokens;
   demand.in_flight = kMaxTokens;
   demand.decode = tokens_of_decode(engine);
   return demand;

@@ -353,6 +353,10 @@ TEST(TensorrtDefaults, StepsWithPromptsAreCapturedInPiecesIfAsked) {
   };
   EXPECT_EQ(refusal_of("trtllm", {.capture_num_tokens = {{256}}}),
             "`capture_num_tokens`: requires `piecewise_cuda_graph`");
+  EXPECT_THAT(refusal_of("trtllm", {.max_num_batched_tokens = 128,
+                                    .piecewise_cuda_graph = true,
+                                    .capture_num_tokens = {{256}}}),
+              HasSubstr("within `max_num_batched_tokens` (128)"));
   EXPECT_THAT(refusal_of("trtllm", {.enforce_eager = true, .piecewise_cuda_graph = true}),
               HasSubstr("without CUDA graphs"));
   EXPECT_THAT(refusal_of("trtllm-0.18", {.piecewise_cuda_graph = true}),
@@ -996,8 +1000,10 @@ TEST(Atom, RefusesWhatItDoesNotStartWith) {
   EXPECT_THAT(message_of<Error>(test::mi355x(), "atom-0.0.9", {}), HasSubstr("unknown engine"));
   EXPECT_THAT(message("atom-0.1.2", {.enable_chunked_prefill = true}), HasSubstr("from 0.1.3 on"));
   EXPECT_THAT(message("atom-0.1.2", {.max_num_seqs = 128}), HasSubstr("at least 256"));
-  EXPECT_THAT(message("atom", {.max_num_seqs = 256}), HasSubstr("at least 512"));
-  EXPECT_EQ(message("atom", {.max_num_seqs = 256, .cuda_graph_max_bs = 256}), "");
+  EXPECT_EQ(atom_on("atom", {.max_num_seqs = 200}).graph_batch_sizes.back(), 128);
+  EXPECT_THAT(message("atom", {.max_num_seqs = 4, .cuda_graph_batch_sizes = {{8, 16}}}),
+              HasSubstr("at least 16"));
+  EXPECT_THAT(message("atom-0.1.2", {.cuda_graph_max_bs = 512}), HasSubstr("captures up to 256"));
   EXPECT_EQ(message("atom", {.max_num_seqs = 4, .enforce_eager = true}), "");
   EXPECT_THAT(message("atom", {.async_scheduling = false}), HasSubstr("deferred output"));
   EXPECT_THAT(message("atom", {.stream_interval = 2}), HasSubstr("every token"));
