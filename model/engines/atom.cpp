@@ -25,11 +25,6 @@ constexpr std::pair kFirstWithChunks{1, 3};  // and prefix caching, and graphs o
 constexpr std::int64_t kMostDrafts = 4;      // 0.1.2, config.py, Config.__post_init__
 constexpr int kMostRanks = 8;                // tensor-parallel; the same function
 
-/// Whether the version 0.1.x that was asked for is older than 0.1.`first`.
-bool is_before(const EngineSetting& setting, std::pair<int, int> first) {
-  return std::pair(setting.minor, setting.patch.value_or(first.second)) < first;
-}
-
 /// 0.1.2, model_engine/model_runner.py: get_num_blocks keeps 2 % of the GPU, and
 /// _estimate_cudagraph_overhead a fifth of the activation peak for graphs. The warm-up samples from
 /// one or two sequences (warmup_model), so that logits take nothing. model_ops/attention_mla.py,
@@ -51,8 +46,8 @@ void resolve_memory(Engine& engine, const EngineSetting& setting) {
   if (!is_before(setting, kFirstWithMargin)) return;
   engine.memory.graphs_of_peak = 0;
   engine.memory.margin = 0;
-  engine.memory.non_torch_single = gib(0.109);
-  engine.memory.non_torch_multi = gib(0.55);
+  engine.memory.non_torch_single = kVllmNonTorchSingle;
+  engine.memory.non_torch_multi = kVllmNonTorchMulti;
 }
 
 [[noreturn]] void refuse(const std::string& what, const std::string& why) {

@@ -225,6 +225,10 @@ void set_graph_sizes(Engine& engine, const EngineOverrides& given,
   engine.graph_batch_sizes = std::move(sizes);
 }
 
+bool is_before(const EngineSetting& setting, std::pair<int, int> first) {
+  return std::pair(setting.minor, setting.patch.value_or(first.second)) < first;
+}
+
 HostOverhead plain_host() {
   return {.source = "vllm-project/vllm issues 42131 and 46112 (schedule, update per request)"};
 }

@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/quantity.hpp"
@@ -102,6 +103,9 @@ std::vector<std::int64_t> graph_sizes(std::span<const GraphSizes> sizes, std::in
 /// cuda_graph_batch_sizes. Throws UsageError if they contradict each other.
 std::optional<std::int64_t> largest_graph_given(const EngineOverrides& given);
 
+/// Whether the version 0.x.y that was asked for is older than 0.`first`; without y it is not.
+bool is_before(const EngineSetting& setting, std::pair<int, int> first);
+
 /// Sets the captured sizes to those given, or these. Throws UsageError if some are given and graphs
 /// are off.
 void set_graph_sizes(Engine& engine, const EngineOverrides& given,
@@ -113,6 +117,10 @@ HostOverhead plain_host();
 // Host time of vLLM, for the loops of own.cpp that share it, and of 0.14 to 0.16, for ATOM.
 HostOverhead host_of_vllm();
 HostOverhead host_of_vllm_over_http();
+/// Outside PyTorch in vLLM 0.10 to 0.16 (vllm.cpp has the sources), on one GPU and on several; of
+/// ATOM up to 0.1.1, too.
+inline constexpr Bytes kVllmNonTorchSingle = gib(0.109);
+inline constexpr Bytes kVllmNonTorchMulti = gib(0.55);
 /// Default batch of the API server on a large GPU (EngineArgs.get_batch_defaults in
 /// vllm/engine/arg_utils.py); Engine's own members have that on others.
 inline constexpr BatchSizes kVllmLargeBatch{.max_num_seqs = 1024, .max_num_batched_tokens = 8192};

@@ -83,11 +83,6 @@ int attention_ranks(const Transformer& model, const Parallelism& parallel) {
   return has_experts(model) ? parallel.data : 1;
 }
 
-/// Whether the version 0.x.y that was asked for is older than 0.`first`.
-bool is_before(const EngineSetting& setting, std::pair<int, int> first) {
-  return std::pair(setting.minor, setting.patch.value_or(first.second)) < first;
-}
-
 /// Sizes for which prefills are captured, up to `largest` tokens
 /// (_generate_prefill_cuda_graph_batch_sizes).
 std::int64_t prefill_graph_count(std::int64_t largest) {

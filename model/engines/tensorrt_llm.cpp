@@ -112,6 +112,12 @@ void resolve_pytorch_graphs(Engine& engine, const EngineSetting& setting) {
 /// Steps with prompts are captured in pieces of up to max_num_tokens (1.2, llmapi/llm_args.py,
 /// TorchCompileConfig; pyexecutor/model_engine.py, _piecewise_cuda_graph_num_tokens).
 void resolve_piecewise_graphs(Engine& engine, const EngineSetting& setting) {
+  const bool given = setting.given.piecewise_cuda_graph || setting.given.capture_num_tokens;
+  if (engine.exact_graphs && given) {
+    throw UsageError(
+        "`piecewise_cuda_graph`: is of TensorRT-LLM's PyTorch backend, expected an engine from "
+        "trtllm-0.19 on");
+  }
   if (!setting.given.piecewise_cuda_graph.value_or(false)) {
     if (setting.given.capture_num_tokens) {
       throw UsageError("`capture_num_tokens`: requires `piecewise_cuda_graph`");
@@ -239,16 +245,10 @@ void resolve_tensorrt_llm(Engine& engine, const EngineSetting& setting) {
   }
   if (!engine.exact_graphs) {
     resolve_pytorch_graphs(engine, setting);
-    resolve_piecewise_graphs(engine, setting);
     const bool torch_samples = setting.version.empty() || !is_older(setting.version, "1.1");
     if (torch_samples) engine.host.serial_per_sequence = kTorchSampler;
   }
-  if (engine.exact_graphs &&
-      (setting.given.piecewise_cuda_graph || setting.given.capture_num_tokens)) {
-    throw UsageError(
-        "`piecewise_cuda_graph`: is of TensorRT-LLM's PyTorch backend, expected an engine from "
-        "trtllm-0.19 on");
-  }
+  resolve_piecewise_graphs(engine, setting);
   if (engine.chunked_prefill && engine.max_num_batched_tokens < engine.block_size) {
     throw UsageError(fmt::format(
         "`max_num_batched_tokens`: {} given, expected at least `tokens_per_block` ({}): "

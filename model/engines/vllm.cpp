@@ -79,8 +79,8 @@ constexpr std::string_view kStartUpLogs = "start-up logs of the engine against t
 /// 0.95, 1.70 and 1.74) and its residual.
 MemoryConstants memory_of_vllm_0_11() {
   return {.logits_bytes = 38.4,
-          .non_torch_single = gib(0.109),
-          .non_torch_multi = gib(0.55),
+          .non_torch_single = kVllmNonTorchSingle,
+          .non_torch_multi = kVllmNonTorchMulti,
           .graphs_base = gib(0.43),
           .graphs_per_layer = gib(0.0155),
           .whole_blocks = true,

@@ -297,7 +297,8 @@ class StageOperators {
     const bool in_pieces = captured && !batch.prefills.empty() && deployment.engine.eager_prefill;
     if (captured && !in_pieces) return {};
     const bool mixed = !batch.prefills.empty() && batch.decode_sequences > 0;
-    const std::int64_t calls = fixed_calls_ + mixer_calls_ * (mixed ? 2 : 1);
+    const std::int64_t mixers = mixer_calls_ * (mixed ? 2 : 1);
+    const std::int64_t calls = fixed_calls_ + mixers;
     const HostOverhead& host = deployment.engine.host;
     if (!runs_operator_by_operator(deployment, batch)) {
       return host.kernel_launch * static_cast<double>(calls);
@@ -305,7 +306,7 @@ class StageOperators {
     std::int64_t launches = calls + more_launches_;
     if (batch.decode_sequences == 0) launches -= decode_calls_;
     if (batch.prefills.empty()) launches -= prompt_calls_;
-    if (in_pieces) launches = attention_calls_ + mixer_calls_ * (mixed ? 2 : 1) + pieces_;
+    if (in_pieces) launches = attention_calls_ + mixers + pieces_;
     const Seconds each = batch.prefills.empty() ? host.eager_launch : host.prompt_launch;
     const Seconds launched = each * static_cast<double>(launches);
     if (launcher_ != Launcher::of_step || !prepares_before_launching(deployment.engine)) {

@@ -455,8 +455,7 @@ Text write_graph_sizes(const ServeWords& words) {
 }
 
 Text write_graph_size_list(const ServeWords& words) {
-  const auto& sizes = words.overrides.cuda_graph_batch_sizes;
-  return sizes ? Text(fmt::format("[{}]", fmt::join(*sizes, ", "))) : Text();
+  return write_list(words.overrides.cuda_graph_batch_sizes);
 }
 
 /// vLLM's JSON, of which the captured sizes are modelled.

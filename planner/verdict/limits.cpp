@@ -111,7 +111,7 @@ StepTimeParts parts_of(const std::vector<StepBatch>& sample, const RooflineStepT
   StagedTime staged;
   for (const StepBatch& batch : sample) {
     const StepEstimate step = step_time.explain(batch);
-    step_time.divide(batch, staged);
+    if (step_time.stages() > 1) step_time.divide(batch, staged);
     if (!staged.hosts.empty()) {
       add_staged_step(parts, step, staged);
       continue;

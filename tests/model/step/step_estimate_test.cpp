@@ -295,17 +295,23 @@ TEST(StepEstimate, TensorrtPreparesAStepOnceForAllStages) {
   EXPECT_DOUBLE_EQ(RooflineStepTime(deployment).seconds(batch).value, launches + 2);
 }
 
-// GPT-2's twelve layers: PyTorch launches the cache write and the attention of each, for decodes
-// once more, and replays the 13 pieces around them; a second each.
-TEST(StepEstimate, TensorrtCapturesPromptsBetweenTheirAttention) {
-  Deployment deployment = deployment_of(test::gpt2_small(), round_gpu());
+/// TensorRT-LLM with steps of these sizes in tokens captured in pieces; a launch takes a second.
+Deployment captured_in_pieces(const Transformer& model, std::vector<std::int64_t> sizes) {
+  Deployment deployment = deployment_of(model, round_gpu());
   Engine& engine = deployment.engine;
   engine.scheduler = SchedulerKind::tensorrt_llm;
   engine.version = "trtllm-1.2";
   engine.eager_prefill = true;
   engine.host = bare_engine().host;
   engine.host.prompt_launch = Seconds{1.0};
-  engine.prompt_graph_sizes = {8, 16};
+  engine.prompt_graph_sizes = std::move(sizes);
+  return deployment;
+}
+
+// GPT-2's twelve layers: PyTorch launches the cache write and the attention of each, for decodes
+// once more, and replays the 13 pieces around them; a second each.
+TEST(StepEstimate, TensorrtCapturesPromptsBetweenTheirAttention) {
+  const Deployment deployment = captured_in_pieces(test::gpt2_small(), {8, 16});
   const auto device = [&](const StepBatch& batch) {
     return RooflineStepTime(deployment).explain(batch).device.value;
   };
@@ -320,14 +326,7 @@ TEST(StepEstimate, TensorrtCapturesPromptsBetweenTheirAttention) {
 // A latent layer's attention is one operator with its projections of latents: of 61 layers the
 // three projections, two norms, rotation, cache write and attention.
 TEST(StepEstimate, TensorrtLaunchesLatentAttentionWhole) {
-  Deployment deployment = deployment_of(test::deepseek_v3(), round_gpu());
-  Engine& engine = deployment.engine;
-  engine.scheduler = SchedulerKind::tensorrt_llm;
-  engine.version = "trtllm-1.2";
-  engine.eager_prefill = true;
-  engine.host = bare_engine().host;
-  engine.host.prompt_launch = Seconds{1.0};
-  engine.prompt_graph_sizes = {16};
+  const Deployment deployment = captured_in_pieces(test::deepseek_v3(), {16});
   const StepEstimate step = RooflineStepTime(deployment).explain(prefill_batch(1, 10));
   EXPECT_DOUBLE_EQ(step.device.value, 61 * 8 + 62);
 }
