@@ -61,7 +61,8 @@ void add_ridges(const LinearOperator& op, const Gpu& gpu, std::vector<std::int64
 std::vector<std::int64_t> bend_counts(const LinearOperator& op, const Gpu& gpu,
                                       const Curve& curve) {
   std::vector<std::int64_t> counts;
-  for (std::int64_t n = 1; n <= expert_bends(op); ++n) counts.push_back(n);
+  const std::int64_t last = expert_bends(op);
+  for (std::int64_t n = 1; n <= last; ++n) counts.push_back(n);
   for (const double x : bends(curve)) add_around(x, counts);
   if (op.activation_each > 0) add_around(gpu.l2_cache.value / op.activation_each, counts);
   add_ridges(op, gpu, counts);
