@@ -293,10 +293,8 @@ void add_tuned_kernels(const Deployment& deployment, const EstimateQuestion& que
 /// Whether decodes run in CUDA graphs, but none holds `size` (graph_size()): it is beyond the
 /// largest, or between two and not padded.
 bool is_left_out(const Engine& engine, std::int64_t size) {
-  const std::vector<std::int64_t>& captured = engine.graph_batch_sizes;
-  if (!engine.cuda_graphs || engine.exact_graphs || captured.empty()) return false;
-  if (engine.graph_padding) return size > captured.back();
-  return !std::ranges::binary_search(captured, size);
+  const bool lists = engine.cuda_graphs && !engine.exact_graphs;
+  return lists && !engine.graph_batch_sizes.empty() && !graph_holds(engine, size);
 }
 
 /// One knob, and the overrides with it.

@@ -296,6 +296,13 @@ std::int64_t graph_size(const Engine& engine, std::int64_t sequences, std::int64
   return traits_of(engine.scheduler).budgets_decodes ? sequences * tokens_each : sequences;
 }
 
+bool graph_holds(const Engine& engine, std::int64_t size) {
+  const std::vector<std::int64_t>& sizes = engine.graph_batch_sizes;
+  if (!engine.cuda_graphs) return false;
+  if (!engine.graph_padding) return std::ranges::binary_search(sizes, size);
+  return !sizes.empty() && size <= sizes.back();
+}
+
 std::int64_t padded_batch(const Engine& engine, std::int64_t sequences, std::int64_t tokens_each) {
   const std::vector<std::int64_t>& sizes = engine.graph_batch_sizes;
   const std::int64_t size = graph_size(engine, sequences, tokens_each);

@@ -386,6 +386,9 @@ inline std::int64_t decode_slots(const Engine& engine) {
 /// and draft length), or tokens (vLLM, cudagraph_capture_sizes).
 std::int64_t graph_size(const Engine& engine, std::int64_t sequences, std::int64_t tokens_each);
 
+/// Whether a CUDA graph of a listed size holds a batch of `size` (graph_size()).
+bool graph_holds(const Engine& engine, std::int64_t size);
+
 /// The tokens that run when `sequences` decode, each with a number of tokens: those of the next
 /// captured size, or their own if graphs are off, are not padded to, or they exceed the largest.
 std::int64_t padded_batch(const Engine& engine, std::int64_t sequences,

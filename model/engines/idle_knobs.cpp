@@ -82,9 +82,7 @@ bool no_listable_windows(const S& s) { return !has_listable_windows(s.model); }
 bool no_state_pool(const S& s) { return s.engine.state_slots == 0; }
 
 /// Then a stage prepares its steps ahead, or waits for its GPU, as the version does.
-bool stages_have_hosts(const S& s) {
-  return s.parallel && s.parallel->pipeline > 1 && s.engine.stage_hosts != StageHosts::one;
-}
+bool stages_have_hosts(const S& s) { return s.engine.stage_hosts != StageHosts::one; }
 
 bool no_exchange(const S& s) { return s.parallel && s.parallel->data == 1; }
 

@@ -239,6 +239,7 @@ void resolve_tensorrt_llm(Engine& engine, const EngineSetting& setting) {
   if (!setting.given.all2all_backend && gathers_tokens(setting)) {
     engine.all2all = All2All::allgather_reducescatter;
   }
+  if (setting.parallel.pipeline == 1) engine.stage_hosts = StageHosts::one;
   if (engine.attention_dp_enable_balance && setting.parallel.pipeline > 1) {
     throw UsageError(
         "`attention_dp_enable_balance`: is not modelled with pipeline stages, expected one stage");

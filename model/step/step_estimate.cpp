@@ -215,10 +215,6 @@ enum class Launcher {
   of_stage,  // the stage's own, whose time is apart from the kernels'
 };
 
-bool stages_have_hosts(const Deployment& deployment) {
-  return deployment.parallel.pipeline > 1 && deployment.engine.stage_hosts != StageHosts::one;
-}
-
 /// The operators of one GPU of a pipeline stage in a step; without stages, of the whole model.
 class StageOperators {
  public:
@@ -417,7 +413,7 @@ struct Stages {
 Stages stages_of(const Deployment& deployment) {
   const int count = deployment.parallel.pipeline;
   const auto launcher_of = [&](int stage) {
-    if (stages_have_hosts(deployment)) return Launcher::of_stage;
+    if (deployment.engine.stage_hosts != StageHosts::one) return Launcher::of_stage;
     return stage == 0 ? Launcher::of_step : Launcher::of_part;
   };
   Stages stages;
@@ -475,13 +471,9 @@ struct RooflineStepTime::Impl {
     if (engine.eager_prefill && !batch.prefills.empty()) {
       return std::ranges::binary_search(engine.prompt_graph_sizes, counts.tokens);  // padded
     }
-    if (engine.exact_graphs && batch.prefills.empty()) return true;
-    const std::vector<std::int64_t>& sizes = engine.graph_batch_sizes;
-    const std::int64_t size =
-        batch.prefills.empty() ? graph_size(engine, batch.decode_sequences, batch.decode_new_tokens)
-                               : counts.tokens;
-    if (!engine.graph_padding) return std::ranges::binary_search(sizes, size);
-    return !sizes.empty() && size <= sizes.back();
+    if (!batch.prefills.empty()) return graph_holds(engine, counts.tokens);
+    return engine.exact_graphs ||
+           graph_holds(engine, graph_size(engine, batch.decode_sequences, batch.decode_new_tokens));
   }
 
   Seconds time_of(const StageOperators& operators, const StepBatch& batch) const {
@@ -600,7 +592,7 @@ struct RooflineStepTime::Impl {
   void divide(const StepBatch& batch, StagedTime& time) const {
     device_times(batch, time.stages);
     time.hosts.clear();
-    if (!stages_have_hosts(deployment)) {
+    if (deployment.engine.stage_hosts == StageHosts::one) {
       const Seconds device = std::accumulate(time.stages.begin(), time.stages.end(), Seconds{});
       time.before = total_time(device, batch) - device;
       return;
@@ -615,7 +607,7 @@ struct RooflineStepTime::Impl {
   Seconds device_time(const StepBatch& batch) const {
     device_times(batch, divided.stages);
     divided.hosts.clear();
-    if (stages_have_hosts(deployment)) {
+    if (deployment.engine.stage_hosts != StageHosts::one) {
       host_times(batch, divided.hosts);
       for (StageHost& host : divided.hosts) host.prepares = {};
     }
@@ -624,7 +616,8 @@ struct RooflineStepTime::Impl {
   }
 
   Seconds step_time(const StepBatch& batch) const {
-    if (!stages_have_hosts(deployment)) return total_time(device_time(batch), batch);
+    if (deployment.engine.stage_hosts == StageHosts::one)
+      return total_time(device_time(batch), batch);
     divide(batch, divided);
     return divided.path();
   }

@@ -367,10 +367,14 @@ TEST(TensorrtDefaults, StepsWithPromptsAreCapturedInPiecesIfAsked) {
 
 // 1.0 to 1.2: _forward_step_inter_pp waits for the GPU.
 TEST(TensorrtDefaults, EachPipelineStageHasAHost) {
-  EXPECT_EQ(engine_on(test::h100(), "trtllm-1.0").stage_hosts, StageHosts::waiting);
-  EXPECT_EQ(engine_on(test::h100(), "trtllm-1.3").stage_hosts, StageHosts::ahead);
-  EXPECT_EQ(engine_on(test::h100(), "trtllm-0.18").stage_hosts, StageHosts::one);
-  EXPECT_EQ(engine_on(test::h100(), "vllm-0.19").stage_hosts, StageHosts::one);
+  const auto hosts = [](const char* preset, int stages) {
+    return engine_on(test::h100(), preset, {}, {.pipeline = stages}).stage_hosts;
+  };
+  EXPECT_EQ(hosts("trtllm-1.0", 2), StageHosts::waiting);
+  EXPECT_EQ(hosts("trtllm-1.3", 2), StageHosts::ahead);
+  EXPECT_EQ(hosts("trtllm-1.3", 1), StageHosts::one);
+  EXPECT_EQ(hosts("trtllm-0.18", 2), StageHosts::one);
+  EXPECT_EQ(hosts("vllm-0.19", 2), StageHosts::one);
 }
 
 TEST(PaddedBatch, IsTheNextCapturedSize) {
