@@ -198,6 +198,15 @@ struct MemoryConstants {
   std::string_view source{};
 };
 
+/// How tokens of data-parallel ranks travel to all ranks (All2All::allgather_reducescatter).
+struct TokenGathering {
+  bool quantised = true;     // to whole experts in the format of their inputs, else in 16 bits
+  bool block_scales = true;  // also where that is fp8 with scales of blocks
+  /// Prompts are written into a buffer for all ranks' tokens that is added up, as are the experts'
+  /// sums: two all-reduces instead of an all-gather and a reduce-scatter.
+  bool sums_prompts = false;
+};
+
 /// An engine with every knob resolved: the input of memory planning, step time and the simulator.
 struct Engine {
   std::string name{};     // preset: "vllm-0.19"
@@ -262,6 +271,7 @@ struct Engine {
   Fp8GemmBackend fp8_gemm_backend = Fp8GemmBackend::automatic;  // SGLang
   bool counts_cached = false;  // TRT-LLM: cached prefixes count before a request starts
   All2All all2all = All2All::allgather_reducescatter;  // of experts on data-parallel ranks
+  TokenGathering gathering{};                          // with All2All::allgather_reducescatter
   /// Exponent of a power law of the experts' picks, for times measured with one; 0: even; unset: as
   /// published for the model (published_popularity).
   std::optional<double> expert_power_law{};

@@ -274,6 +274,7 @@ Engine tensorrt_llm_defaults() {
           // fused_moe/communication/communication_factory.py, CommunicationFactory); before,
           // gathers_tokens.
           .all2all = All2All::deepep,
+          .gathering = {.block_scales = false},  // 1.0, fused_moe_cutlass.py, forward_chunk
           .memory = memory_of_tensorrt_llm(),
           .first_token_uncertainty = 0.45};  // 260 runs on three GPUs
 }

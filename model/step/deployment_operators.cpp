@@ -460,42 +460,60 @@ double cached_elements(const Layer& layer, int tensor) {
   return 0;
 }
 
+/// Adds the messages that bring every token to every rank and what the experts there made of it
+/// back to the token's owner.
+void add_gathering(const Deployment& deployment, const LayerGroup& group, StepOperators& out) {
+  const Parallelism& parallel = deployment.parallel;
+  const TokenGathering& gathering = deployment.engine.gathering;
+  const WeightFormat& format = group.layer.ffn_format;
+  const bool whole = parallel.expert_parallel;
+  const double element = activation_bytes(deployment);
+  const double hidden = to_double(deployment.model.hidden);
+  const int senders = parallel.data * parallel.context;
+  const Phase phase = phase_of_prompt_exchange(deployment);
+  const bool decodes_once = phase == Phase::prefill && parallel.data > 1;
+  const auto add = [&](Phase of, const char* name, Exchange exchange, double width) {
+    LinearOperator op =
+        collective_operator(name, exchange, whole ? parallel.expert_ranks() : senders, group.count,
+                            hidden * width * (decodes_once ? parallel.data : senders));
+    op.work.stride = whole ? 1 : parallel.tensor;
+    op.phase = of;
+    add_operator(out.per_token, std::move(op));
+  };
+  const bool quantised =
+      whole && gathering.quantised && (gathering.block_scales || format.name != "fp8_block");
+  const double gathered = quantised ? input_bytes(format) : element;
+  if (gathering.sums_prompts && parallel.context == 1) {
+    add(Phase::prefill, "expert_gather", Exchange::all_reduce, gathered);
+    add(Phase::prefill, "expert_scatter", Exchange::all_reduce, element);
+    add(Phase::decode, "expert_gather", Exchange::all_gather, gathered);
+    add(Phase::decode, "expert_scatter", Exchange::reduce_scatter, element);
+    return;
+  }
+  const Phase of = decodes_once ? Phase::context : phase;
+  add(of, "expert_gather", Exchange::all_gather, gathered);
+  add(of, "expert_scatter", Exchange::reduce_scatter, element);
+  if (phase != Phase::prefill || decodes_once) return;
+  // What is decoded is on all ranks already, whose experts' sums are added up.
+  LinearOperator sums = collective_operator("expert_all_reduce", Exchange::all_reduce,
+                                            parallel.context, group.count, hidden * element);
+  sums.work.stride = parallel.tensor;
+  sums.phase = Phase::decode;
+  add_operator(out.per_token, std::move(sums));
+}
+
 /// Adds the messages of a mixture of experts between ranks.
 void add_routing(const Deployment& deployment, const MoeFfn& moe, const LayerGroup& group,
                  StepOperators& out) {
   const Parallelism& parallel = deployment.parallel;
-  const double element = activation_bytes(deployment);
-  const double hidden = to_double(deployment.model.hidden);
-  const int senders = parallel.data * parallel.context;
-  if (senders == 1) return;
-  const int ranks = parallel.expert_ranks();
+  if (parallel.data * parallel.context == 1) return;
   const All2All backend = deployment.engine.all2all;
   if (!parallel.expert_parallel || backend == All2All::allgather_reducescatter) {
-    // Every rank gets every token, quantised already if the experts are whole (vLLM 0.19,
-    // prepare_finalize/naive_dp_ep.py), and reduces what it computed to each token's owner.
-    const bool whole = parallel.expert_parallel;
-    const double gathered = whole ? input_bytes(group.layer.ffn_format) : element;
-    const Phase phase = phase_of_prompt_exchange(deployment);
-    const bool decodes_once = phase == Phase::prefill && parallel.data > 1;
-    const auto add = [&](const char* name, Exchange exchange, double width) {
-      LinearOperator op =
-          collective_operator(name, exchange, whole ? ranks : senders, group.count,
-                              hidden * width * (decodes_once ? parallel.data : senders));
-      op.work.stride = whole ? 1 : parallel.tensor;
-      op.phase = decodes_once ? Phase::context : phase;
-      add_operator(out.per_token, std::move(op));
-    };
-    add("expert_gather", Exchange::all_gather, gathered);
-    add("expert_scatter", Exchange::reduce_scatter, element);
-    if (phase != Phase::prefill || decodes_once) return;
-    // What is decoded is on all ranks already, whose experts' sums are added up.
-    LinearOperator sums = collective_operator("expert_all_reduce", Exchange::all_reduce,
-                                              parallel.context, group.count, hidden * element);
-    sums.work.stride = parallel.tensor;
-    sums.phase = Phase::decode;
-    add_operator(out.per_token, std::move(sums));
-    return;
+    return add_gathering(deployment, group, out);
   }
+  const double element = activation_bytes(deployment);
+  const double hidden = to_double(deployment.model.hidden);
+  const int ranks = parallel.expert_ranks();
   // A token goes to each rank that has one of its experts, at the arithmetic's width, and returns
   // at the activation's; the TP ranks of one data-parallel rank share the sending. DeepEP's
   // high-throughput kernels send it once to each other node, its low-latency kernels once for each

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "model/architecture/expert_load.hpp"
+#include "model/io/model_reader.hpp"
 #include "tests/model/step/step_time_cases.hpp"
 #include "tests/support/shapes.hpp"
 
@@ -418,6 +419,28 @@ TEST(Operators, WithoutABackendEveryRankGathersEveryToken) {
   // parallelism.
   d.parallel = {.tensor = 2, .data = 4};
   EXPECT_EQ(find(step_work(d, prefill_batch(1, 10)), "expert_gather")->stride, 2);
+}
+
+// SGLang adds up a buffer of all ranks' prompts where it gathers and scatters their decodes, all in
+// 16 bits.
+TEST(Operators, SglangSumsPromptsOfAllRanks) {
+  Deployment d =
+      deployment_of(load_model("deepseek-v3"), round_gpu(), {.data = 4, .expert_parallel = true});
+  const double buffer = 64 * 7168 * 2.0;
+  const StepBatch prompts = prefill_batch(1, 16);
+  const StepBatch decodes = decode_batch(d.model, 16, 100);
+  EXPECT_DOUBLE_EQ(find(step_work(d, decodes), "expert_gather")->scale, buffer / 2);  // in fp8
+  d.engine.gathering = {.quantised = false, .sums_prompts = true};
+  const std::vector<Work> summed = step_work(d, prompts);
+  const std::vector<Work> gathered = step_work(d, decodes);
+  for (const char* name : {"expert_gather", "expert_scatter"}) {
+    EXPECT_EQ(find(summed, name)->exchange, Exchange::all_reduce) << name;
+    EXPECT_DOUBLE_EQ(find(summed, name)->scale, buffer) << name;
+    EXPECT_EQ(find(summed, name)->calls, 58) << name;
+    EXPECT_DOUBLE_EQ(find(gathered, name)->scale, buffer) << name;
+  }
+  EXPECT_EQ(find(gathered, "expert_gather")->exchange, Exchange::all_gather);
+  EXPECT_EQ(find(gathered, "expert_scatter")->exchange, Exchange::reduce_scatter);
 }
 
 TEST(Operators, DeepEpSendsATokenOnceToEachOtherNode) {
