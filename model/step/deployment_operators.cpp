@@ -40,10 +40,12 @@ bool has_tables(const Deployment& deployment) {
   return deployment.gpu.has_tables_for(deployment.engine.version);
 }
 
-/// In which steps a layer's shared experts run beside the routed ones; in none without kernel
-/// tables: there experts' shares and host terms were fitted to servers with shared experts in turn.
+/// In which steps a layer's shared experts run beside the routed ones; in none without timed
+/// kernels (tables, or AMD's, whose efficiencies are AITER's timings): there experts' shares and
+/// host terms were fitted to servers with shared experts in turn.
 SharedExpertOverlap beside_routed(const Deployment& deployment, const Layer& layer) {
-  return has_tables(deployment) ? shared_expert_overlap(deployment, layer) : SharedExpertOverlap{};
+  const bool timed = has_tables(deployment) || deployment.gpu.vendor == "AMD";
+  return timed ? shared_expert_overlap(deployment, layer) : SharedExpertOverlap{};
 }
 
 /// Bytes of one activation as a matrix of this format reads it: quantised for narrow arithmetic.

@@ -12,6 +12,7 @@ namespace roofcast {
 namespace {
 
 constexpr std::int64_t kSglangTokens = 1024;  // DUAL_STREAM_TOKEN_THRESHOLD
+constexpr std::int64_t kAtomTokens = 1024;    // ATOM_DUAL_STREAM_MOE_TOKEN_THRESHOLD
 constexpr std::int64_t kVllmTokens = 256;     // VLLM_SHARED_EXPERTS_STREAM_TOKEN_THRESHOLD
 constexpr std::int64_t kFusedExperts = 256;   // routed ones of a model whose shared one is fused
 constexpr std::int64_t kAnyTokens = std::numeric_limits<std::int64_t>::max();
@@ -26,6 +27,11 @@ bool sglang_fuses(const Deployment& deployment, const MoeFfn& moe) {
          !deployment.gpu.compute_capability.starts_with("10.");
 }
 
+/// Whether ATOM does.
+bool atom_fuses(const Deployment& deployment, const MoeFfn& moe) {
+  return moe.shared_intermediate % moe.expert_intermediate == 0 && deployment.parallel.data == 1;
+}
+
 }  // namespace
 
 SharedExpertOverlap shared_expert_overlap(const Deployment& deployment, const Layer& layer) {
@@ -37,6 +43,9 @@ SharedExpertOverlap shared_expert_overlap(const Deployment& deployment, const La
     if (sglang_fuses(deployment, *moe)) return {.up_to = kAnyTokens};
     const bool streams = nvidia && moe->experts_per_token > 1;
     return {.up_to = streams ? kSglangTokens : 0, .only_in_graphs = true};
+  }
+  if (engine.starts_with("atom")) {
+    return {.up_to = atom_fuses(deployment, *moe) ? kAnyTokens : kAtomTokens};
   }
   if (!nvidia) return {};
   const std::string_view version = stated_version(deployment.engine.version);

@@ -28,6 +28,10 @@ struct SharedExpertOverlap {
 ///    compute capability 10.x (server_args.py, _handle_moe_kernel_config). Else it runs shared
 ///    experts on a second stream in captured graphs of up to 1,024 tokens on NVIDIA GPUs
 ///    (forward_normal_dual_stream); Llama 4's only below 4 tokens, which is neglected.
+///  - ATOM fuses shared experts of the routed ones' format, which are those of all models here, but
+///    with data-parallel attention (0.1.2, model_ops/topK.py,
+///    is_rocm_aiter_fusion_shared_expert_enabled), where it runs them on a second stream in steps
+///    of up to 1,024 tokens (models/deepseek_v2.py, maybe_dual_stream_forward).
 ///  - TensorRT-LLM 1.x does so in captured graphs (models/modeling_deepseekv3.py and others,
 ///    maybe_execute_in_parallel).
 ///  - vLLM from 0.12 up to 256 tokens, on NVIDIA GPUs (pulls 26440, 28406 and 30085; the first

@@ -177,6 +177,9 @@ TEST(TimedMixers, SharedExpertsRunBesideRoutedOnesAsTheEngineDoes) {
   EXPECT_EQ(beside("vllm-0.19", false), SharedExpertOverlap{});
   EXPECT_EQ(beside("sglang-0.5.9", false), always);
   EXPECT_EQ(beside("sglang-0.5.9", true), always);
+  EXPECT_EQ(beside("atom-0.1.2", true), always);
+  d.parallel = {.data = 8};
+  EXPECT_EQ(beside("atom-0.1.2", true), SharedExpertOverlap{.up_to = 1024});
 }
 
 TEST(TimedMixers, WhatRunsBesideInGraphsRunsInTurnWhereKernelsAreLaunched) {
