@@ -63,12 +63,12 @@ SequenceRows DeviceStep::rows_of(const ScheduledTokens& scheduled) const {
   // The plan is committed, so its tokens already count as computed.
   const std::int64_t cached = state.computed - scheduled.tokens;
   const std::vector<std::int32_t>& sequence = sequence_of(id);
-  const std::vector<RequestId>& sampled = engine_->plan().sampled;
+  const std::vector<ScheduledTokens>& sampled = engine_->plan().sampled;
   return {.request = id,
           .cached = cached,
           .tokens = std::span(sequence).subspan(static_cast<std::size_t>(cached),
                                                 static_cast<std::size_t>(scheduled.tokens)),
-          .samples = std::find(sampled.begin(), sampled.end(), id) != sampled.end(),
+          .samples = std::ranges::find(sampled, id, &ScheduledTokens::request) != sampled.end(),
           .decodes = scheduled.tokens == 1 && cached >= state.input_tokens};
 }
 

@@ -371,11 +371,11 @@ Engine resolve_engine(std::string_view preset, const EngineOverrides& overrides,
 Engine resolve_engine(const EnginePreset& preset, const EngineOverrides& overrides,
                       const Transformer& model, const Gpu& gpu, const Parallelism& parallel);
 
-/// Whether the next step's requests are chosen while the current one runs. With drafts they are
-/// chosen when the accepted ones are known, although asynchronous scheduling hides the host's work.
-inline bool decides_ahead(const Engine& engine) {
-  return engine.async_scheduling && !engine.speculation.on();
-}
+/// Whether the next step's requests are chosen while the current one runs, with drafts before it is
+/// known how many are accepted (vLLM 0.19, v1/core/sched/async_scheduler.py; SGLang 0.5.15,
+/// scheduler.py, event_loop_overlap; TensorRT-LLM 1.0, py_executor.py, _executor_loop_overlap; ATOM
+/// 0.1.2, model_runner.py, is_deferred_out).
+inline bool decides_ahead(const Engine& engine) { return engine.async_scheduling; }
 
 /// How the engine lays out its cache. vLLM keeps a state row per sequence for each group of
 /// recurrent layers and one for each draft token; with prefix caching ("align" mode) also the last

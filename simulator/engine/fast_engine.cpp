@@ -224,7 +224,7 @@ void FastEngine::dissolve() {
       request.last_token = last_batch_end_;
       record.largest_gap = std::max(record.largest_gap, maxima_.since(request.joined + 2));
     }
-    if (samples_now) step_->plan.sampled.push_back(id);
+    if (samples_now) step_->plan.sampled.push_back({.request = id, .tokens = 1});
     request.joined = -1;
   }
   std::fill(members_.begin(), members_.end(), 0);
@@ -247,8 +247,8 @@ std::span<const RequestId> FastEngine::finish_step() {
   in_progress_ = false;
   finished_.clear();
   if (step_->decodes) emit_from_batch();
-  for (RequestId id : step_->plan.sampled) {
-    if (emit_token(state_, id, step_end_, gaps_)) finished_.push_back(id);
+  for (const ScheduledTokens& sampled : step_->plan.sampled) {
+    if (emit(state_, sampled, step_end_, gaps_)) finished_.push_back(sampled.request);
   }
   if (!finished_.empty()) remove_finished();
   return finished_;

@@ -31,9 +31,10 @@ void account_ranges(EngineState& state) {
 }
 
 /// A decode of one token and `drafts` more to verify: adds it to the batch and counts the accepted
-/// tokens. Drafts beyond the end of the output are verified and discarded.
-void commit_decode(EngineState& state, RequestId id, std::int64_t drafts,
-                   const std::vector<AttentionSpan>& spans, StepBatch& batch) {
+/// tokens. Drafts beyond the end of the output are verified and discarded. Returns how many tokens
+/// it gives.
+std::int64_t commit_decode(EngineState& state, RequestId id, std::int64_t drafts,
+                           const std::vector<AttentionSpan>& spans, StepBatch& batch) {
   RequestState& request = state[id];
   ++batch.decode_sequences;
   batch.decode_new_tokens = std::max(batch.decode_new_tokens, 1 + drafts);
@@ -52,6 +53,7 @@ void commit_decode(EngineState& state, RequestId id, std::int64_t drafts,
   state.counters.decode_tokens += 1 + accepted;
   request.computed += 1 + accepted;
   request.generated += 1 + accepted;
+  return 1 + accepted;
 }
 
 /// Images of a prompt that begin among its first `tokens` tokens.
@@ -71,12 +73,6 @@ void commit_images(const Request& request, std::int64_t computed, std::int64_t t
   if (begun == 0) return;
   batch.images += begun;
   batch.image_tokens = request.image_tokens;
-}
-
-/// Tokens that the client gets at the end of a step: with drafts all that the step decided, since
-/// it ends before the next is decided; otherwise one.
-std::int64_t tokens_of_step(const EngineState& state, const RequestState& request) {
-  return state.engine.speculation.on() ? request.generated - request.emitted : 1;
 }
 
 }  // namespace
@@ -160,8 +156,8 @@ void commit(EngineState& state, StepPlan& plan, const std::vector<AttentionSpan>
   for (const auto& [id, tokens] : plan.scheduled) {
     RequestState& request = state[id];
     if (request.decoding()) {
-      commit_decode(state, id, tokens - 1, spans, batch);
-      plan.sampled.push_back(id);
+      plan.sampled.push_back(
+          {.request = id, .tokens = commit_decode(state, id, tokens - 1, spans, batch)});
       continue;
     }
     batch.prefills.push_back({.new_tokens = tokens,
@@ -173,7 +169,7 @@ void commit(EngineState& state, StepPlan& plan, const std::vector<AttentionSpan>
     request.computed += tokens;
     if (request.uncomputed() > 0) continue;
     ++request.generated;
-    plan.sampled.push_back(id);
+    plan.sampled.push_back({.request = id, .tokens = 1});
   }
 }
 
@@ -205,10 +201,11 @@ bool sends_chunk(const Engine& engine, const RequestState& request) {
   return request.emitted - request.streamed >= interval;
 }
 
-bool emit_token(EngineState& state, RequestId id, Nanoseconds now, TokenGaps& gaps) {
+bool emit(EngineState& state, const ScheduledTokens& sampled, Nanoseconds now, TokenGaps& gaps) {
+  const RequestId id = sampled.request;
   RequestState& request = state[id];
   RequestRecord& record = state.requests.record(id);
-  request.emitted += tokens_of_step(state, request);
+  request.emitted += sampled.tokens;
   const bool last = request.emitted == request.output_tokens;
   if (!last && !sends_chunk(state.engine, request)) return false;
   if (record.first_token == kNever) {
@@ -231,10 +228,12 @@ bool emit_token(EngineState& state, RequestId id, Nanoseconds now, TokenGaps& ga
 }
 
 void finish_sampled(EngineState& state, BatchingPolicy& policy,
-                    const std::vector<RequestId>& sampled, Nanoseconds now, TokenGaps& gaps,
+                    const std::vector<ScheduledTokens>& sampled, Nanoseconds now, TokenGaps& gaps,
                     std::vector<RequestId>& finished) {
   bool any_finished = false;
-  for (RequestId id : sampled) any_finished |= emit_token(state, id, now, gaps);
+  for (const ScheduledTokens& of_request : sampled) {
+    any_finished |= emit(state, of_request, now, gaps);
+  }
   if (!any_finished) return;
   // In order of admission, regardless of the order in which they were scheduled.
   std::erase_if(state.running, [&](RequestId id) {

@@ -38,17 +38,17 @@ bool sends_chunk(const Engine& engine, const RequestState& request);
 /// The number of emitted tokens with which the next chunk is sent, if they come one by one.
 std::int64_t next_chunk(const Engine& engine, const RequestState& request);
 
-/// Sends the client the tokens that the step sampled for the request, at `now`: one, or with drafts
+/// Sends the client the tokens that a step sampled for a request, at `now`: one, or with drafts
 /// several in one chunk. Chunks are separated by one gap, as `vllm bench serve` measures ITL, so
 /// with drafts ITL is longer than TPOT. With stream_interval the server holds tokens back until the
 /// next chunk. The gap goes into the log, or is held until the request finishes. Returns true if
 /// this was the last token.
-bool emit_token(EngineState& state, RequestId id, Nanoseconds now, TokenGaps& gaps);
+bool emit(EngineState& state, const ScheduledTokens& sampled, Nanoseconds now, TokenGaps& gaps);
 
 /// Ends a step at `now`: its tokens appear, and finished requests leave `running` and the table.
 /// Appends these to `finished`, in order of admission.
 void finish_sampled(EngineState& state, BatchingPolicy& policy,
-                    const std::vector<RequestId>& sampled, Nanoseconds now, TokenGaps& gaps,
+                    const std::vector<ScheduledTokens>& sampled, Nanoseconds now, TokenGaps& gaps,
                     std::vector<RequestId>& finished);
 
 /// Removes all requests from the engine and the table, and returns them, running ones first.

@@ -163,7 +163,7 @@ TEST(Speculation, HeadsAreScheduledAsynchronouslyWhereTheEngineIs) {
                               .acceptance_rate = 0.7};
   EXPECT_TRUE(engine_with(eagle).async_scheduling);
   EXPECT_FALSE(engine_with(eagle, "vllm-0.11").async_scheduling);
-  EXPECT_FALSE(decides_ahead(engine_with(eagle)));
+  EXPECT_TRUE(decides_ahead(engine_with(eagle)));
 }
 
 TEST(Speculation, SglangRuns48SequencesUnlessTold) {

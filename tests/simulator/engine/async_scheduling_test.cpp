@@ -47,6 +47,23 @@ TEST(AsyncScheduling, WhatArrivesDuringAStepWaitsForTheOneAfterTheNext) {
   EXPECT_EQ(ahead[1].first_token, 3 * kSecond);
 }
 
+TEST(AsyncScheduling, DraftsWaitForTheStepAfterTheNextToo) {
+  // 3 drafts, all accepted: A's 10 tokens come as 1, 4, 4 and 1, each at the end of its own step. B
+  // arrives in step 2, when step 3 has been decided.
+  Engine engine = plain_engine();
+  engine.speculation.draft_tokens = 3;
+  engine.speculation.acceptance.assign(3, 1.0);
+  Workload workload = batch_of({{8, 10}, {4, 1}});
+  workload.requests[1].arrival = 3 * kSecond / 2;
+  Schedule after(engine, 100, 16, workload);
+  EXPECT_THAT(after.steps_to_end(), ElementsAre("A8", "A4", "A4 B4", "A4"));
+  Schedule ahead(asynchronous(engine), 100, 16, workload);
+  EXPECT_THAT(ahead.steps_to_end(), ElementsAre("A8", "A4", "A4", "A4 B4"));
+  EXPECT_EQ(ahead[0].first_token, 1 * kSecond);
+  EXPECT_EQ(ahead[0].largest_gap, 1 * kSecond);
+  EXPECT_EQ(ahead[0].finished, 4 * kSecond);
+}
+
 TEST(AsyncScheduling, AnIdleEngineLosesNoStep) {
   // One place: nothing is decided ahead while A ends, so B is admitted when it has.
   Engine engine = asynchronous(plain_engine());
