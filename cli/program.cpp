@@ -103,7 +103,7 @@ const Command& find_command(const std::string& name) {
 }
 
 /// The command line as it could be typed again, with secrets of a server's command line removed.
-std::string joined(int argc, const char* const* argv) {
+std::string whole_line(int argc, const char* const* argv) {
   std::string line;
   bool is_line = false;  // a server's command line, after --from-cmd
   for (int i = 0; i < argc; ++i) {
@@ -134,7 +134,7 @@ int dispatch(int argc, const char* const* argv, std::ostream& out, std::ostream&
     return kExitDone;
   }
   const Command& command = find_command(first);
-  CommandContext context{{argv + 2, argv + argc}, joined(argc, argv), out, err, terminal};
+  CommandContext context{{argv + 2, argv + argc}, whole_line(argc, argv), out, err, terminal};
   return command.run(context);
 }
 

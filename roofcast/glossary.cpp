@@ -305,7 +305,7 @@ std::vector<Entry> serving() {
   };
 }
 
-std::vector<Entry> promises() {
+std::vector<Entry> terms_of_promises() {
   return {
       {"latency",
        {"latencies"},
@@ -437,7 +437,8 @@ std::size_t place_of(std::string_view spelling, std::string_view text, std::stri
 const std::vector<GlossaryTerm>& glossary() {
   static const std::vector<GlossaryTerm> all = [] {
     std::vector<GlossaryTerm> terms;
-    for (const auto& part : {text_and_model(), phases_and_limits(), serving(), promises()}) {
+    for (const auto& part :
+         {text_and_model(), phases_and_limits(), serving(), terms_of_promises()}) {
       for (const Entry& entry : part) {
         terms.push_back({.key = slug(entry.term),
                          .term = entry.term,

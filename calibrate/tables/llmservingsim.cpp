@@ -22,8 +22,6 @@ namespace roofcast {
 
 namespace {
 
-constexpr double kMicroseconds = 1e-6;
-
 // Extra time of a kernel launched individually instead of from a captured graph: graphs shorten a
 // step of Llama-3.1-8B on an RTX PRO 6000 by 589 us whatever its size, 1.8 us for each of 324
 // launches (casys-kaist/LLMServingSim 446b29d, profiler/core/step.py).

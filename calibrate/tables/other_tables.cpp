@@ -11,9 +11,6 @@ namespace roofcast {
 
 namespace {
 
-constexpr double kMicroseconds = 1e-6;
-constexpr double kMilliseconds = 1e-3;
-
 void add_time(const TableFile& table, OperatorShape shape, const std::string& kernel,
               const MeasuredPoint& point, ImportedRows& rows) {
   add_point(rows, {.shape = std::move(shape),

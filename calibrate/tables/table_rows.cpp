@@ -8,8 +8,6 @@ namespace roofcast {
 
 namespace {
 
-constexpr double kMilliseconds = 1e-3;
-
 /// Names of number formats in the tables, and ours.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 13> kFormats{{
     {"bfloat16", "bf16"},

@@ -11,6 +11,8 @@
 
 namespace roofcast {
 
+inline constexpr double kMicroseconds = 1e-6, kMilliseconds = 1e-3;  // in seconds
+
 inline constexpr const char* kNoNumber = "a size or time is not a number in its range";
 
 /// 80 % interval of the difference between GPUs of one type: medians of 1 % to 3 % and p90 of 4 %

@@ -13,13 +13,13 @@
 namespace roofcast {
 namespace {
 
-struct Flags {
+struct ProfileFlags {
   std::vector<std::string> words;
   std::string gpu;
   std::string out;
 };
 
-Usage usage_of(Flags& flags) {
+Usage usage_of(ProfileFlags& flags) {
   Usage usage{
       .synopsis = "roofcast profile import PATH... --gpu NAME [options]",
       .example = "roofcast profile import RTX4090/ --gpu rtx-4090 --out rtx-4090-vllm.json",
@@ -38,7 +38,7 @@ Usage usage_of(Flags& flags) {
   return usage;
 }
 
-std::vector<std::string> paths_of(const Flags& flags) {
+std::vector<std::string> paths_of(const ProfileFlags& flags) {
   if (flags.words.empty() || flags.words.front() != "import") {
     throw UsageError("profile: expected 'import' and the paths of kernel tables");
   }
@@ -49,7 +49,7 @@ std::vector<std::string> paths_of(const Flags& flags) {
 }  // namespace
 
 int run_profile(CommandContext& context) {
-  Flags flags;
+  ProfileFlags flags;
   const auto common = parse(context, usage_of(flags));
   if (!common) return kExitDone;
   if (!flags.out.empty() && !is_profile_path(flags.out)) {

@@ -49,7 +49,7 @@ const std::vector<WeightFormat>& formats() {
 }
 
 /// Other names of the same storage in flags and configs.
-constexpr std::pair<const char*, const char*> kSpellings[] = {
+constexpr std::pair<const char*, const char*> kFormatSpellings[] = {
     {"float32", "fp32"},       {"bfloat16", "bf16"},      {"float16", "fp16"},
     {"half", "fp16"},          {"f16", "fp16"},           {"w8a8", "int8"},
     {"w4a16", "int4"},         {"awq_marlin", "awq"},     {"fp8_e4m3", "fp8"},
@@ -60,9 +60,9 @@ constexpr std::pair<const char*, const char*> kSpellings[] = {
 std::string normalised(const std::string& name) {
   std::string text = lower(name);
   std::replace(text.begin(), text.end(), '-', '_');
-  const auto spelling = std::find_if(std::begin(kSpellings), std::end(kSpellings),
+  const auto spelling = std::find_if(std::begin(kFormatSpellings), std::end(kFormatSpellings),
                                      [&](const auto& pair) { return text == pair.first; });
-  return spelling == std::end(kSpellings) ? text : spelling->second;
+  return spelling == std::end(kFormatSpellings) ? text : spelling->second;
 }
 
 }  // namespace

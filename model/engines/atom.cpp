@@ -90,7 +90,7 @@ void check_features(const EngineSetting& setting) {
 }
 
 /// `--method mtp`, from 0.1.3 on also eagle3 (arg_utils.py).
-void check_drafts(const EngineSetting& setting) {
+void check_atom_drafts(const EngineSetting& setting) {
   const std::optional<std::int64_t> drafts = setting.given.num_speculative_tokens;
   if (!drafts) return;
   if (*drafts > kMostDrafts) {
@@ -143,7 +143,7 @@ void resolve_graphs(Engine& engine, const EngineSetting& setting) {
 void resolve_atom(Engine& engine, const EngineSetting& setting) {
   check_gpu(setting);
   check_features(setting);
-  check_drafts(setting);
+  check_atom_drafts(setting);
   resolve_memory(engine, setting);
   resolve_prompts(engine, setting);
   resolve_graphs(engine, setting);

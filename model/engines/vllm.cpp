@@ -312,7 +312,7 @@ bool batches_experts(const Engine& engine, const Parallelism& parallel) {
 
 /// "not composible with speculative decoding as of vllm<=0.15.0" (0.22, the documents' page on
 /// speculative decoding).
-void check_drafts(const EngineSetting& setting) {
+void check_vllm_drafts(const EngineSetting& setting) {
   constexpr int kFirstMinor = 16;
   if (setting.given.num_speculative_tokens && setting.parallel.pipeline > 1 &&
       setting.minor < kFirstMinor) {
@@ -448,7 +448,7 @@ void resolve_encoder(Engine& engine, const EngineSetting& setting) {
 void resolve_vllm_0_29(Engine& engine, const EngineSetting& setting) {
   engine.first_token_uncertainty = 0.04;  // 105 runs on four GPUs
   resolve_encoder(engine, setting);
-  check_drafts(setting);
+  check_vllm_drafts(setting);
   resolve_experts(engine, setting);
   resolve_rank_steps(engine, setting);
   check_weights(setting);

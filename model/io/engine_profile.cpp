@@ -14,10 +14,10 @@ namespace roofcast {
 namespace {
 
 constexpr int kSchemaVersion = 1;
-constexpr Range kVersion{kSchemaVersion, kSchemaVersion, "(the version this program reads)"};
+constexpr Range kProfileVersion{kSchemaVersion, kSchemaVersion, "(the version this program reads)"};
 /// No serving engine needs a minute of host time per step.
 constexpr Range kHostTime{0, 60, "seconds"};
-constexpr Range kError{0, 1e3, "of the figures"};
+constexpr Range kProfileError{0, 1e3, "of the figures"};
 constexpr std::string_view kKind = "engine profile";
 
 std::vector<EngineProfile::Value> read_host(const ProfileSection& host) {
@@ -54,13 +54,13 @@ EngineProfile parse_engine_profile(const std::string& text, const std::string& w
   const ProfileSection top{json, "", source};
   check_keys(top,
              {"schema_version", "kind", "name", "preset", "era", "host", "source", "median_error"});
-  number(top, "schema_version", kVersion);
+  number(top, "schema_version", kProfileVersion);
   if (roofcast::text(top, "kind") != "engine") top.fail("kind", "must be \"engine\"");
   const char* preset = top.has("era") ? "era" : "preset";  // "era" in profiles of earlier versions
   EngineProfile profile{.name = roofcast::text(top, "name"), .preset = roofcast::text(top, preset)};
   profile.host = read_host(subsection(top, "host"));
   if (top.has("source")) profile.source = roofcast::text(top, "source");
-  if (top.has("median_error")) profile.median_error = number(top, "median_error", kError);
+  if (top.has("median_error")) profile.median_error = number(top, "median_error", kProfileError);
   return profile;
 }
 

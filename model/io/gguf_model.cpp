@@ -21,16 +21,17 @@ namespace roofcast {
 namespace {
 
 /// Architectures whose layers are attention and a feed-forward block, with sizes in keys.
-struct Family {
+struct GgufFamily {
   std::string_view name;
   /// Every `window_period`-th layer has full attention, the others a window (set_swa_pattern in
   /// llama.cpp's src/llama-model.cpp); 0: no windows.
   std::int64_t window_period;
 };
-constexpr std::array kFamilies{
-    Family{"llama", 0},  Family{"mistral3", 0}, Family{"qwen2", 0},   Family{"qwen2moe", 0},
-    Family{"qwen3", 0},  Family{"qwen3moe", 0}, Family{"gemma", 0},   Family{"gemma2", 2},
-    Family{"gemma3", 6}, Family{"phi3", 0},     Family{"gpt-oss", 2}, Family{"deepseek2", 0}};
+constexpr std::array kGgufFamilies{
+    GgufFamily{"llama", 0},    GgufFamily{"mistral3", 0}, GgufFamily{"qwen2", 0},
+    GgufFamily{"qwen2moe", 0}, GgufFamily{"qwen3", 0},    GgufFamily{"qwen3moe", 0},
+    GgufFamily{"gemma", 0},    GgufFamily{"gemma2", 2},   GgufFamily{"gemma3", 6},
+    GgufFamily{"phi3", 0},     GgufFamily{"gpt-oss", 2},  GgufFamily{"deepseek2", 0}};
 
 /// The largest value of a key, as in a config.json.
 std::int64_t largest(std::string_view key) {
@@ -148,7 +149,7 @@ bool is_mixer_norm(const std::string& name) {
          contains(name, "attn_q_a_norm") || contains(name, "attn_kv_a_norm");
 }
 
-AttentionSpan span_of(const Keys& keys, const Family& family, std::int64_t layer,
+AttentionSpan span_of(const Keys& keys, const GgufFamily& family, std::int64_t layer,
                       std::int64_t context) {
   if (family.window_period == 0) return {};
   const std::int64_t window = keys.require("attention.sliding_window");
@@ -220,8 +221,8 @@ DenseFfn dense_of(const Keys& keys, const Tensors& tensors, std::int64_t layer) 
   return f;
 }
 
-Layer layer_of(const Keys& keys, const Family& family, const Tensors& tensors, std::int64_t index,
-               std::int64_t context) {
+Layer layer_of(const Keys& keys, const GgufFamily& family, const Tensors& tensors,
+               std::int64_t index, std::int64_t context) {
   Layer layer;
   if (family.name == "deepseek2") {
     layer.mixer = latent_attention(keys);
@@ -301,16 +302,16 @@ SortedTensors sort_tensors(const GgufFile& file, std::int64_t layers) {
   return sorted;
 }
 
-const Family& family_of(const GgufFile& file) {
+const GgufFamily& family_of(const GgufFile& file) {
   if (file.architecture.empty()) {
     throw Error(fmt::format(
         "{}: no 'general.architecture'; in a split model, the first part has it", file.path));
   }
-  const auto same = [&](const Family& f) { return f.name == file.architecture; };
-  const auto found = std::find_if(kFamilies.begin(), kFamilies.end(), same);
-  if (found != kFamilies.end()) return *found;
+  const auto same = [&](const GgufFamily& f) { return f.name == file.architecture; };
+  const auto found = std::find_if(kGgufFamilies.begin(), kGgufFamilies.end(), same);
+  if (found != kGgufFamilies.end()) return *found;
   std::string known;
-  for (const Family& family : kFamilies) known += fmt::format(" {}", family.name);
+  for (const GgufFamily& family : kGgufFamilies) known += fmt::format(" {}", family.name);
   throw Error(fmt::format(
       "{}: architecture {} is not supported in GGUF; supported:{}; its config.json may be",
       file.path, quoted_name(file.architecture), known));
@@ -353,7 +354,7 @@ void read_ends(const GgufFile& file, const Tensors& ends, Transformer& model) {
 }  // namespace
 
 Transformer to_transformer(const GgufFile& file) {
-  const Family& family = family_of(file);
+  const GgufFamily& family = family_of(file);
   if (!file.complete) {
     throw Error(fmt::format("{}: one of {} parts; put them all in one folder and name the first",
                             file.path, file.parts));

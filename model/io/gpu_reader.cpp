@@ -22,8 +22,6 @@
 namespace roofcast {
 namespace {
 
-using Json = nlohmann::json;
-
 constexpr const char* kNetworkLink = "network_link";
 constexpr const char* kNicsPerNode = "nics_per_node";
 constexpr const char* kTables = "kernel_tables";
@@ -92,11 +90,11 @@ Curve read_curve(const ProfileSection& parent, const std::string& key, const Ran
   check_keys(section, {"points", "source"});
   Curve curve;
   curve.source = text(section, "source");
-  const Json& points = section.required("points");
+  const nlohmann::json& points = section.required("points");
   if (!points.is_array() || points.empty()) {
     section.fail("points", "must be a non-empty list of [x, y]");
   }
-  for (const Json& point : points) {
+  for (const nlohmann::json& point : points) {
     if (!point.is_array() || point.size() != 2) {
       section.fail("points", fmt::format("{} is not [x, y]", section.shown_value(point)));
     }
@@ -134,7 +132,7 @@ std::map<DType, Curve> read_decode_attention(const ProfileSection& section) {
 std::map<int, Curve> read_all_reduce(const ProfileSection& section) {
   std::map<int, Curve> result;
   for (auto& [name, curve] : read_curves(section, "all_reduce_s", kTime)) {
-    const Json ranks = Json::parse(name, nullptr, false);
+    const nlohmann::json ranks = nlohmann::json::parse(name, nullptr, false);
     if (!ranks.is_number_integer() || ranks < 2 || ranks > 4096) {
       section.fail("all_reduce_s." + name, "is not a number of GPUs of at least 2");
     }
@@ -215,7 +213,7 @@ void take_curves_of(const ProfileSection& top, Gpu& gpu) {
   if (name == gpu.name) top.fail(kCurvesOf, fmt::format("{} is the profile itself", name));
   const ProfileText source{.name = name + ".json (built in)",
                            .text = std::string(built_in_text(name))};
-  const Json sister = parse_profile_json(source);
+  const nlohmann::json sister = parse_profile_json(source);
   // Before it is read: profiles that name each other would be read without end.
   if (const auto third = sister.find(kCurvesOf); third != sister.end()) {
     top.fail(kCurvesOf, fmt::format("{} has no curves of its own, but those of {}", name,
@@ -225,8 +223,8 @@ void take_curves_of(const ProfileSection& top, Gpu& gpu) {
 }
 
 /// Whether `key`, with dots for nesting, exists in the profile.
-bool leads_somewhere(const Json& profile, const std::string& key) {
-  const Json* at = &profile;
+bool leads_somewhere(const nlohmann::json& profile, const std::string& key) {
+  const nlohmann::json* at = &profile;
   std::istringstream parts(key);
   for (std::string part; std::getline(parts, part, '.');) {
     if (!at->is_object() || !at->contains(part)) return false;
@@ -389,7 +387,7 @@ Gpu read_gpu(const ProfileSection& top) {
 
 Gpu parse_gpu(const std::string& profile, const std::string& where) {
   const ProfileText source{.name = where, .text = profile};
-  const Json json = parse_profile_json(source);
+  const nlohmann::json json = parse_profile_json(source);
   return read_gpu(ProfileSection{json, "", source});
 }
 

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "base/json.hpp"
 #include "model/curves/kernel_tables.hpp"
 #include "model/io/gpu_reader.hpp"
 #include "model/io/measured_keys.hpp"
@@ -11,8 +12,6 @@
 namespace roofcast {
 
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 // Whole numbers up to this are exact in a double.
 constexpr double kLargestWhole = 9007199254740992.0;  // 2^53

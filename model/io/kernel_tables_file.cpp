@@ -19,23 +19,22 @@
 #include "base/fnv1a.hpp"
 #include "base/io/bounded_json.hpp"
 #include "base/io/deflate.hpp"
+#include "base/json.hpp"
 #include "model/io/measured_keys.hpp"
 
 namespace roofcast {
 
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 // A file begins with these letters (the last is the version of the layout), the hash of all that
 // follows it, and the sizes of the header as it is and unpacked.
 constexpr std::string_view kMagic = "RFCURVE1";
 constexpr std::size_t kHash = 16;  // hexadecimal digits
-constexpr std::size_t kSize = 4;
-constexpr std::size_t kPrefix = kMagic.size() + kHash + 2 * kSize;
+constexpr std::size_t kSizeBytes = 4;
+constexpr std::size_t kPrefixBytes = kMagic.size() + kHash + 2 * kSizeBytes;
 
 // No group comes near these: 4,000 curves and 60,000 points.
-constexpr std::uint64_t kMaxCurves = 1'000'000;
+constexpr std::uint64_t kMaxTableCurves = 1'000'000;
 constexpr std::uint64_t kMaxPoints = 20'000'000;
 constexpr std::uint64_t kMaxBytes = 1'000'000'000;
 
@@ -514,7 +513,7 @@ std::shared_ptr<const OpenGroup> open_group(std::string bytes, const GroupKey& k
   group->where = where;
   group->key = key;
   Reader in(group->bytes, group->where);
-  const std::uint64_t curves = in.count(kMaxCurves);
+  const std::uint64_t curves = in.count(kMaxTableCurves);
   if (curves > group->bytes.size()) in.fail();
   const auto places_in = [&](std::size_t values) {
     if (curves > 0 && values == 0) in.fail();
@@ -626,7 +625,7 @@ TableGroup group_of(const Json& json, const std::string& where) {
 
 std::size_t size_at(std::string_view bytes, std::size_t at) {
   std::size_t size = 0;
-  for (std::size_t i = 0; i < kSize; ++i) {
+  for (std::size_t i = 0; i < kSizeBytes; ++i) {
     size |= std::size_t{static_cast<unsigned char>(bytes[at + i])} << (8 * i);
   }
   return size;
@@ -634,18 +633,19 @@ std::size_t size_at(std::string_view bytes, std::size_t at) {
 
 std::string size_bytes(std::size_t size) {
   std::string bytes;
-  for (std::size_t i = 0; i < kSize; ++i) bytes += static_cast<char>(size >> (8 * i) & 0xff);
+  for (std::size_t i = 0; i < kSizeBytes; ++i) bytes += static_cast<char>(size >> (8 * i) & 0xff);
   return bytes;
 }
 
 KernelTables::Contents open_tables(std::string_view bytes, const std::string& where) {
-  if (bytes.size() < kPrefix || !bytes.starts_with(kMagic)) {
+  if (bytes.size() < kPrefixBytes || !bytes.starts_with(kMagic)) {
     throw Error(where + ": does not begin as kernel tables of this version do");
   }
   const std::size_t packed = size_at(bytes, kMagic.size() + kHash);
-  const std::size_t size = size_at(bytes, kMagic.size() + kHash + kSize);
-  if (packed > bytes.size() - kPrefix || size > kMaxBytes) throw Error(where + ": is truncated");
-  const std::string header = inflated(bytes.substr(kPrefix, packed), size, where);
+  const std::size_t size = size_at(bytes, kMagic.size() + kHash + kSizeBytes);
+  if (packed > bytes.size() - kPrefixBytes || size > kMaxBytes)
+    throw Error(where + ": is truncated");
+  const std::string header = inflated(bytes.substr(kPrefixBytes, packed), size, where);
   KernelTables::Contents contents;
   std::vector<StoredGroup> stored;
   try {
@@ -654,7 +654,7 @@ KernelTables::Contents open_tables(std::string_view bytes, const std::string& wh
                        .device = json.at("device"),
                        .tool = json.at("tool"),
                        .left_out = json.at("left_out").get<std::vector<std::string>>()};
-    std::size_t at = kPrefix + packed;
+    std::size_t at = kPrefixBytes + packed;
     for (const Json& one : json.at("groups")) {
       const std::size_t length = one.at("packed_bytes");
       const std::size_t unpacked = one.at("bytes");

@@ -18,8 +18,6 @@ namespace roofcast {
 
 namespace {
 
-using Json = nlohmann::json;
-
 constexpr Range kSize{1, kMaxMeasured, "elements, heads or experts"};
 constexpr Range kTokens{1, kMaxMeasured, "tokens or sequences"};
 constexpr Range kPrefix{0, kMaxMeasured, "tokens"};
@@ -91,7 +89,7 @@ auto one_of(const ProfileSection& section, const std::string& key, const Values&
 }
 
 bool flag(const ProfileSection& section, const std::string& key) {
-  const Json& value = section.required(key);
+  const nlohmann::json& value = section.required(key);
   if (!value.is_boolean()) section.fail(key, "must be true or false");
   return value.get<bool>();
 }
@@ -184,8 +182,8 @@ Range range_of_x(OperatorFamily family) {
   return bytes ? kMessage : kTokens;
 }
 
-MeasuredPoint read_point(const ProfileSection& curve, const std::string& where, const Json& values,
-                         OperatorFamily family) {
+MeasuredPoint read_point(const ProfileSection& curve, const std::string& where,
+                         const nlohmann::json& values, OperatorFamily family) {
   const bool two = has_second_axis(family);
   const std::size_t columns = two ? 5 : 4;
   if (!values.is_array() || values.size() != columns) {
@@ -225,7 +223,7 @@ void check_point(const ProfileSection& section, const std::string& where,
 }
 
 void read_points(const ProfileSection& section, const Gpu& gpu, MeasuredCurve& curve) {
-  const Json& points = section.required("points");
+  const nlohmann::json& points = section.required("points");
   if (!points.is_array() || points.empty() || points.size() > kMaxCurvePoints) {
     section.fail("points", fmt::format("must be a list of 1 to {} points", kMaxCurvePoints));
   }
@@ -266,7 +264,7 @@ MeasuredCurve read_curve(const ProfileSection& section, const Gpu& gpu) {
 }
 
 std::vector<MeasuredCurve> read_curves(const ProfileSection& measured, const Gpu& gpu) {
-  const Json& list = measured.required("curves");
+  const nlohmann::json& list = measured.required("curves");
   if (!list.is_array() || list.size() > kMaxCurves) {
     measured.fail("curves", fmt::format("must be a list of at most {} curves", kMaxCurves));
   }

@@ -15,8 +15,6 @@ namespace roofcast {
 
 namespace {
 
-using Json = nlohmann::json;
-
 constexpr JsonDialect kProfile{.place = "{where}: {path}{key}: ",
                                .refusal = "must be {expected}, but is {value}",
                                .missing = "is missing",
@@ -28,30 +26,31 @@ const std::vector<std::string> kFormatNames = {"fp32", "tf32", "fp16", "bf16",
 
 }  // namespace
 
-Json parse_profile_json(const ProfileText& source) {
+nlohmann::json parse_profile_json(const ProfileText& source) {
   const std::string place = fmt::format("{} {}", source.kind, source.name);
-  Json json;
+  nlohmann::json json;
   try {
-    json = parse_bounded<Json>(source.text, place, RepeatedKeys::refused);
-  } catch (const Json::parse_error& error) {
+    json = parse_bounded<nlohmann::json>(source.text, place, RepeatedKeys::refused);
+  } catch (const nlohmann::json::parse_error& error) {
     const std::size_t end = std::min(error.byte, source.text.size());
     const auto lines =
         std::count(source.text.begin(), source.text.begin() + static_cast<long>(end), '\n');
     throw Error(
         fmt::format("{}: line {}: is not JSON: {}", place, lines + 1, json_reason(error.what())));
-  } catch (const Json::exception&) {
+  } catch (const nlohmann::json::exception&) {
     throw Error(place + ": contains a number too large for a double");
   }
   if (!json.is_object()) throw Error(place + ": must be a single JSON object");
   return json;
 }
 
-ProfileSection::ProfileSection(const Json& object, std::string path, const ProfileText& text)
+ProfileSection::ProfileSection(const nlohmann::json& object, std::string path,
+                               const ProfileText& text)
     : JsonReader(object, fmt::format("{} {}", text.kind, text.name), kProfile, std::move(path)),
       source(text) {}
 
 ProfileSection subsection(const ProfileSection& section, const std::string& key) {
-  const Json& value = section.required(key);
+  const nlohmann::json& value = section.required(key);
   if (!value.is_object()) section.refuse(key, "an object");
   return {value, section.path() + key + ".", section.source};
 }
@@ -60,7 +59,7 @@ void check_keys(const ProfileSection& section, const std::vector<std::string>& k
   section.check_keys(known, "is not a key of a hardware profile");
 }
 
-double checked(const ProfileSection& section, const std::string& key, const Json& value,
+double checked(const ProfileSection& section, const std::string& key, const nlohmann::json& value,
                const Range& range) {
   if (!value.is_number()) section.refuse(key, value, "a number");
   const auto number = value.get<double>();
@@ -75,8 +74,8 @@ double number(const ProfileSection& section, const std::string& key, const Range
   return checked(section, key, section.required(key), range);
 }
 
-std::int64_t whole(const ProfileSection& section, const std::string& key, const Json& value,
-                   const Range& range) {
+std::int64_t whole(const ProfileSection& section, const std::string& key,
+                   const nlohmann::json& value, const Range& range) {
   const double number = checked(section, key, value, range);
   if (number != std::floor(number)) section.refuse(key, value, "a whole number");
   return static_cast<std::int64_t>(number);
@@ -88,7 +87,7 @@ std::int64_t whole_number(const ProfileSection& section, const std::string& key,
 }
 
 std::string text(const ProfileSection& section, const std::string& key) {
-  const Json& value = section.required(key);
+  const nlohmann::json& value = section.required(key);
   if (!value.is_string() || value.get_ref<const std::string&>().empty()) {
     section.refuse(key, "a non-empty string");
   }
@@ -96,10 +95,10 @@ std::string text(const ProfileSection& section, const std::string& key) {
 }
 
 std::vector<std::string> texts(const ProfileSection& section, const std::string& key) {
-  const Json& list = section.required(key);
+  const nlohmann::json& list = section.required(key);
   if (!list.is_array()) section.refuse(key, "a list of strings");
   std::vector<std::string> result;
-  for (const Json& one : list) {
+  for (const nlohmann::json& one : list) {
     if (!one.is_string() || one.get_ref<const std::string&>().empty()) {
       section.fail(key, fmt::format("{} is not a string", section.shown_value(one)));
     }

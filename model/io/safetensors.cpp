@@ -25,7 +25,7 @@ namespace fs = std::filesystem;
 constexpr std::uint64_t kLongestHeader = 100'000'000;
 constexpr std::uintmax_t kLongestIndex = 100'000'000;
 // Beyond any tensor; keeps products of dimensions exact in 64 bits.
-constexpr std::uint64_t kMaxElements = std::uint64_t{1} << 53;
+constexpr std::uint64_t kMaxTensorElements = std::uint64_t{1} << 53;
 constexpr std::size_t kHeaderLevels = 3;  // {"name": {"shape": [..]}}
 constexpr std::size_t kIndexLevels = 8;
 
@@ -56,7 +56,7 @@ struct Entry {
 std::uint64_t whole_number(const JsonScalar& value, const std::string& where,
                            const std::string& tensor, std::string_view key) {
   const auto* number = std::get_if<std::uint64_t>(&value);
-  if (number == nullptr || *number > kMaxElements) {
+  if (number == nullptr || *number > kMaxTensorElements) {
     fail(where, tensor, fmt::format("has a '{}' that is not a list of sizes", key));
   }
   return *number;
@@ -85,7 +85,7 @@ std::uint64_t element_count(const StoredTensor& tensor, const std::string& where
   std::uint64_t elements = 1;
   for (const std::int64_t size : tensor.shape) {
     const auto factor = static_cast<std::uint64_t>(size);
-    if (factor != 0 && elements > kMaxElements / factor) {
+    if (factor != 0 && elements > kMaxTensorElements / factor) {
       fail(where, tensor.name, "has more elements than any model");
     }
     elements *= factor;
@@ -183,7 +183,7 @@ Bytes total_size_of(const JsonScalar& value, const std::string& where) {
   double bytes = -1;
   if (const auto* whole = std::get_if<std::uint64_t>(&value)) bytes = static_cast<double>(*whole);
   if (const auto* number = std::get_if<double>(&value)) bytes = *number;
-  if (!(bytes >= 0) || bytes > static_cast<double>(kMaxElements)) {
+  if (!(bytes >= 0) || bytes > static_cast<double>(kMaxTensorElements)) {
     throw Error(fmt::format("{}: 'metadata.total_size' is not a size in bytes", where));
   }
   return Bytes{bytes};

@@ -10,7 +10,7 @@ namespace roofcast {
 namespace {
 
 /// Only degrees other than 1 need a flag.
-ParallelismOptions degrees_of(const Parallelism& parallel) {
+ParallelismOptions parallelism_options(const Parallelism& parallel) {
   ParallelismOptions given;
   visit_degrees([&](std::string_view, auto degree, auto option) {
     if (parallel.*degree != Parallelism{}.*degree) given.*option = parallel.*degree;
@@ -26,7 +26,7 @@ std::optional<ServeLine> serve_line_of(const PlanCatalogue& catalogue, const Sha
   DeploymentOptions options = options_of(shape);
   options.model = checkpoint_name(catalogue.base.deployment.model);
   options.engine = preset;
-  options.parallel = degrees_of(shape.parallel);
+  options.parallel = parallelism_options(shape.parallel);
   const Transformer& model = catalogue.models.at(shape.weight_format.value_or(""));
   return serve_command_line(options, has_experts(model));
 }

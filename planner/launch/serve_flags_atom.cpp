@@ -7,7 +7,7 @@ namespace {
 
 using namespace serve_knobs;
 
-void add_knobs(std::vector<ServeFlag>& rows) {
+void add_atom_knobs(std::vector<ServeFlag>& rows) {
   const ServeFlag on{.takes = Takes::nothing, .says = "true"};
   const ServeFlag off{.takes = Takes::nothing, .says = "false"};
   add_flag(rows, "--model", kModel);
@@ -45,7 +45,7 @@ ServeFlags make_atom_flags() {
       .image_part = "rocm/atom",
       .amd_image = "rocm/atom",  // https://hub.docker.com/r/rocm/atom
       .port = "--server-port"};  // --port is the engine's own
-  add_knobs(table.flags);
+  add_atom_knobs(table.flags);
   add_flags(table.flags, Effect::none, Takes::value,
             "--host --server-port --port --torch-profiler-dir --default-chat-template-kwargs");
   add_flags(table.flags, Effect::none, Takes::nothing,

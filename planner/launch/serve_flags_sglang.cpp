@@ -7,7 +7,7 @@ namespace {
 
 using namespace serve_knobs;
 
-void add_knobs(std::vector<ServeFlag>& rows) {
+void add_sglang_knobs(std::vector<ServeFlag>& rows) {
   const ServeFlag on{.takes = Takes::nothing, .says = "true"};
   const ServeFlag off{.takes = Takes::nothing, .says = "false"};
   const ServeFlag read_only{.takes = Takes::nothing, .says = "true", .written = false};
@@ -71,7 +71,7 @@ void add_knobs(std::vector<ServeFlag>& rows) {
 }
 
 /// Front end, logging, loading, names and paths: no effect on performance.
-void add_idle_flags(std::vector<ServeFlag>& rows) {
+void add_idle_sglang_flags(std::vector<ServeFlag>& rows) {
   add_flags(rows, Effect::none, Takes::value,
             "--host --port --fastapi-root-path --api-key --admin-api-key --served-model-name "
             "--chat-template --completion-template --tool-call-parser --reasoning-parser "
@@ -95,7 +95,7 @@ void add_idle_flags(std::vector<ServeFlag>& rows) {
 }
 
 /// Kernels, communication, graphs, memory, adapters and scheduling: not modelled.
-void add_telling_flags(std::vector<ServeFlag>& rows) {
+void add_telling_sglang_flags(std::vector<ServeFlag>& rows) {
   add_flags(rows, Effect::possible, Takes::value,
             "--nnodes --attention-backend --prefill-attention-backend --decode-attention-backend "
             "--sampling-backend --mm-attention-backend --moe-runner-backend "
@@ -146,9 +146,9 @@ ServeFlags make_sglang_flags() {
       // https://hub.docker.com/r/lmsysorg/sglang; those for AMD differ by ROCm version and GPU type
       .nvidia_image = "lmsysorg/sglang",
       .file_flags = {"--config"}};
-  add_knobs(table.flags);
-  add_idle_flags(table.flags);
-  add_telling_flags(table.flags);
+  add_sglang_knobs(table.flags);
+  add_idle_sglang_flags(table.flags);
+  add_telling_sglang_flags(table.flags);
   return table;
 }
 

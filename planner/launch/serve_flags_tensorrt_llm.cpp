@@ -7,7 +7,7 @@ namespace {
 
 using namespace serve_knobs;
 
-void add_knobs(std::vector<ServeFlag>& rows) {
+void add_tensorrt_llm_knobs(std::vector<ServeFlag>& rows) {
   add_flag(rows, "--model", kModel, {.written = false});  // positional, comes first
   add_flag(rows, "--backend", kBackend);
   add_flag(rows, "--tp_size|--tensor_parallel_size", kTensor);
@@ -22,7 +22,7 @@ void add_knobs(std::vector<ServeFlag>& rows) {
            {.takes = Takes::nothing, .says = "true", .written = false});
 }
 
-void add_keys(std::vector<ServeFlag>& rows) {
+void add_tensorrt_llm_keys(std::vector<ServeFlag>& rows) {
   const ServeFlag read_only{.written = false};
   add_flag(rows, "enable_chunked_prefill", kChunkedPrefill);
   add_flag(rows, "enable_attention_dp", kDataParallelAttention);
@@ -71,7 +71,7 @@ ServeFlags make_tensorrt_llm_flags() {
                    .abbreviates = false,
                    .file_wins = true,
                    .file_flags = {"--extra_llm_api_options", "--config"}};
-  add_knobs(table.flags);
+  add_tensorrt_llm_knobs(table.flags);
   add_flags(table.flags, Effect::none, Takes::value,
             "--host --port --tokenizer --custom_tokenizer --log_level --revision "
             "--reasoning_parser --tool_parser --chat_template --served_model_name "
@@ -83,7 +83,7 @@ ServeFlags make_tensorrt_llm_flags() {
             "--max_beam_width --context_parallel_size|--cp_size "
             "--moe_cluster_parallel_size|--cluster_size --num_postprocess_workers --server_role "
             "--media_io_kwargs");
-  add_keys(table.keys);
+  add_tensorrt_llm_keys(table.keys);
   add_flags(
       table.keys, Effect::none, Takes::value,
       "print_iter_log enable_iter_perf_stats enable_iter_req_stats backend trust_remote_code");

@@ -7,7 +7,7 @@ namespace {
 
 using namespace serve_knobs;
 
-void add_knobs(std::vector<ServeFlag>& rows) {
+void add_vllm_knobs(std::vector<ServeFlag>& rows) {
   const ServeFlag on{.takes = Takes::nothing, .says = "true"};
   const ServeFlag read_only{.takes = Takes::nothing, .says = "true", .written = false};
   add_flag(rows, "--model", kModel, {.written = false});  // positional, comes first
@@ -63,7 +63,7 @@ void add_knobs(std::vector<ServeFlag>& rows) {
 }
 
 /// Front end, logging, loading, names and paths: no effect on performance.
-void add_idle_flags(std::vector<ServeFlag>& rows) {
+void add_idle_vllm_flags(std::vector<ServeFlag>& rows) {
   add_flags(rows, Effect::none, Takes::value,
             "--host --port --uds --uvicorn-log-level --disable-access-log-for-endpoints "
             "--allowed-origins --allowed-methods --allowed-headers --api-key --ssl-keyfile "
@@ -100,7 +100,7 @@ void add_idle_flags(std::vector<ServeFlag>& rows) {
 }
 
 /// Kernels, communication, graphs, memory, adapters and scheduling: not modelled.
-void add_telling_flags(std::vector<ServeFlag>& rows) {
+void add_telling_vllm_flags(std::vector<ServeFlag>& rows) {
   add_flags(rows, Effect::possible, Takes::value,
             "--api-server-count|-asc --attention-backend --attention-config|-ac "
             "--optimization-level --performance-mode --kernel-config "
@@ -152,9 +152,9 @@ ServeFlags make_vllm_flags() {
                    .tags_releases = true,
                    .has_negations = true,
                    .file_flags = {"--config"}};
-  add_knobs(table.flags);
-  add_idle_flags(table.flags);
-  add_telling_flags(table.flags);
+  add_vllm_knobs(table.flags);
+  add_idle_vllm_flags(table.flags);
+  add_telling_vllm_flags(table.flags);
   return table;
 }
 

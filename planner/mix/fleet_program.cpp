@@ -7,7 +7,7 @@
 namespace roofcast {
 namespace {
 
-constexpr double kRounding = 1e-9;  // of sums of shares of a replica, and of prices
+constexpr double kShareRounding = 1e-9;  // of sums of shares of a replica, and of prices
 
 /// Bands are assigned one after the other; an assignment is left as soon as it, and at least what
 /// the other bands keep busy of whatever serves each for least, reach the best found so far.
@@ -58,7 +58,7 @@ class Branching {
   }
 
   double units_of(std::size_t option) const {
-    return bands_of_[option] == 0 ? 0 : std::max(1.0, std::ceil(busy_[option] - kRounding));
+    return bands_of_[option] == 0 ? 0 : std::max(1.0, std::ceil(busy_[option] - kShareRounding));
   }
 
   bool may_serve(std::size_t option, std::size_t band) const {
@@ -82,12 +82,12 @@ class Branching {
   bool is_within_limits(std::size_t option) const {
     if (units_of(option) > static_cast<double>(program_.options[option].max_units)) return false;
     for (std::size_t i = 0; i < used_.size(); ++i) {
-      if (used_[i] > program_.limits[i] + kRounding) return false;
+      if (used_[i] > program_.limits[i] + kShareRounding) return false;
     }
     return true;
   }
 
-  bool may_improve(double cost) const { return cost < least_ * (1 - kRounding); }
+  bool may_improve(double cost) const { return cost < least_ * (1 - kShareRounding); }
 
   /// Asks now and then, the first time before anything is assigned.
   bool is_ended() {

@@ -47,7 +47,7 @@ bool may_serve(const PlannedShape& planned) {
 }
 
 /// What every search of this room shares.
-struct Search {
+struct MixSearch {
   const PlanCatalogue& catalogue;
   const PlanTask& task;
   double best = 0;
@@ -112,7 +112,7 @@ std::string why_undivided(const std::vector<LoadBand>& by_class,
   return text;
 }
 
-std::vector<Band> with_shapes(Search& search, std::vector<LoadBand> loads) {
+std::vector<Band> with_shapes(MixSearch& search, std::vector<LoadBand> loads) {
   std::vector<Band> bands;
   for (LoadBand& load : loads) {
     auto catalogue = std::make_shared<PlanCatalogue>(search.catalogue);
@@ -232,7 +232,7 @@ std::vector<Pair> most_promising(const Band& band, std::vector<Pair> pairs) {
 }
 
 /// The throughput of each.
-std::vector<Pair> measured(Search& search, const std::vector<Band>& bands,
+std::vector<Pair> measured(MixSearch& search, const std::vector<Band>& bands,
                            const std::vector<Pair>& pairs) {
   auto fast = search.all(std::ssize(pairs), [&](std::int64_t i) {
     const Pair& pair = pairs[static_cast<std::size_t>(i)];
@@ -243,7 +243,7 @@ std::vector<Pair> measured(Search& search, const std::vector<Band>& bands,
 }
 
 /// The capacity of each whose throughput is known.
-std::vector<Pair> searched(Search& search, const std::vector<Band>& bands,
+std::vector<Pair> searched(MixSearch& search, const std::vector<Band>& bands,
                            const std::vector<Pair>& pairs) {
   auto found = search.all(std::ssize(pairs), [&](std::int64_t i) {
     const Pair& pair = pairs[static_cast<std::size_t>(i)];
@@ -253,7 +253,7 @@ std::vector<Pair> searched(Search& search, const std::vector<Band>& bands,
   return found;
 }
 
-std::vector<Pair> pairs_of(Search& search, const std::vector<Band>& bands) {
+std::vector<Pair> pairs_of(MixSearch& search, const std::vector<Band>& bands) {
   std::vector<Pair> possible;
   for (std::size_t band = 0; band < bands.size(); ++band) {
     for (std::size_t shape = 0; shape < bands[band].shapes.size(); ++shape) {
@@ -311,7 +311,7 @@ struct Posed {
   std::vector<std::size_t> shapes{};
 };
 
-Posed posed(const Search& search, const Round& round) {
+Posed posed(const MixSearch& search, const Round& round) {
   const std::vector<Band>& bands = round.bands;
   Posed posed{.program = {.bands = bands.size(),
                           .contiguous = round.contiguous,
@@ -436,7 +436,7 @@ double objective_of(const std::vector<MixPool>& pools) {
 }
 
 /// Simulates the pools; whether they hold with the probability asked for.
-bool holds(Search& search, MixFindings& mix) {
+bool holds(MixSearch& search, MixFindings& mix) {
   mix.figures = search
                     .all(1,
                          [&](std::int64_t) {
@@ -450,7 +450,7 @@ bool holds(Search& search, MixFindings& mix) {
 }
 
 /// Fills in what only the answer needs.
-void complete(Search& search, MixFindings& mix) {
+void complete(MixSearch& search, MixFindings& mix) {
   mix.finalist =
       search
           .all(1,
@@ -471,7 +471,7 @@ void complete(Search& search, MixFindings& mix) {
 }
 
 /// Takes replicas away as long as it holds, most expensive first.
-void spare_units(Search& search, MixFindings& mix) {
+void spare_units(MixSearch& search, MixFindings& mix) {
   std::vector<std::size_t> order;
   for (std::size_t i = 0; i < mix.pools.size(); ++i) order.push_back(i);
   std::ranges::stable_sort(order, std::greater{},
@@ -487,7 +487,7 @@ void spare_units(Search& search, MixFindings& mix) {
 }
 
 /// The cheapest mix of these bands below search.best; no pools if none is found.
-MixFindings mix_of(Search& search, Round& round) {
+MixFindings mix_of(MixSearch& search, Round& round) {
   constexpr int kLeast = 60, kMost = 150, kStep = 5;  // percent of the load
   const Posed program = posed(search, round);
   FleetProgram at_load = program.program;
@@ -511,7 +511,7 @@ MixFindings mix_of(Search& search, Round& round) {
 }
 
 /// Replaces `found` by a mix of these bands if there is one that is better.
-void improve(Search& search, Round& round, MixFindings& found) {
+void improve(MixSearch& search, Round& round, MixFindings& found) {
   MixFindings mix = mix_of(search, round);
   if (mix.pools.empty()) return;
   search.best = objective_of(mix.pools);
@@ -532,7 +532,8 @@ std::set<std::size_t> shapes_near_cut(const Round& round, std::size_t i) {
 /// The round with bands beside the borders of its pools cut into finer ones, served by either
 /// pool's kind of replica: with whole bands a pool may be left with half a replica more than it
 /// needs. Nullopt if nothing can be cut.
-std::optional<Round> with_finer_cuts(Search& search, const Round& round, const Workload& sample) {
+std::optional<Round> with_finer_cuts(MixSearch& search, const Round& round,
+                                     const Workload& sample) {
   constexpr std::size_t kParts = 4;
   if (round.shape_of.empty()) return std::nullopt;
   Round finer{.contiguous = round.contiguous};
@@ -619,7 +620,7 @@ SimulationRun run_of(const PlanCatalogue& catalogue, const std::vector<MixPool>&
 
 MixFindings find_mix(const PlanCatalogue& catalogue, const PlanTask& task, double best, int threads,
                      const Progress& progress) {
-  Search search{
+  MixSearch search{
       .catalogue = catalogue, .task = task, .best = best, .threads = threads, .progress = progress};
   MixFindings found{.why = "none was found that meets the SLO for less"};
   const Workload sample = sample_of(catalogue);

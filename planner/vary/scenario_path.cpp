@@ -8,13 +8,12 @@
 
 #include "base/error.hpp"
 #include "base/io/shown.hpp"
+#include "base/json.hpp"
 #include "base/quantity.hpp"
 #include "simulator/io/scenario_reader.hpp"
 
 namespace roofcast {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr const char* kWhere = "the scenario";
 

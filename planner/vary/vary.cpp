@@ -18,7 +18,7 @@ namespace {
 constexpr std::size_t kLongestText = 10'000;  // characters per knob
 
 /// Tolerance at the ends of a range: 0.1-0.3+0.1 has three values.
-constexpr double kSlack = 1e-9;
+constexpr double kStepSlack = 1e-9;
 
 [[noreturn]] void refuse(const std::string& text, const std::string& why) {
   throw UsageError(fmt::format("'{}' {}", shown(text), why));
@@ -56,11 +56,11 @@ double steps_of(const Range& range, const std::string& text) {
   if (range.high < range.low) refuse(text, "has a range that runs backwards");
   if (range.operation == '+') {
     if (range.step <= 0) refuse(text, "has an endless range: its step is 0");
-    return std::floor((range.high - range.low) / range.step + kSlack);
+    return std::floor((range.high - range.low) / range.step + kStepSlack);
   }
   if (range.step <= 1) refuse(text, "has an endless range: its factor must be above 1");
   if (range.low <= 0) refuse(text, "has an endless range: it starts at 0");
-  return std::floor(std::log(range.high / range.low) / std::log(range.step) + kSlack);
+  return std::floor(std::log(range.high / range.low) / std::log(range.step) + kStepSlack);
 }
 
 void refuse_many(const std::string& text) {

@@ -9,7 +9,7 @@
 namespace roofcast {
 namespace {
 
-Bytes bytes(std::int64_t count) { return Bytes{static_cast<double>(count)}; }
+Bytes bytes_of(std::int64_t count) { return Bytes{static_cast<double>(count)}; }
 
 Printed giga(Flops flops) { return in_giga(flops.value, 2, ""); }
 
@@ -25,15 +25,15 @@ Table size_table(const ModelAnswer& model) {
   if (model.vision_parameters > 0) {
     row("vision tower (not included)", printed::count(model.vision_parameters));
   }
-  row("weights", printed::bytes(bytes(model.weight_bytes)));
+  row("weights", printed::bytes(bytes_of(model.weight_bytes)));
   row("KV cache per token (" + model.kv_cache_dtype + ")",
-      printed::bytes(bytes(model.kv_bytes_per_token)));
+      printed::bytes(bytes_of(model.kv_bytes_per_token)));
   if (model.kv_bytes_per_token_full_attention < model.kv_bytes_per_token) {
     row("  of layers without a window",
-        printed::bytes(bytes(model.kv_bytes_per_token_full_attention)));
+        printed::bytes(bytes_of(model.kv_bytes_per_token_full_attention)));
   }
   if (model.state_bytes_per_sequence > 0) {
-    row("recurrent state per sequence", printed::bytes(bytes(model.state_bytes_per_sequence)));
+    row("recurrent state per sequence", printed::bytes(bytes_of(model.state_bytes_per_sequence)));
   }
   row("FLOPs per token, matrices", giga(model.matmul_flops_per_token));
   if (model.attention_flops_per_token) {
@@ -51,7 +51,7 @@ Table weight_table(const ModelAnswer& model) {
               .rows = {}};
   for (const ModelWeights& weights : model.weights) {
     table.rows.push_back({weights.part, weights.format, printed::count(weights.bytes),
-                          printed::fixed(bytes(weights.bytes).value / kGiB, 2)});
+                          printed::fixed(bytes_of(weights.bytes).value / kGiB, 2)});
   }
   return table;
 }
@@ -77,7 +77,7 @@ Document models_document(const ModelListAnswer& answer) {
   for (const ModelListEntry& entry : answer.models) {
     table.rows.push_back(
         {entry.name, printed::parameters(entry.parameters_total),
-         printed::parameters(entry.parameters_active), printed::gib(bytes(entry.weight_bytes)),
+         printed::parameters(entry.parameters_active), printed::gib(bytes_of(entry.weight_bytes)),
          printed::count(entry.kv_bytes_per_token), printed::count(entry.max_context_tokens)});
   }
   return {.machine = to_json(answer),

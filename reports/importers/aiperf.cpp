@@ -15,7 +15,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::array kDistributions = {
+constexpr std::array kAiperfDistributions = {
     ValueKey{"time_to_first_token", "ttft_s"},
     ValueKey{"time_to_second_token", "time_to_second_token_s"},
     ValueKey{"inter_token_latency", "tpot_s"},
@@ -24,7 +24,7 @@ constexpr std::array kDistributions = {
     ValueKey{"output_token_throughput_per_user", "output_tokens_per_s_per_user"},
 };
 
-constexpr std::array kValues = {
+constexpr std::array kAiperfValues = {
     ValueKey{"benchmark_duration", "makespan_s"},
     ValueKey{"request_count", "requests_completed"},
     ValueKey{"error_request_count", "requests_failed"},
@@ -35,13 +35,13 @@ constexpr std::array kValues = {
     ValueKey{"request_goodput", "goodput_per_s"},
 };
 
-void read_metrics(MeasuredRun& run, const JsonReader& object) {
-  for (const ValueKey& known : kDistributions) {
+void read_aiperf_metrics(MeasuredRun& run, const JsonReader& object) {
+  for (const ValueKey& known : kAiperfDistributions) {
     if (!object.has(known.key)) continue;
     const JsonReader metric = object.part(known.key);
     add_statistics(run, known.metric, metric, unit_of(metric, "unit"));
   }
-  for (const ValueKey& known : kValues) {
+  for (const ValueKey& known : kAiperfValues) {
     if (!object.has(known.key)) continue;
     const JsonReader metric = object.part(known.key);
     add_metric(run, known.metric, "value", metric.number("avg"), unit_of(metric, "unit"));
@@ -59,7 +59,7 @@ std::string first_name(const JsonReader& object, const char* key) {
   return names[0].get<std::string>();
 }
 
-void read_setting(MeasuredSetting& setting, const JsonReader& object) {
+void read_aiperf_setting(MeasuredSetting& setting, const JsonReader& object) {
   const JsonReader input = object.part("input_config");
   const JsonReader endpoint = input.part("endpoint");
   setting.model = first_name(endpoint, "model_names");
@@ -79,8 +79,8 @@ void read_setting(MeasuredSetting& setting, const JsonReader& object) {
 
 MeasuredRun read_profile(const JsonReader& object, const char* format) {
   MeasuredRun run{.origin = object.where(), .format = format};
-  read_metrics(run, object);
-  read_setting(run.setting, object);
+  read_aiperf_metrics(run, object);
+  read_aiperf_setting(run.setting, object);
   if (run.setting.other.contains("was_cancelled") && run.setting.other["was_cancelled"] == "true") {
     run.warnings.emplace_back("the benchmark was cancelled");
   }

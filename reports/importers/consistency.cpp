@@ -73,7 +73,7 @@ void check_concurrency(MeasuredRun& run) {
                                      fixed(in_flight, 1), *limit));
 }
 
-void check_requests(MeasuredRun& run) {
+void check_counts(MeasuredRun& run) {
   const auto completed = find_metric(run, "requests_completed", "value");
   const double failed = find_metric(run, "requests_failed", "value").value_or(0);
   const auto asked = run.setting.requests;
@@ -147,7 +147,7 @@ void check_consistency(MeasuredRun& run) {
   check_latency(run);
   check_tokens(run);
   check_concurrency(run);
-  check_requests(run);
+  check_counts(run);
   check_rate(run);
 }
 

@@ -19,14 +19,14 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::array kDistributions = {
+constexpr std::array kGuidellmDistributions = {
     ValueKey{"request_latency", "e2e_s", 1},
     ValueKey{"time_to_first_token_ms", "ttft_s", kSecondsPerMillisecond},
     ValueKey{"inter_token_latency_ms", "tpot_s", kSecondsPerMillisecond},
     ValueKey{"time_per_output_token_ms", "ntpot_s", kSecondsPerMillisecond},
 };
 
-constexpr std::array kValues = {
+constexpr std::array kGuidellmValues = {
     ValueKey{"requests_per_second", "request_rate_per_s", 1},
     ValueKey{"request_concurrency", "mean_concurrency", 1},
     ValueKey{"output_tokens_per_second", "output_tokens_per_s", 1},
@@ -38,14 +38,14 @@ JsonReader successful(const JsonReader& metrics, std::string_view key) {
   return metrics.part(key).part("successful");
 }
 
-void read_metrics(MeasuredRun& run, const JsonReader& benchmark) {
+void read_guidellm_metrics(MeasuredRun& run, const JsonReader& benchmark) {
   const JsonReader metrics = benchmark.part("metrics");
-  for (const ValueKey& known : kDistributions) {
+  for (const ValueKey& known : kGuidellmDistributions) {
     const JsonReader distribution = successful(metrics, known.key);
     add_statistics(run, known.metric, distribution, known.unit);
     add_statistics(run, known.metric, distribution.part("percentiles"), known.unit);
   }
-  for (const ValueKey& known : kValues) {
+  for (const ValueKey& known : kGuidellmValues) {
     add_metric(run, known.metric, "value", successful(metrics, known.key).number("mean"),
                known.unit);
   }
@@ -139,7 +139,7 @@ void read_guidellm(const JsonReader& report, MeasuredRuns& runs) {
     const bool nested = benchmark.part("config").has("strategy");
     read_strategy(run.setting, nested ? benchmark.part("config").part("strategy")
                                       : benchmark.part("args").part("strategy"));
-    read_metrics(run, benchmark);
+    read_guidellm_metrics(run, benchmark);
     read_counts(run, benchmark);
     read_requests(run, benchmark);
     runs.push_back(std::move(run));

@@ -14,13 +14,13 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::array kDistributions = {
+constexpr std::array kInferencePerfDistributions = {
     ValueKey{"request_latency", "e2e_s"},
     ValueKey{"time_to_first_token", "ttft_s"},
     ValueKey{"normalized_time_per_output_token", "ntpot_s"},
 };
 
-constexpr std::array kValues = {
+constexpr std::array kInferencePerfValues = {
     ValueKey{"input_tokens_per_sec", "input_tokens_per_s"},
     ValueKey{"output_tokens_per_sec", "output_tokens_per_s"},
     ValueKey{"total_tokens_per_sec", "total_tokens_per_s"},
@@ -59,10 +59,10 @@ void read_inference_perf(const JsonReader& object, MeasuredRuns& runs) {
   run.setting.mean_input_tokens = mean_tokens(successes, "prompt_len", "prompt_tokens");
   run.setting.mean_output_tokens = mean_tokens(successes, "output_len", "output_tokens");
   const JsonReader latency = successes.part("latency");
-  for (const ValueKey& known : kDistributions) {
+  for (const ValueKey& known : kInferencePerfDistributions) {
     add_statistics(run, known.metric, latency.part(known.key), 1);
   }
-  add_values(run, successes.part("throughput"), kValues);
+  add_values(run, successes.part("throughput"), kInferencePerfValues);
   add_metric(run, "goodput_per_s", "value",
              successes.part("goodput_metrics").number("request_goodput"));
   add_statistics(run, "tpot_s", latency.part("time_per_output_token"), 1);

@@ -14,14 +14,14 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::array kValues = {
+constexpr std::array kInferencexValues = {
     ValueKey{"tput_per_gpu", "total_tokens_per_s_per_gpu"},
     ValueKey{"output_tput_per_gpu", "output_tokens_per_s_per_gpu"},
     ValueKey{"input_tput_per_gpu", "input_tokens_per_s_per_gpu"},
 };
 
 bool is_measured(const std::string& key) {
-  return is_among(kValues, key) || is_latency_key(key, "") || key.ends_with("_intvty");
+  return is_among(kInferencexValues, key) || is_latency_key(key, "") || key.ends_with("_intvty");
 }
 
 }  // namespace
@@ -32,7 +32,7 @@ bool is_inferencex(const json& first) {
 
 void read_inferencex(const JsonReader& row, MeasuredRuns& runs) {
   MeasuredRun run{.origin = row.where(), .format = "inferencex"};
-  add_values(run, row, kValues);
+  add_values(run, row, kInferencexValues);
   add_latency_keys(run, row, {.suffix = "", .unit = 1});
   MeasuredSetting& setting = run.setting;
   for (const auto& [key, value] : row.value().items()) {

@@ -13,12 +13,12 @@ namespace {
 
 using nlohmann::json;
 
-constexpr double kSecondsPerNanosecond = 1e-9;
+constexpr double kNanosecond = 1e-9;
 
 /// Statistics of one of `parts` equal parts of a test: of its samples, or those that the file
 /// states.
 void add_times(MeasuredRun& run, std::string_view metric, const JsonReader& test, double parts) {
-  const double unit = kSecondsPerNanosecond / parts;
+  const double unit = kNanosecond / parts;
   add_metric(run, metric, "mean", test.number("avg_ns"), unit);
   add_metric(run, metric, "std", test.number("stddev_ns"), unit);
   auto samples = test.numbers("samples_ns").value_or(std::vector<double>{});
@@ -26,7 +26,7 @@ void add_times(MeasuredRun& run, std::string_view metric, const JsonReader& test
   add_samples(run, metric, std::move(samples));
 }
 
-void read_setting(MeasuredSetting& setting, const JsonReader& test) {
+void read_llama_bench_setting(MeasuredSetting& setting, const JsonReader& test) {
   setting.engine = "llama.cpp";
   if (const auto build = test.count("build_number")) {
     setting.engine_version = "b" + std::to_string(*build);
@@ -51,7 +51,7 @@ bool is_llama_bench(const json& first) {
 
 void read_llama_bench(const JsonReader& test, MeasuredRuns& runs) {
   MeasuredRun run{.origin = test.where(), .format = "llama-bench"};
-  read_setting(run.setting, test);
+  read_llama_bench_setting(run.setting, test);
   const auto prompt = static_cast<double>(test.count("n_prompt").value_or(0));
   const auto generated = static_cast<double>(test.count("n_gen").value_or(0));
   if (prompt > 0) run.setting.mean_input_tokens = prompt;

@@ -16,7 +16,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::array kDistributions = {
+constexpr std::array kLlmperfDistributions = {
     ValueKey{"ttft_s", "ttft_s"},
     ValueKey{"end_to_end_latency_s", "e2e_s"},
     ValueKey{"inter_token_latency_s", "ntpot_s"},
@@ -25,7 +25,7 @@ constexpr std::array kDistributions = {
 
 constexpr double kMinutesPerSecond = 1.0 / 60;
 
-constexpr std::array kValues = {
+constexpr std::array kLlmperfValues = {
     ValueKey{"results_num_completed_requests", "requests_completed"},
     ValueKey{"results_number_errors", "requests_failed"},
     ValueKey{"results_num_completed_requests_per_min", "request_rate_per_s", kMinutesPerSecond},
@@ -44,7 +44,7 @@ void read_distribution(MeasuredRun& run, const JsonReader& object, const ValueKe
   }
 }
 
-void read_setting(MeasuredSetting& setting, const JsonReader& object) {
+void read_llmperf_setting(MeasuredSetting& setting, const JsonReader& object) {
   constexpr std::array<std::string_view, 4> kOwn = {"version", "name", "mean_input_tokens",
                                                     "mean_output_tokens"};
   for (const auto& [key, value] : object.value().items()) {
@@ -65,9 +65,9 @@ bool is_llmperf_summary(const json& first) { return first.contains("results_ttft
 
 void read_llmperf_summary(const JsonReader& object, MeasuredRuns& runs) {
   MeasuredRun run{.origin = object.where(), .format = "llmperf"};
-  for (const ValueKey& metric : kDistributions) read_distribution(run, object, metric);
-  add_values(run, object, kValues);
-  read_setting(run.setting, object);
+  for (const ValueKey& metric : kLlmperfDistributions) read_distribution(run, object, metric);
+  add_values(run, object, kLlmperfValues);
+  read_llmperf_setting(run.setting, object);
   runs.push_back(std::move(run));
 }
 
@@ -79,7 +79,7 @@ bool is_llmperf_individual(const json& first) {
 /// Responses have no start times, so only statistics are read, no requests.
 MeasuredRuns read_llmperf_individual(ResultObjects& objects) {
   MeasuredRun run{.origin = objects.path(), .format = "llmperf-individual"};
-  std::array<std::vector<double>, kDistributions.size()> samples;
+  std::array<std::vector<double>, kLlmperfDistributions.size()> samples;
   std::vector<double> tpot;
   double failed = 0;
   double completed = 0;
@@ -96,13 +96,14 @@ MeasuredRuns read_llmperf_individual(ResultObjects& objects) {
     const double tokens = response->number("number_output_tokens").value_or(0);
     input += response->number("number_input_tokens").value_or(0);
     output += tokens;
-    for (std::size_t i = 0; i < kDistributions.size(); ++i) {
-      if (const auto value = response->number(kDistributions[i].key)) samples[i].push_back(*value);
+    for (std::size_t i = 0; i < kLlmperfDistributions.size(); ++i) {
+      if (const auto value = response->number(kLlmperfDistributions[i].key))
+        samples[i].push_back(*value);
     }
     if (tokens > 1) tpot.push_back((*e2e - *ttft) / (tokens - 1));
   }
-  for (std::size_t i = 0; i < kDistributions.size(); ++i) {
-    add_samples(run, kDistributions[i].metric, std::move(samples[i]));
+  for (std::size_t i = 0; i < kLlmperfDistributions.size(); ++i) {
+    add_samples(run, kLlmperfDistributions[i].metric, std::move(samples[i]));
   }
   add_samples(run, "tpot_s", std::move(tpot));
   add_metric(run, "requests_completed", "value", completed);

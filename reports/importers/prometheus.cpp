@@ -101,7 +101,7 @@ void add_histogram(MeasuredRun& run, const Scrape& scrape, const std::string& na
   }
 }
 
-void read_setting(MeasuredRun& run, const Scrape& scrape, const std::string& engine) {
+void read_prometheus_setting(MeasuredRun& run, const Scrape& scrape, const std::string& engine) {
   run.setting.engine = engine == "trtllm" ? "tensorrt_llm" : engine;
   for (const auto& [name, samples] : scrape.series) {
     for (const auto& [labels, value] : samples) {
@@ -143,7 +143,7 @@ std::string engine_of(const Scrape& scrape) {
 MeasuredRun measured_by(const Scrape& scrape, const std::string& engine) {
   MeasuredRun run{.origin = "", .format = "prometheus"};
   const std::string prefix = engine + ":";
-  read_setting(run, scrape, engine);
+  read_prometheus_setting(run, scrape, engine);
   for (const Name& known : kHistograms) {
     const bool per_request = engine == "trtllm" && known.name == "time_per_output_token_seconds";
     add_histogram(run, scrape, prefix + std::string(known.name),

@@ -32,7 +32,7 @@ double must(const JsonReader& object, const char* key) {
 }
 
 /// The arrival is on the front end's clock, all other times on the engine's.
-RequestRow request_of(const JsonReader& line) {
+RequestRow logged_request(const JsonReader& line) {
   RequestRow row{.arrival_s = must(line, "arrival_time"),
                  .sent_s = must(line, "queued_ts"),
                  .scheduled_s = line.number("scheduled_ts"),
@@ -57,7 +57,7 @@ void join_clocks(std::vector<RequestRow>& requests) {
   }
 }
 
-void read_setting(MeasuredRun& run, const JsonReader& meta) {
+void read_log_setting(MeasuredRun& run, const JsonReader& meta) {
   MeasuredSetting& setting = run.setting;
   setting.engine = "vllm";
   setting.engine_version = meta.text("vllm_version").value_or("");
@@ -86,7 +86,7 @@ bool is_request_log(const json& first) {
 
 MeasuredRuns read_request_log(ResultObjects& objects) {
   MeasuredRun run{.origin = objects.path(), .format = "request-log"};
-  while (const auto line = objects.next()) run.requests.push_back(request_of(*line));
+  while (const auto line = objects.next()) run.requests.push_back(logged_request(*line));
   join_clocks(run.requests);
   finish_request_run(run);
   const auto meta = std::filesystem::path(objects.path()).parent_path() / "meta.json";
@@ -97,7 +97,7 @@ MeasuredRuns read_request_log(ResultObjects& objects) {
   }
   ByteSource bytes(meta.string());
   ResultObjects setting(bytes);
-  if (const auto object = setting.next()) read_setting(run, *object);
+  if (const auto object = setting.next()) read_log_setting(run, *object);
   return {std::move(run)};
 }
 

@@ -15,7 +15,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::array kValues = {
+constexpr std::array kSglangValues = {
     ValueKey{"duration", "makespan_s"},
     ValueKey{"completed", "requests_completed"},
     ValueKey{"total_input_tokens", "input_tokens"},
@@ -30,7 +30,9 @@ constexpr std::array kValues = {
     ValueKey{"accept_length", "acceptance_length"},
 };
 
-bool is_value(std::string_view key) { return is_among(kValues, key) || is_latency_key(key, "_ms"); }
+bool is_sglang_value(std::string_view key) {
+  return is_among(kSglangValues, key) || is_latency_key(key, "_ms");
+}
 
 /// The server's own arguments, which newer files have.
 void read_server(MeasuredSetting& setting, const JsonReader& server) {
@@ -48,11 +50,11 @@ void read_server(MeasuredSetting& setting, const JsonReader& server) {
   share_attention(setting, server.where());
 }
 
-void read_setting(MeasuredRun& run, const JsonReader& object) {
+void read_sglang_setting(MeasuredRun& run, const JsonReader& object) {
   MeasuredSetting& setting = run.setting;
   for (const auto& [key, value] : object.value().items()) {
     const bool replayed = key == "request_rate" && value == "trace";
-    if (value.is_array() || is_value(key)) continue;
+    if (value.is_array() || is_sglang_value(key)) continue;
     if (replayed) {
       setting.other[key] = as_other(value);
     } else {
@@ -91,12 +93,12 @@ bool is_sglang_serving(const json& first) {
 
 void read_sglang_serving(const JsonReader& object, MeasuredRuns& runs) {
   MeasuredRun run{.origin = object.where(), .format = "sglang-bench-serving"};
-  add_values(run, object, kValues);
+  add_values(run, object, kSglangValues);
   add_latency_keys(run, object, {.suffix = "_ms", .unit = kSecondsPerMillisecond});
   const JsonReader cache = object.part("cache_report");
   add_metric(run, "prefix_query_tokens", "value", cache.number("total_prompt_tokens"));
   add_metric(run, "prefix_hit_tokens", "value", cache.number("total_cached_tokens"));
-  read_setting(run, object);
+  read_sglang_setting(run, object);
   add_detailed_requests(run, object);
   runs.push_back(std::move(run));
 }

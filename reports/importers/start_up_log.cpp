@@ -72,7 +72,7 @@ struct SettingPhrase {
   std::string_view text, key;
 };
 
-constexpr std::array kSettings = {
+constexpr std::array kStartUpSettings = {
     SettingPhrase{"tensor_parallel_size=", "tp"},
     SettingPhrase{"pipeline_parallel_size=", "pp"},
     SettingPhrase{"data_parallel_size=", "dp"},
@@ -150,9 +150,9 @@ void read_numbers(MeasuredRun& run, std::string_view line) {
   }
 }
 
-void read_setting(MeasuredRun& run, std::string_view line) {
+void read_start_up_setting(MeasuredRun& run, std::string_view line) {
   MeasuredSetting& setting = run.setting;
-  for (const SettingPhrase& phrase : kSettings) {
+  for (const SettingPhrase& phrase : kStartUpSettings) {
     const auto rest = after(line, phrase.text);
     if (!rest) continue;
     const std::string value(rest->substr(0, rest->find_first_of("',) \t\"")));
@@ -218,7 +218,7 @@ MeasuredRuns read_start_up_log(ByteSource& bytes, const ImportOptions&) {
       run = {.origin = fmt::format("{}, line {}", bytes.name(), lines.line_number()),
              .format = "start-up-log"};
     }
-    read_setting(run, line);
+    read_start_up_setting(run, line);
     read_numbers(run, line);
   }
   if (!run.metrics.empty()) runs.push_back(std::move(run));

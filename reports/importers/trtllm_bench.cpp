@@ -23,7 +23,7 @@ constexpr std::array kPerformance = {
     ValueKey{"output_throughput_per_gpu_tok_s", "output_tokens_per_s_per_gpu"},
 };
 
-void read_setting(MeasuredRun& run, const JsonReader& report) {
+void read_trtllm_setting(MeasuredRun& run, const JsonReader& report) {
   MeasuredSetting& setting = run.setting;
   const JsonReader engine = report.part("engine");
   const JsonReader world = report.part("world_info");
@@ -72,7 +72,7 @@ void read_trtllm_bench(const JsonReader& report, MeasuredRuns& runs) {
   add_metric(run, "e2e_s", "mean", performance.number("avg_request_latency_ms"), kUnit);
   add_metric(run, "ttft_s", "mean", streaming.number("avg_ttft_ms"), kUnit);
   add_metric(run, "tpot_s", "mean", streaming.number("avg_tpot_ms"), kUnit);
-  read_setting(run, report);
+  read_trtllm_setting(run, report);
   runs.push_back(std::move(run));
 }
 

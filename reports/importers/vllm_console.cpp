@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::string_view kBanner = "Serving Benchmark Result";
 
-constexpr std::array kValues = {
+constexpr std::array kConsoleValues = {
     ValueKey{"successful requests", "requests_completed"},
     ValueKey{"failed requests", "requests_failed"},
     ValueKey{"benchmark duration (s)", "makespan_s"},
@@ -37,12 +37,12 @@ struct Label {
   std::string_view text, name;
 };
 
-constexpr std::array kLatencies = {
+constexpr std::array kConsoleLatencies = {
     Label{"ttft (ms)", "ttft_s"}, Label{"tpot (ms)", "tpot_s"},       Label{"itl (ms)", "itl_s"},
     Label{"e2el (ms)", "e2e_s"},  Label{"e2e latency (ms)", "e2e_s"},
 };
 
-constexpr std::array kSettings = {
+constexpr std::array kConsoleSettings = {
     Label{"request rate configured (rps)", "request_rate"},
     Label{"traffic request rate", "request_rate"},
     Label{"maximum request concurrency", "max_concurrency"},
@@ -52,19 +52,19 @@ constexpr std::array kSettings = {
 void add_line(MeasuredRun& run, const std::string& label, std::string value) {
   std::erase(value, ',');  // thousands separators
   const auto number = number_in(std::string_view(value));
-  for (const Label& known : kSettings) {
+  for (const Label& known : kConsoleSettings) {
     if (known.text == label && number) {
       set_from_key(run.setting, known.name, nlohmann::json(value), run.origin);
     }
   }
   if (label == "backend") run.setting.engine = engine_in(value);
-  for (const ValueKey& known : kValues) {
+  for (const ValueKey& known : kConsoleValues) {
     if (known.key == label) add_metric(run, known.metric, "value", number);
   }
   const std::size_t cut = label.find(' ');
   const auto statistic = statistic_of(label.substr(0, cut));
   if (!statistic || cut == std::string::npos) return;
-  for (const Label& known : kLatencies) {
+  for (const Label& known : kConsoleLatencies) {
     if (known.text != label.substr(cut + 1)) continue;
     add_metric(run, known.name, *statistic, number, kSecondsPerMillisecond);
   }

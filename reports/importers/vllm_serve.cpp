@@ -16,7 +16,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::array kValues = {
+constexpr std::array kVllmServeValues = {
     ValueKey{"duration", "makespan_s"},
     ValueKey{"completed", "requests_completed"},
     ValueKey{"failed", "requests_failed"},
@@ -32,11 +32,13 @@ constexpr std::array kValues = {
     ValueKey{"spec_decode_acceptance_length", "acceptance_length"},
 };
 
-bool is_value(std::string_view key) { return is_among(kValues, key) || is_latency_key(key, "_ms"); }
+bool is_vllm_serve_value(std::string_view key) {
+  return is_among(kVllmServeValues, key) || is_latency_key(key, "_ms");
+}
 
-void read_setting(MeasuredRun& run, const JsonReader& object) {
+void read_vllm_serve_setting(MeasuredRun& run, const JsonReader& object) {
   for (const auto& [key, value] : object.value().items()) {
-    if (value.is_array() || is_value(key)) continue;
+    if (value.is_array() || is_vllm_serve_value(key)) continue;
     set_from_key(run.setting, key, value, object.where());
   }
   // The client's protocol, which names the server only if that has a protocol of its own; "openai"
@@ -71,9 +73,9 @@ bool is_vllm_serve(const json& first) {
 
 void read_vllm_serve(const JsonReader& object, MeasuredRuns& runs) {
   MeasuredRun run{.origin = object.where(), .format = "vllm-bench-serve"};
-  add_values(run, object, kValues);
+  add_values(run, object, kVllmServeValues);
   add_latency_keys(run, object, {.suffix = "_ms", .unit = kSecondsPerMillisecond});
-  read_setting(run, object);
+  read_vllm_serve_setting(run, object);
   add_detailed_requests(run, object);
   derive_e2e(run);
   runs.push_back(std::move(run));

@@ -22,8 +22,8 @@ bool has_outer_key(std::string_view head, std::string_view key) {
 
 namespace {
 
-constexpr int kDeepest = 32;
-constexpr std::size_t kMaxValues = 1'000'000;
+constexpr int kDeepestYaml = 32;
+constexpr std::size_t kMaxYamlValues = 1'000'000;
 constexpr std::size_t kLargestFile = std::size_t{64} << 20;  // 64 MiB: a report is a few KB
 
 std::string read_all(ByteSource& bytes) {
@@ -46,10 +46,10 @@ class Converter {
   explicit Converter(std::string name) : name_(std::move(name)) {}
 
   nlohmann::json convert(const YAML::Node& node, int depth = 0) {
-    if (depth > kDeepest)
-      throw Error(fmt::format("{}: nests deeper than {} levels", name_, kDeepest));
-    if (++values_ > kMaxValues)
-      throw Error(fmt::format("{}: holds over {} values", name_, kMaxValues));
+    if (depth > kDeepestYaml)
+      throw Error(fmt::format("{}: nests deeper than {} levels", name_, kDeepestYaml));
+    if (++values_ > kMaxYamlValues)
+      throw Error(fmt::format("{}: holds over {} values", name_, kMaxYamlValues));
     if (node.IsMap()) {
       nlohmann::json object = nlohmann::json::object();
       for (const auto& entry : node) {

@@ -40,13 +40,14 @@ struct Price {
 };
 
 /// A number of a finalist to draw, and the text of its label.
-struct Drawn {
+struct DrawnPlans {
   double (*value)(const RankedPlan&);
   std::string (*label)(double);
 };
 
 /// One series for each finalist, so that the legend names every point.
-std::vector<FigureSeries> series_of(const std::vector<RankedPlan>& ranked, const Drawn& drawn) {
+std::vector<FigureSeries> series_of(const std::vector<RankedPlan>& ranked,
+                                    const DrawnPlans& drawn) {
   const Price price(ranked);
   std::vector<FigureSeries> series;
   for (const RankedPlan& one : ranked) {

@@ -21,7 +21,7 @@ namespace {
 
 constexpr double kPercent = 100;
 // More lines cannot be told apart in one figure.
-constexpr std::size_t kMaxLines = 6;
+constexpr std::size_t kMostLines = 6;
 
 FigureSeries series_of(const MeasuredCurve& curve, const Gpu& gpu) {
   FigureSeries series{.name = operator_label(curve.shape)};
@@ -74,7 +74,7 @@ Figure family_figure(OperatorFamily family, std::vector<const MeasuredCurve*> cu
                    [](const MeasuredCurve* one, const MeasuredCurve* other) {
                      return one->points.size() > other->points.size();
                    });
-  const std::size_t shown = std::min(kMaxLines, curves.size());
+  const std::size_t shown = std::min(kMostLines, curves.size());
   Figure figure{
       .key = fmt::format("measured_{}", name_of(family)),
       .title = "Measured: " + family_words(family),
@@ -124,7 +124,7 @@ std::optional<Figure> curves_figure(const std::string& key, const std::string& t
       series.points.push_back({.x = unit.of(point.x), .y = kPercent * point.y});
     }
     if (series.points.empty()) continue;
-    if (figure.series.size() < kMaxLines) figure.series.push_back(std::move(series));
+    if (figure.series.size() < kMostLines) figure.series.push_back(std::move(series));
     figure.table.rows.push_back({name, printed::count(std::ssize(curve.points)), curve.source});
   }
   if (figure.series.empty()) return std::nullopt;

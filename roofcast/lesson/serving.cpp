@@ -325,7 +325,7 @@ LessonStep busy(const LessonFacts& facts) {
   return step;
 }
 
-std::string_view key_of(LessonLimit limit) {
+std::string_view limit_key(LessonLimit limit) {
   switch (limit) {
     case LessonLimit::compute:
       return "compute";
@@ -454,7 +454,7 @@ LessonStep night(const LessonFacts& facts) {
                            texts_words(full.batch), as_percent(full.flop_share, 0),
                            facts.machine())},
       .ask = ask_choice("What takes the largest part of such a step?", std::move(choices),
-                        std::string(key_of(full.limit))),
+                        std::string(limit_key(full.limit))),
       .reveal = {fmt::format("A decode step of {} takes {}, and {} goes to {}. It uses {} of "
                              "the arithmetic peak and {} of the memory bandwidth; no real step "
                              "reaches all of either.",

@@ -20,7 +20,7 @@ constexpr std::array<std::pair<RouterPolicy, std::string_view>, 7> kNames = {{
     {RouterPolicy::vllm_dp, "vllm_dp"},
 }};
 
-using Candidates = std::span<const std::int32_t>;
+using Replicas = std::span<const std::int32_t>;
 using Loads = std::span<const ReplicaLoad>;
 
 const ReplicaLoad& at(Loads loads, std::int32_t index) {
@@ -29,7 +29,7 @@ const ReplicaLoad& at(Loads loads, std::int32_t index) {
 
 /// The first candidate with the smallest score.
 template <class Score>
-std::int32_t min(Candidates candidates, Score score) {
+std::int32_t min(Replicas candidates, Score score) {
   std::int32_t best = candidates.front();
   auto min_score = score(best);
   for (const std::int32_t candidate : candidates.subspan(1)) {
@@ -41,21 +41,21 @@ std::int32_t min(Candidates candidates, Score score) {
   return best;
 }
 
-std::int32_t least_outstanding(Candidates candidates, Loads loads) {
+std::int32_t least_outstanding(Replicas candidates, Loads loads) {
   return min(candidates, [&](std::int32_t i) { return at(loads, i).outstanding; });
 }
 
 /// vllm/v1/engine/core_client.py, DPLBAsyncMPClient.get_core_engine_for_request. Counts are
 /// current, with requests on their way counted as waiting; vLLM's are up to 100 ms old except for
 /// what the same client has sent since.
-std::int32_t min_vllm_score(Candidates candidates, Loads loads) {
+std::int32_t min_vllm_score(Replicas candidates, Loads loads) {
   constexpr std::int64_t kWaitingWeight = 4;
   return min(candidates, [&](std::int32_t i) {
     return kWaitingWeight * at(loads, i).waiting() + at(loads, i).running;
   });
 }
 
-bool out_of_balance(Candidates candidates, Loads loads, const RouterOptions& options) {
+bool out_of_balance(Replicas candidates, Loads loads, const RouterOptions& options) {
   const auto [min, max] = std::minmax_element(
       candidates.begin(), candidates.end(),
       [&](auto a, auto b) { return at(loads, a).outstanding < at(loads, b).outstanding; });
@@ -106,7 +106,7 @@ RouterPolicy default_rank_router(SchedulerKind scheduler) {
   return RouterPolicy::vllm_dp;
 }
 
-std::int32_t Router::choose(Candidates candidates, Loads loads, const RoutedPrompt& prompt) {
+std::int32_t Router::choose(Replicas candidates, Loads loads, const RoutedPrompt& prompt) {
   assert(!candidates.empty());
   if (candidates.size() == 1) return candidates.front();
   switch (options_.policy) {
@@ -130,12 +130,12 @@ std::int32_t Router::choose(Candidates candidates, Loads loads, const RoutedProm
   return min_vllm_score(candidates, loads);
 }
 
-std::int32_t Router::draw(Candidates candidates) {
+std::int32_t Router::draw(Replicas candidates) {
   return candidates[draw_below(random_, candidates.size())];
 }
 
 /// Draws two different candidates; the second is drawn from the rest.
-std::int32_t Router::draw_two(Candidates candidates, Loads loads) {
+std::int32_t Router::draw_two(Replicas candidates, Loads loads) {
   const std::size_t first = draw_below(random_, candidates.size());
   std::size_t second = draw_below(random_, candidates.size() - 1);
   if (second >= first) ++second;
@@ -145,7 +145,7 @@ std::int32_t Router::draw_two(Candidates candidates, Loads loads) {
 
 /// The candidate with most cached tokens, ties by fewer outstanding requests; the least loaded if
 /// too little of the prompt is cached anywhere or the load is unbalanced.
-std::int32_t Router::by_affinity(Candidates candidates, Loads loads,
+std::int32_t Router::by_affinity(Replicas candidates, Loads loads,
                                  const RoutedPrompt& prompt) const {
   if (out_of_balance(candidates, loads, options_)) return least_outstanding(candidates, loads);
   std::int64_t max_cached = 0;

@@ -9,7 +9,7 @@
 namespace roofcast {
 namespace {
 
-using Kind = AttentionSpan::Kind;
+using SpanKind = AttentionSpan::Kind;
 
 // Larger blocks are followed member by member: a counter per token position would cost more.
 constexpr std::int64_t kMaxResidues = 4096;
@@ -20,7 +20,7 @@ std::int64_t common_block(const CacheLayout& layout) {
   std::optional<std::int64_t> common;
   for (const CacheGroup& group : layout.groups) {
     if (group.recurrent) continue;
-    const bool keeps_all = group.span.kind == Kind::full || group.span.kind == Kind::sparse;
+    const bool keeps_all = group.span.kind == SpanKind::full || group.span.kind == SpanKind::sparse;
     const std::int64_t block = group.block_tokens > 0 ? group.block_tokens : layout.block_tokens;
     if (!keeps_all || common.value_or(block) != block) return 0;
     common = block;
@@ -44,8 +44,8 @@ void empty(Queue& queue) {
 
 /// Whether the sequence attends to one more token at the next tick.
 bool AttendedSum::grows(std::int64_t computed) const {
-  const bool whole =
-      span_.kind == Kind::full || span_.kind == Kind::both || span_.kind == Kind::chunked;
+  const bool whole = span_.kind == SpanKind::full || span_.kind == SpanKind::both ||
+                     span_.kind == SpanKind::chunked;
   return whole || computed + 1 < span_.tokens;
 }
 
@@ -53,9 +53,10 @@ void AttendedSum::join(std::int64_t computed, std::int64_t tick, std::int64_t la
   sum_ += attended_tokens(span_, computed);
   if (!grows(computed)) return;
   ++growing_;
-  if (span_.kind == Kind::full || span_.kind == Kind::both) return;
-  const std::int64_t until = span_.kind == Kind::chunked ? span_.tokens - computed % span_.tokens
-                                                         : span_.tokens - 1 - computed;
+  if (span_.kind == SpanKind::full || span_.kind == SpanKind::both) return;
+  const std::int64_t until = span_.kind == SpanKind::chunked
+                                 ? span_.tokens - computed % span_.tokens
+                                 : span_.tokens - 1 - computed;
   if (tick + until <= last) turns_.push({.tick = tick + until, .last = last});
 }
 
@@ -69,7 +70,7 @@ void AttendedSum::advance(std::int64_t tick) {
   while (!turns_.empty() && turns_.top().tick == tick) {
     const Turn turn = turns_.top();
     turns_.pop();
-    if (span_.kind != Kind::chunked) {
+    if (span_.kind != SpanKind::chunked) {
       --growing_;
       continue;
     }

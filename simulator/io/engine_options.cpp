@@ -5,13 +5,12 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/json.hpp"
 #include "base/text.hpp"
 #include "model/engines/knobs.hpp"
 
 namespace roofcast {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 // ---- reading
 

@@ -22,8 +22,6 @@
 namespace roofcast {
 namespace {
 
-using Json = nlohmann::json;
-
 constexpr std::size_t kMaxEntries = 10'000'000;
 
 constexpr std::array<std::string_view, 3> kArrays = {"input_lens", "output_lens", "start_times"};
@@ -39,15 +37,17 @@ class ResultHandler {
 
   bool null() { return scalar("null"); }
   bool boolean(bool value) { return scalar(value ? "true" : "false"); }
-  bool number_integer(Json::number_integer_t value) {
+  bool number_integer(nlohmann::json::number_integer_t value) {
     return scalar(fmt::format_int(value).c_str());
   }
-  bool number_unsigned(Json::number_unsigned_t value) {
+  bool number_unsigned(nlohmann::json::number_unsigned_t value) {
     return scalar(fmt::format_int(value).c_str());
   }
-  bool number_float(Json::number_float_t, const std::string& text) { return scalar(text); }
+  bool number_float(nlohmann::json::number_float_t, const std::string& text) {
+    return scalar(text);
+  }
   bool string(const std::string& text) { return scalar(text); }
-  bool binary(const Json::binary_t&) { return fail("is not JSON"); }
+  bool binary(const nlohmann::json::binary_t&) { return fail("is not JSON"); }
 
   bool start_object(std::size_t) { return start("an object"); }
   bool end_object() { return end(); }
@@ -73,7 +73,8 @@ class ResultHandler {
     return true;
   }
 
-  bool parse_error(std::size_t position, const std::string& token, const Json::exception&) {
+  bool parse_error(std::size_t position, const std::string& token,
+                   const nlohmann::json::exception&) {
     return fail(fmt::format("is not JSON from character {} on: '{}'", position, shown(token)));
   }
 
@@ -166,7 +167,8 @@ std::optional<std::int64_t> concurrency_limit(const ResultHandler& result,
 ResultHandler read_result(std::streambuf& text, const std::string& path) {
   ResultHandler result;
   std::istream stream(&text);
-  const bool whole = Json::sax_parse(stream, &result, Json::input_format_t::json, false);
+  const bool whole =
+      nlohmann::json::sax_parse(stream, &result, nlohmann::json::input_format_t::json, false);
   if (!whole) throw Error(fmt::format("{}: {}", path, result.problem));
   check_lengths(result, path);
   return result;

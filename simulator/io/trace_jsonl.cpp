@@ -14,8 +14,6 @@
 namespace roofcast {
 namespace {
 
-using Json = nlohmann::json;
-
 constexpr std::size_t kKeysShown = 200;
 
 /// Handles the SAX events of parsing one line (nlohmann) and stores only the row's columns.
@@ -39,17 +37,19 @@ class RowHandler {
     return depth_ > 0 || fail("is not a JSON object");
   }
   bool boolean(bool value) { return scalar(value ? "true" : "false"); }
-  bool number_integer(Json::number_integer_t value) {
+  bool number_integer(nlohmann::json::number_integer_t value) {
     if (takes_id()) return take_id(static_cast<std::uint64_t>(value));  // hashes may be signed
     return scalar(fmt::format_int(value).c_str());
   }
-  bool number_unsigned(Json::number_unsigned_t value) {
+  bool number_unsigned(nlohmann::json::number_unsigned_t value) {
     if (takes_id()) return take_id(value);
     return scalar(fmt::format_int(value).c_str());
   }
-  bool number_float(Json::number_float_t, const std::string& text) { return scalar(text); }
+  bool number_float(nlohmann::json::number_float_t, const std::string& text) {
+    return scalar(text);
+  }
   bool string(const std::string& text) { return scalar(text); }
-  bool binary(const Json::binary_t&) { return fail("is not JSON"); }
+  bool binary(const nlohmann::json::binary_t&) { return fail("is not JSON"); }
 
   bool start_object(std::size_t) { return start("an object"); }
   bool end_object() { return end(); }
@@ -81,7 +81,8 @@ class RowHandler {
     return true;
   }
 
-  bool parse_error(std::size_t position, const std::string& token, const Json::exception&) {
+  bool parse_error(std::size_t position, const std::string& token,
+                   const nlohmann::json::exception&) {
     return fail(fmt::format("is not JSON from character {} on: '{}'", position, shown(token)));
   }
 
@@ -202,7 +203,7 @@ Workload read_trace_jsonl(ByteSource& bytes, const TraceWorkload& spec) {
     if (trace.is_full()) return trace.finish(true);
     handler.begin();
     const std::string_view text = without_words(line, repaired);
-    const bool read = Json::sax_parse(text.begin(), text.end(), &handler);
+    const bool read = nlohmann::json::sax_parse(text.begin(), text.end(), &handler);
     if (read) handler.check_complete();
     if (handler.problem) {
       trace.reject(lines.line_number(), *handler.problem);

@@ -57,7 +57,7 @@ std::optional<LengthDistribution> parse_bell(Parts parts) {
   return lengths;
 }
 
-std::optional<LengthDistribution> parse(std::string_view text) {
+std::optional<LengthDistribution> parse_lengths(std::string_view text) {
   if (text.starts_with(kEmpirical)) {
     const std::string file(text.substr(kEmpirical.size()));
     if (file.empty()) return std::nullopt;
@@ -75,7 +75,7 @@ std::optional<LengthDistribution> parse(std::string_view text) {
 }  // namespace
 
 LengthDistribution parse_length_distribution(const std::string& text) {
-  if (const auto lengths = parse(text)) return *lengths;
+  if (const auto lengths = parse_lengths(text)) return *lengths;
   throw Error(
       fmt::format("length '{}': expected {}, with counts from 1 to {} (1k is 1000, 1K is 1024) and "
                   "SIGMA from 0 to {}",

@@ -17,26 +17,28 @@
 namespace roofcast {
 namespace {
 
-using Kind = ThinkTime::Kind;
+using PauseKind = ThinkTime::Kind;
 
-constexpr std::array<std::pair<std::string_view, Kind>, 5> kKinds{
-    {{"fixed", Kind::fixed},
-     {"uniform", Kind::uniform},
-     {"exponential", Kind::exponential},
-     {"normal", Kind::normal},
-     {"lognormal", Kind::lognormal}}};
+constexpr std::array<std::pair<std::string_view, PauseKind>, 5> kKinds{
+    {{"fixed", PauseKind::fixed},
+     {"uniform", PauseKind::uniform},
+     {"exponential", PauseKind::exponential},
+     {"normal", PauseKind::normal},
+     {"lognormal", PauseKind::lognormal}}};
 
-bool has_spread(Kind kind) { return kind != Kind::fixed && kind != Kind::exponential; }
+bool has_spread(PauseKind kind) {
+  return kind != PauseKind::fixed && kind != PauseKind::exponential;
+}
 
 bool is_sound(const ThinkTime& time) {
   const auto is_pause = [](double seconds) { return seconds >= 0 && seconds <= kLongestThinkTime; };
   if (!is_pause(time.a)) return false;
-  if (time.kind == Kind::uniform) return is_pause(time.b) && time.a <= time.b;
-  if (time.kind == Kind::lognormal) return time.a > 0 && time.b >= 0 && time.b <= kMaxSigma;
+  if (time.kind == PauseKind::uniform) return is_pause(time.b) && time.a <= time.b;
+  if (time.kind == PauseKind::lognormal) return time.a > 0 && time.b >= 0 && time.b <= kMaxSigma;
   return is_pause(time.b);
 }
 
-std::optional<ThinkTime> parse(std::string_view text) {
+std::optional<ThinkTime> think_time_in(std::string_view text) {
   auto parts = split(text, ':');
   if (parts.size() == 1) parts.insert(parts.begin(), "fixed");
   const auto* const kind = std::find_if(kKinds.begin(), kKinds.end(),
@@ -51,7 +53,7 @@ std::optional<ThinkTime> parse(std::string_view text) {
     // For lognormal this is sigma, which has no unit.
     const auto b = time_in(parts[2], BareTime::seconds);
     const auto sigma = to_number<double>(parts[2]);
-    if (time.kind == Kind::lognormal ? !sigma : !b) return std::nullopt;
+    if (time.kind == PauseKind::lognormal ? !sigma : !b) return std::nullopt;
     time.b = b->value;
   }
   return is_sound(time) ? std::optional(time) : std::nullopt;
@@ -60,7 +62,7 @@ std::optional<ThinkTime> parse(std::string_view text) {
 }  // namespace
 
 ThinkTime parse_think_time(const std::string& text) {
-  if (const auto time = parse(text)) return *time;
+  if (const auto time = think_time_in(text)) return *time;
   throw Error(fmt::format(
       "think time '{}': expected SECONDS, uniform:LOW:HIGH, exponential:MEAN, normal:MEAN:SD or "
       "lognormal:MEDIAN:SIGMA, with seconds from 0 to {} and SIGMA from 0 to {}",
@@ -68,7 +70,7 @@ ThinkTime parse_think_time(const std::string& text) {
 }
 
 std::string to_text(const ThinkTime& time) {
-  if (time.kind == Kind::fixed) return fmt::format("{}", time.a);
+  if (time.kind == PauseKind::fixed) return fmt::format("{}", time.a);
   const auto* const kind = std::find_if(
       kKinds.begin(), kKinds.end(), [&](const auto& entry) { return entry.second == time.kind; });
   const std::string text = fmt::format("{}:{}", kind->first, time.a);
@@ -84,17 +86,17 @@ Nanoseconds ThinkTimeSampler::draw() {
 
 double ThinkTimeSampler::draw_seconds() {
   switch (time_.kind) {
-    case Kind::fixed:
+    case PauseKind::fixed:
       break;
-    case Kind::uniform: {
+    case PauseKind::uniform: {
       const double share = boost::random::uniform_real_distribution<double>(0, 1)(random_);
       return time_.a + share * (time_.b - time_.a);
     }
-    case Kind::exponential:
+    case PauseKind::exponential:
       return time_.a * exponential_(random_);
-    case Kind::normal:
+    case PauseKind::normal:
       return time_.a + time_.b * standard_(random_);
-    case Kind::lognormal:
+    case PauseKind::lognormal:
       return time_.a * std::exp(time_.b * standard_(random_));
   }
   return time_.a;

@@ -39,11 +39,12 @@ std::vector<MeasuredFigure> measured(const PredictFigures& truth, std::vector<do
   return figures;
 }
 
-const std::vector<OverheadTerm> kTerms{{"per step", 0, 1e-3}, {"per sequence", 0, 1e-5}};
+const std::vector<OverheadTerm> kOverheadTerms{{"per step", 0, 1e-3}, {"per sequence", 0, 1e-5}};
 
 TEST(OverheadFit, FindsWhatWasPlanted) {
   const PredictFigures predict = tokens_of(kBatches);
-  const OverheadFit fit = fit_overheads(kTerms, measured(predict, {0.6e-3, 12e-6}), predict);
+  const OverheadFit fit =
+      fit_overheads(kOverheadTerms, measured(predict, {0.6e-3, 12e-6}), predict);
   // The figures are linear in the terms and without noise: one step is exact except for rounding.
   EXPECT_NEAR(fit.terms[0].value, 0.6e-3, 1e-9);
   EXPECT_NEAR(fit.terms[1].value, 12e-6, 1e-11);
@@ -57,7 +58,8 @@ TEST(OverheadFit, FindsWhatWasPlanted) {
 
 TEST(OverheadFit, ATermIsNeverNegative) {
   const PredictFigures predict = tokens_of(kBatches);
-  const OverheadFit fit = fit_overheads(kTerms, measured(predict, {0.6e-3, -5e-6}), predict);
+  const OverheadFit fit =
+      fit_overheads(kOverheadTerms, measured(predict, {0.6e-3, -5e-6}), predict);
   EXPECT_EQ(fit.terms[1].value, 0);
   EXPECT_GT(fit.terms[0].value, 0);
 }
@@ -66,7 +68,7 @@ TEST(OverheadFit, SaysWhichTermTheRunsDoNotTell) {
   // One batch size only: a sequence's share looks like the step's.
   const std::vector<Batch> alike{{8e-3, 32}, {8.1e-3, 32}, {7.9e-3, 32}};
   const PredictFigures predict = tokens_of(alike);
-  std::vector<OverheadTerm> terms = kTerms;
+  std::vector<OverheadTerm> terms = kOverheadTerms;
   terms[1].start = 2e-6;
   const OverheadFit fit = fit_overheads(terms, measured(predict, {0.6e-3, 2e-6}), predict);
   EXPECT_EQ(fit.terms[1].value, 2e-6);
@@ -80,7 +82,7 @@ TEST(OverheadFit, SaysWhichTermMovesNothing) {
     const std::vector<double> used{terms[0], 0.0};
     return time(used);
   };
-  const OverheadFit fit = fit_overheads(kTerms, measured(predict, {0.6e-3, 0}), predict);
+  const OverheadFit fit = fit_overheads(kOverheadTerms, measured(predict, {0.6e-3, 0}), predict);
   EXPECT_EQ(fit.terms[1].doubt, "does not affect any figure of these runs");
 }
 
@@ -93,7 +95,7 @@ TEST(OverheadFit, WorksWhereHostTimeHidesBehindTheDevice) {
     }
     return times;
   };
-  std::vector<OverheadTerm> terms = kTerms;
+  std::vector<OverheadTerm> terms = kOverheadTerms;
   terms[0].start = 8.4e-3;
   terms[1].start = 1e-5;
   const OverheadFit fit = fit_overheads(terms, measured(predict, {8.9e-3, 1e-5}), predict);
@@ -107,7 +109,7 @@ TEST(OverheadFit, ATermSmallerThanItsErrorIsNotIdentified) {
   std::vector<MeasuredFigure> figures = measured(predict, {1e-3, 0});
   const double noise[] = {1.01, 0.99, 0.99, 1.01};
   for (std::size_t i = 0; i < figures.size(); ++i) figures[i].value *= noise[i];
-  std::vector<OverheadTerm> terms = kTerms;
+  std::vector<OverheadTerm> terms = kOverheadTerms;
   terms[1].start = 1e-7;
   const OverheadFit fit = fit_overheads(terms, figures, predict);
   EXPECT_EQ(fit.terms[1].doubt, "smaller than its own error");
@@ -123,7 +125,7 @@ TEST(OverheadFit, ATermWhoseStartIsRuledOutIsKnownToBeSmall) {
   std::vector<MeasuredFigure> figures = measured(predict, {1e-3, 0});
   const double noise[] = {1.01, 0.99, 0.99, 1.01};
   for (std::size_t i = 0; i < figures.size(); ++i) figures[i].value *= noise[i];
-  std::vector<OverheadTerm> terms = kTerms;
+  std::vector<OverheadTerm> terms = kOverheadTerms;
   terms[1].start = 20e-6;
   const OverheadFit fit = fit_overheads(terms, figures, predict);
   EXPECT_THAT(fit.terms[1].doubt, IsEmpty());
@@ -135,13 +137,13 @@ TEST(OverheadFit, ARunThatCannotBeLeftOutLeavesNoSuchError) {
   const PredictFigures predict = tokens_of({{8e-3, 1}, {8e-3, 101}});
   std::vector<MeasuredFigure> figures = measured(predict, {1e-3, 1e-5});
   figures[1].run = 0;
-  const OverheadFit one = fit_overheads(kTerms, figures, predict);
+  const OverheadFit one = fit_overheads(kOverheadTerms, figures, predict);
   EXPECT_THAT(one.terms[0].doubt, IsEmpty());
   EXPECT_FALSE(one.leave_one_run_out.has_value());
   EXPECT_EQ(one.terms[0].standard_error, 0);  // two terms of two figures: no figure to spare
   // Two runs of a figure each and two terms: either alone tells but one.
   figures[1].run = 1;
-  EXPECT_FALSE(fit_overheads(kTerms, figures, predict).leave_one_run_out.has_value());
+  EXPECT_FALSE(fit_overheads(kOverheadTerms, figures, predict).leave_one_run_out.has_value());
 }
 
 TEST(OverheadFit, LeavingARunOutShowsWhatItAloneSaid) {
@@ -149,7 +151,7 @@ TEST(OverheadFit, LeavingARunOutShowsWhatItAloneSaid) {
   // it nothing is known of that term and its own figure is missed by all of it.
   const std::vector<Batch> batches{{8e-3, 1}, {8e-3, 1}, {8e-3, 101}};
   const PredictFigures predict = tokens_of(batches);
-  const OverheadFit fit = fit_overheads(kTerms, measured(predict, {1e-3, 1e-5}), predict);
+  const OverheadFit fit = fit_overheads(kOverheadTerms, measured(predict, {1e-3, 1e-5}), predict);
   EXPECT_LT(fit.fitted.p90, 1e-6);
   // Of 10.01 ms, the 1 ms of a hundred more sequences: 10 %. It is the worst of three, so its share
   // on average is a third at most, the others being exact.
@@ -159,7 +161,7 @@ TEST(OverheadFit, LeavingARunOutShowsWhatItAloneSaid) {
 TEST(OverheadFit, MoreTermsThanFiguresAreNotToldApart) {
   const std::vector<Batch> one{{8e-3, 4}};
   const PredictFigures predict = tokens_of(one);
-  const OverheadFit fit = fit_overheads(kTerms, measured(predict, {1e-3, 0}), predict);
+  const OverheadFit fit = fit_overheads(kOverheadTerms, measured(predict, {1e-3, 0}), predict);
   EXPECT_NEAR(fit.terms[0].value, 1e-3, 1e-9);
   EXPECT_THAT(fit.terms[1].doubt, HasSubstr("more terms than figures"));
 }

@@ -8,8 +8,8 @@ namespace {
 
 using test::expect_refused;
 
-alignas(16) char memory[64];
-alignas(16) char other[64];
+alignas(16) char gemm_memory[64];
+alignas(16) char gemm_output[64];
 alignas(16) const float factor = 1;
 alignas(16) const std::int32_t first_row[] = {0, 1};
 
@@ -18,9 +18,9 @@ const Gemm plain{.element = Element::bf16,
                  .m = 3,
                  .n = 5,
                  .k = 7,
-                 .input = memory,
-                 .weight = memory,
-                 .output = other};
+                 .input = gemm_memory,
+                 .weight = gemm_memory,
+                 .output = gemm_output};
 
 Gemm narrow(Element element, GemmScale scale, int n, int k) {
   return {.element = element,
@@ -29,9 +29,9 @@ Gemm narrow(Element element, GemmScale scale, int n, int k) {
           .m = 3,
           .n = n,
           .k = k,
-          .input = memory,
-          .weight = memory,
-          .output = other,
+          .input = gemm_memory,
+          .weight = gemm_memory,
+          .output = gemm_output,
           .input_scale = &factor,
           .weight_scale = &factor};
 }
@@ -71,9 +71,9 @@ TEST(Gemm, RefusesBadShapesAndPointers) {
   expect_refused(
       plain, [](Gemm& g) { g.weight = nullptr; }, "must be given");
   expect_refused(
-      plain, [](Gemm& g) { g.output = memory; }, "must not be the input");
+      plain, [](Gemm& g) { g.output = gemm_memory; }, "must not be the input");
   expect_refused(
-      plain, [](Gemm& g) { g.output = other + 2; }, "aligned to 16 bytes");
+      plain, [](Gemm& g) { g.output = gemm_output + 2; }, "aligned to 16 bytes");
 }
 
 TEST(Gemm, RefusesResultsThatTheOperandsDoNotAllow) {
@@ -115,9 +115,9 @@ const GroupedGemm grouped{.element = Element::bf16,
                           .rows = 1,
                           .n = 8,
                           .k = 16,
-                          .input = memory,
-                          .weight = memory,
-                          .output = other,
+                          .input = gemm_memory,
+                          .weight = gemm_memory,
+                          .output = gemm_output,
                           .first_row = first_row};
 
 TEST(GroupedGemm, CountsTheExpertsThatAreUsed) {
@@ -144,9 +144,9 @@ TEST(GroupedGemm, RefusesWhatItsContractDoesNotCover) {
   expect_refused(
       grouped, [](G& g) { g.first_row = nullptr; }, "first_row must be given");
   expect_refused(
-      grouped, [](G& g) { g.output = memory; }, "must not be the input");
+      grouped, [](G& g) { g.output = gemm_memory; }, "must not be the input");
   expect_refused(
-      grouped, [](G& g) { g.weight = memory + 4; }, "aligned to 16 bytes");
+      grouped, [](G& g) { g.weight = gemm_memory + 4; }, "aligned to 16 bytes");
 }
 
 const Int4Gemm four{.element = Element::bf16,
@@ -154,10 +154,10 @@ const Int4Gemm four{.element = Element::bf16,
                     .n = 3,
                     .k = 256,
                     .group = 128,
-                    .input = memory,
-                    .weight = reinterpret_cast<const std::uint8_t*>(memory),
-                    .scale = memory,
-                    .output = other};
+                    .input = gemm_memory,
+                    .weight = reinterpret_cast<const std::uint8_t*>(gemm_memory),
+                    .scale = gemm_memory,
+                    .output = gemm_output};
 
 TEST(Int4Gemm, CountsHalfAByteAValueAndItsScales) {
   Int4Gemm gemm = four;
@@ -182,7 +182,7 @@ TEST(Int4Gemm, RefusesWhatItsContractDoesNotCover) {
   expect_refused(
       four, [](G& g) { g.scale = nullptr; }, "must be given");
   expect_refused(
-      four, [](G& g) { g.output = memory; }, "must not be the input");
+      four, [](G& g) { g.output = gemm_memory; }, "must not be the input");
   expect_refused(
       four, [](G& g) { g.input = memory + 8; }, "aligned to 16 bytes");
 }

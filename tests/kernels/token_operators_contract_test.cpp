@@ -10,54 +10,59 @@ namespace {
 
 using test::expect_refused;
 
-alignas(16) char memory[64];
-alignas(16) char other[64];
-alignas(16) std::int32_t numbers[4] = {};
+alignas(16) char token_memory[64];
+alignas(16) char token_output[64];
+alignas(16) std::int32_t token_numbers[4] = {};
 alignas(16) const std::int64_t slots[2] = {};
 alignas(16) float factors[4] = {};
 
 const Embedding embedding{.tokens = 3,
                           .hidden = 16,
                           .vocabulary = 10,
-                          .token = numbers,
-                          .table = memory,
-                          .output = other};
+                          .token = token_numbers,
+                          .table = token_memory,
+                          .output = token_output};
 const Rope rope{.tokens = 3,
                 .query_heads = 4,
                 .kv_heads = 2,
                 .head_dim = 16,
                 .stride = 128,
-                .query = memory,
-                .key = other,
-                .position = numbers,
+                .query = token_memory,
+                .key = token_output,
+                .position = token_numbers,
                 .cosine = factors,
                 .sine = factors};
-const KvWrite write{.tokens = 3,
-                    .stride = 64,
-                    .key = memory,
-                    .value = memory,
-                    .slot = slots,
-                    .cache = {.kv_heads = 2, .head_dim = 16, .keys = other, .values = other}};
-const Activation activation{.rows = 3, .width = 16, .input = memory, .output = other};
-const Sampling sampling{
-    .rows = 3, .vocabulary = 101, .logits = memory, .token = numbers, .workspace = other};
-const GatherRows gather{.rows = 3, .hidden = 16, .row = numbers, .input = memory, .output = other};
+const KvWrite write{
+    .tokens = 3,
+    .stride = 64,
+    .key = token_memory,
+    .value = token_memory,
+    .slot = slots,
+    .cache = {.kv_heads = 2, .head_dim = 16, .keys = token_output, .values = token_output}};
+const Activation activation{.rows = 3, .width = 16, .input = token_memory, .output = token_output};
+const Sampling sampling{.rows = 3,
+                        .vocabulary = 101,
+                        .logits = token_memory,
+                        .token = token_numbers,
+                        .workspace = token_output};
+const GatherRows gather{
+    .rows = 3, .hidden = 16, .row = token_numbers, .input = token_memory, .output = token_output};
 const Routing routing{.tokens = 100,
                       .experts = 6,
                       .top_k = 2,
-                      .logits = memory,
-                      .first_row = numbers,
-                      .source = numbers,
-                      .place = numbers,
+                      .logits = token_memory,
+                      .first_row = token_numbers,
+                      .source = token_numbers,
+                      .place = token_numbers,
                       .weight = factors,
-                      .workspace = other};
+                      .workspace = token_output};
 const Combine combine{.tokens = 3,
                       .top_k = 2,
                       .hidden = 16,
-                      .input = memory,
-                      .place = numbers,
+                      .input = token_memory,
+                      .place = token_numbers,
                       .weight = factors,
-                      .output = other};
+                      .output = token_output};
 
 TEST(TokenOperators, CountTheirBytes) {
   // bf16 throughout: 2 bytes an element.
@@ -114,7 +119,7 @@ TEST(Embedding, RefusesWhatItsContractDoesNotCover) {
   expect_refused(
       good, [](E& e) { e.token = nullptr; }, "must be given");
   expect_refused(
-      good, [](E& e) { e.table = memory + 2; }, "aligned to 16 bytes");
+      good, [](E& e) { e.table = token_memory + 2; }, "aligned to 16 bytes");
 }
 
 TEST(Rope, RefusesWhatItsContractDoesNotCover) {
@@ -132,7 +137,7 @@ TEST(Rope, RefusesWhatItsContractDoesNotCover) {
   expect_refused(
       rope, [](R& r) { r.sine = nullptr; }, "must be given");
   expect_refused(
-      rope, [](R& r) { r.key = other + 2; }, "aligned to 16 bytes");
+      rope, [](R& r) { r.key = token_output + 2; }, "aligned to 16 bytes");
 }
 
 TEST(KvWrite, RefusesWhatItsContractDoesNotCover) {
@@ -163,10 +168,10 @@ TEST(Activation, RefusesWhatItsContractDoesNotCover) {
   expect_refused(
       good, [](A& a) { a.input = nullptr; }, "must be given");
   expect_refused(
-      good, [](A& a) { a.output = memory; }, "must not be the input of a product");
+      good, [](A& a) { a.output = token_memory; }, "must not be the input of a product");
   A gelu = good;
   gelu.kind = ActivationKind::gelu;
-  gelu.output = memory;
+  gelu.output = token_memory;
   EXPECT_EQ(test::refusal(gelu), "");
 }
 
@@ -205,7 +210,7 @@ TEST(GatherRows, RefusesWhatItsContractDoesNotCover) {
   expect_refused(
       gather, [](G& g) { g.row = nullptr; }, "must be given");
   expect_refused(
-      gather, [](G& g) { g.output = memory; }, "must not be the input");
+      gather, [](G& g) { g.output = token_memory; }, "must not be the input");
 }
 
 TEST(Routing, RefusesWhatItsContractDoesNotCover) {

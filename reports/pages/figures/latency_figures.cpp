@@ -16,14 +16,14 @@
 namespace roofcast {
 namespace {
 
-constexpr int kPercent = 100;
+constexpr int kPercentiles = 100;
 
 /// Percentiles to draw: enough for a smooth curve, denser in the tail.
 std::vector<double> drawn_percents() {
   constexpr int kTail = 95, kTailSteps = 8;  // steps for each percent
   std::vector<double> percents;
   for (int at = 0; at < kTail; ++at) percents.push_back(at);
-  for (int at = kTail * kTailSteps; at <= kPercent * kTailSteps; ++at) {
+  for (int at = kTail * kTailSteps; at <= kPercentiles * kTailSteps; ++at) {
     percents.push_back(static_cast<double>(at) / kTailSteps);
   }
   return percents;
@@ -130,7 +130,7 @@ std::optional<Figure> latency_figure(const LatencyQuestion& question,
                     question.name, limits.empty() ? "" : " Vertical lines: the SLO."),
                 .x = {.title = with_unit(question.name, unit),
                       .scale = wide ? AxisScale::logarithmic : AxisScale::linear},
-                .y = {.title = "requests (%)", .low = 0, .high = kPercent}};
+                .y = {.title = "requests (%)", .low = 0, .high = kPercentiles}};
   for (const LatencySample& sample : samples) figure.series.push_back(curve_of(sample, unit));
   if (samples.size() == 1) figure.series.push_back(percentiles_of(samples.front(), unit));
   const double end = edge ? rounded_up(unit.of(longest)) : unit.of(longest);

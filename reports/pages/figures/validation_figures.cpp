@@ -18,7 +18,7 @@
 namespace roofcast {
 namespace {
 
-constexpr double kPercent = 100;
+constexpr double kPercentPerShare = 100;
 
 /// Converts times to the unit that suits the longest.
 void scale_times(Figure& figure) {
@@ -85,7 +85,7 @@ bool are_grouped(const std::vector<ComparedCase>& cases) {
 constexpr std::array kEdges = {-0.5, -0.3, -0.2, -0.1, -0.05, 0.0, 0.05, 0.1, 0.2, 0.3, 0.5, 1.0};
 
 std::string bin_name(std::size_t bin) {
-  const auto percent = [](double share) { return fmt::format("{:.0f}", kPercent * share); };
+  const auto percent = [](double share) { return fmt::format("{:.0f}", kPercentPerShare * share); };
   if (bin == 0) return "below " + percent(kEdges.front());
   if (bin == kEdges.size()) return percent(kEdges.back()) + " and more";
   return percent(kEdges[bin - 1]) + " to " + percent(kEdges[bin]);
@@ -116,8 +116,8 @@ std::vector<Figure> predicted_over_measured(const std::vector<ComparedCase>& cas
           .points.push_back(
               {.x = figure.measured,
                .y = figure.predicted,
-               .label =
-                   compared.name + (error ? fmt::format(": {:+.1f} %", kPercent * *error) : "")});
+               .label = compared.name +
+                        (error ? fmt::format(": {:+.1f} %", kPercentPerShare * *error) : "")});
     }
   }
   std::erase_if(figures, [](const Figure& figure) { return !can_be_drawn(figure); });
@@ -144,7 +144,9 @@ std::optional<Figure> errors_of_case(const ComparedCase& compared) {
   });
   FigureSeries series{.name = "error", .mark = Mark::points};
   for (const ComparedFigure& one : figures) {
-    const auto error = [&](double predicted) { return kPercent * (predicted / one.measured - 1); };
+    const auto error = [&](double predicted) {
+      return kPercentPerShare * (predicted / one.measured - 1);
+    };
     series.points.push_back(
         {.x = static_cast<double>(figure.x.names.size()),
          .y = error(one.predicted),
@@ -202,19 +204,19 @@ std::vector<Figure> interval_coverage(const std::vector<LedgerLine>& ledger) {
       .caption = fmt::format("Share of each metric's figures within their interval; {} is nominal.",
                              interval_percent()),
       .x = {.title = "metric", .scale = AxisScale::category},
-      .y = {.title = "figures in their interval (%)", .low = 0, .high = kPercent},
+      .y = {.title = "figures in their interval (%)", .low = 0, .high = kPercentPerShare},
       .horizontal = true};
   FigureSeries series{.name = "covered", .mark = Mark::bars};
   for (const LedgerLine& line : ledger) {
     if (line.by != LedgerBy::all) continue;
-    series.points.push_back(
-        {.x = static_cast<double>(figure.x.names.size()), .y = kPercent * line.errors.coverage});
+    series.points.push_back({.x = static_cast<double>(figure.x.names.size()),
+                             .y = kPercentPerShare * line.errors.coverage});
     figure.x.names.push_back(title_of(MetricName{line.name, line.statistic}));
   }
   if (series.points.empty()) return {};
   figure.series = {std::move(series)};
   figure.marked = {{.axis = MarkedValue::Across::y,
-                    .value = kPercent * kIntervalShare,
+                    .value = kPercentPerShare * kIntervalShare,
                     .name = "nominal: " + interval_percent()}};
   return {std::move(figure)};
 }

@@ -87,7 +87,7 @@ TEST(ShellText, APromptIsNoWord) { EXPECT_THAT(words("$ a b"), ElementsAre("a", 
 
 TEST(ShellText, EmptyTextHasNoWords) { EXPECT_THAT(words(" \n\t\\\n"), IsEmpty()); }
 
-void expect_refused(const std::string& text, const std::string& part) {
+void expect_text_refused(const std::string& text, const std::string& part) {
   try {
     read_shell(text);
     FAIL() << "accepted: " << text.substr(0, 40);
@@ -98,16 +98,16 @@ void expect_refused(const std::string& text, const std::string& part) {
 }
 
 TEST(ShellText, OpenQuotesAndDocumentsAreRefused) {
-  expect_refused("vllm serve 'x", "unclosed quote (')");
-  expect_refused("vllm serve \"x", "unclosed quote (\")");
-  expect_refused("cat <<EOF > a\nx", "the here-document 'EOF' is not terminated");
+  expect_text_refused("vllm serve 'x", "unclosed quote (')");
+  expect_text_refused("vllm serve \"x", "unclosed quote (\")");
+  expect_text_refused("cat <<EOF > a\nx", "the here-document 'EOF' is not terminated");
 }
 
 TEST(ShellText, WhatIsTooLongIsRefused) {
-  expect_refused(std::string(std::size_t{1} << 20, 'a'), "1048576 bytes long");
+  expect_text_refused(std::string(std::size_t{1} << 20, 'a'), "1048576 bytes long");
   std::string doubling = "A=xxxxxxxx\n";
   for (int i = 0; i < 40; ++i) doubling += "A=$A$A\n";
-  expect_refused(doubling, "expand without end");
+  expect_text_refused(doubling, "expand without end");
 }
 
 TEST(ShellText, AQuotedWordIsReadBack) {

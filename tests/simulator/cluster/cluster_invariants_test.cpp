@@ -82,12 +82,12 @@ void draw_sessions(std::uint64_t seed, Workload& workload) {
   }
 }
 
-struct Case {
+struct ClusterCase {
   EngineCase engine;
   FakeStepTime step_time;
   Cluster cluster;
 
-  explicit Case(std::uint64_t seed)
+  explicit ClusterCase(std::uint64_t seed)
       : engine(random_engine_case(seed)), step_time(telling_time, engine.spans) {
     draw_sessions(seed, engine.workload);
     // Static batches are of whole prompts: engines of that kind say so.
@@ -99,8 +99,8 @@ struct Case {
                                     .kv_blocks = engine.usable_blocks + 1,
                                     .step_time = &step_time});
   }
-  Case(const Case&) = delete;
-  Case& operator=(const Case&) = delete;
+  ClusterCase(const ClusterCase&) = delete;
+  ClusterCase& operator=(const ClusterCase&) = delete;
 
   SimulationResult run(EngineKind kind) const {
     return simulate(cluster, engine.workload,
@@ -169,7 +169,7 @@ TEST(ClusterInvariants, EveryRequestEndsOnceAndBothEnginesAgree) {
   std::int64_t completed = 0, rejected = 0, lost = 0, preemptions = 0, retried = 0;
   for (std::uint64_t seed = 0; seed < trials(3000U); ++seed) {
     SCOPED_TRACE(seed);
-    const Case c(seed);
+    const ClusterCase c(seed);
     const SimulationResult plain = c.run(EngineKind::plain);
     ASSERT_NO_FATAL_FAILURE(check_records(plain));
     const SimulationResult fast = c.run(EngineKind::fast);

@@ -8,14 +8,14 @@
 namespace roofcast::test {
 namespace {
 
-const std::vector<std::int32_t> kAll = {0, 1, 2};
+const std::vector<std::int32_t> kAllReplicas = {0, 1, 2};
 
 Router router_of(RouterPolicy policy) {
   return Router(RouterOptions{.policy = policy}, random_stream(1, "router"));
 }
 
 std::int32_t choose(Router router, const std::vector<ReplicaLoad>& loads) {
-  return router.choose(kAll, loads, {});
+  return router.choose(kAllReplicas, loads, {});
 }
 
 /// A prompt of 100 tokens with this many of them cached in each replica.
@@ -27,14 +27,14 @@ RoutedPrompt cached(std::vector<std::int64_t> tokens) {
 
 std::int32_t choose_by_affinity(const std::vector<ReplicaLoad>& loads,
                                 const std::vector<std::int64_t>& tokens) {
-  return router_of(RouterPolicy::prefix_affinity).choose(kAll, loads, cached(tokens));
+  return router_of(RouterPolicy::prefix_affinity).choose(kAllReplicas, loads, cached(tokens));
 }
 
 TEST(Router, RoundRobinTakesTurns) {
   Router router = router_of(RouterPolicy::round_robin);
   const std::vector<ReplicaLoad> loads(3);
   std::vector<std::int32_t> chosen;
-  for (int i = 0; i < 5; ++i) chosen.push_back(router.choose(kAll, loads, {}));
+  for (int i = 0; i < 5; ++i) chosen.push_back(router.choose(kAllReplicas, loads, {}));
   EXPECT_THAT(chosen, testing::ElementsAre(0, 1, 2, 0, 1));
 }
 
@@ -65,7 +65,7 @@ TEST(Router, PowerOfTwoNeverTakesTheMostLoadedAndTakesAllOthers) {
   const std::vector<ReplicaLoad> loads = {{.outstanding = 5}, {.outstanding = 9}, {}};
   std::vector<int> chosen(3);
   for (int i = 0; i < 300; ++i) {
-    ++chosen[static_cast<std::size_t>(router.choose(kAll, loads, {}))];
+    ++chosen[static_cast<std::size_t>(router.choose(kAllReplicas, loads, {}))];
   }
   EXPECT_EQ(chosen[1], 0);
   // The pair {0, 1} comes up in a third of the draws: 100 of 300, standard deviation 8.2.
@@ -78,8 +78,8 @@ TEST(Router, RandomTakesAllAlikeAndTheSameOnesForTheSameSeed) {
   const std::vector<ReplicaLoad> loads(3);
   std::vector<int> chosen(3);
   for (int i = 0; i < 300; ++i) {
-    const std::int32_t one = router.choose(kAll, loads, {});
-    ASSERT_EQ(one, again.choose(kAll, loads, {}));
+    const std::int32_t one = router.choose(kAllReplicas, loads, {});
+    ASSERT_EQ(one, again.choose(kAllReplicas, loads, {}));
     ++chosen[static_cast<std::size_t>(one)];
   }
   for (const int count : chosen) EXPECT_NEAR(count, 100, 41);

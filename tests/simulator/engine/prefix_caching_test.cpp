@@ -15,15 +15,15 @@ Engine caching_engine() {
 }
 
 /// One request at second `at`, whose prompt consists of these spans.
-struct Asked {
+struct AskedPrefix {
   std::int64_t at = 0;
   Lengths lengths{};
   std::vector<ContentSpan> contents{};
 };
 
-Workload workload_of(const std::vector<Asked>& requests) {
+Workload workload_of(const std::vector<AskedPrefix>& requests) {
   Workload workload;
-  for (const Asked& asked : requests) {
+  for (const AskedPrefix& asked : requests) {
     workload.requests.push_back(
         {.arrival = asked.at * kSecond,
          .input_tokens = asked.lengths.input,
@@ -75,8 +75,8 @@ TEST(PrefixCaching, OnlyBlocksThatAreScheduledFullAreShared) {
 TEST(PrefixCaching, HitBlocksThatNobodyHoldsUseUpRoom) {
   // Blocks of 4, 5 usable. A (8 tokens, 2 blocks) has ended; B (12 tokens, 3 blocks) runs to 4 s. C
   // needs 3 blocks: 2 it finds and 1 new. All 3 come out of the 2 that are free: it waits.
-  const Asked a = {0, {8, 1}, {{7, 8}}};
-  const Asked c = {1, {9, 1}, {{7, 8}}};
+  const AskedPrefix a = {0, {8, 1}, {{7, 8}}};
+  const AskedPrefix c = {1, {9, 1}, {{7, 8}}};
   Schedule waits(caching_engine(), 5, 4, workload_of({a, {1, {10, 3}, {}}, c}));
   EXPECT_THAT(waits.steps_to_end(), ElementsAre("A8", "B10", "B1", "B1", "C1"));
   // With a B of 2 blocks it starts.

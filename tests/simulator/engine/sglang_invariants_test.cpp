@@ -187,7 +187,7 @@ std::string life_of(const RequestRecord& r) {
                      r.first_token, r.finished, r.largest_gap, r.cached_tokens, r.preemptions);
 }
 
-std::string use_of(const EngineUse& use) {
+std::string words_of_use(const EngineUse& use) {
   return fmt::format(
       "steps {} prefill {} recomputed {} decode {} hits {} kv {} {} {} {} waiting {}", use.steps,
       use.prefill_tokens, use.recomputed_tokens, use.decode_tokens, use.prefix_hits,
@@ -214,7 +214,7 @@ TEST(SglangInvariants, EveryRequestIsServedAndNoTokenLostByEitherEngine) {
     for (std::size_t i = 0; i < plain.requests.size(); ++i) {
       ASSERT_EQ(life_of(fast.requests[i]), life_of(plain.requests[i])) << "request " << i;
     }
-    ASSERT_EQ(use_of(fast.use), use_of(plain.use));
+    ASSERT_EQ(words_of_use(fast.use), words_of_use(plain.use));
     preemptions += plain.use.preemptions;
     hits += plain.use.prefix_hits;
     loaded += plain.use.offload_hits;

@@ -27,7 +27,7 @@ EngineCase tensorrt_case(std::uint64_t seed, CapacityPolicy policy) {
 }
 
 /// After every decision: blocks add up, limits hold, chunks are whole blocks.
-void check_step(const PlainEngine& engine) {
+void check_tensorrt_step(const PlainEngine& engine) {
   const EngineState& state = engine.state();
   const KvBlocks& blocks = state.blocks;
   std::int64_t held = 0;
@@ -99,7 +99,7 @@ class CaseRun {
         engine_.enqueue(static_cast<RequestId>(arrived));
       }
       if (const auto end = engine_.start_step(now)) {
-        ASSERT_NO_FATAL_FAILURE(check_step(engine_));
+        ASSERT_NO_FATAL_FAILURE(check_tensorrt_step(engine_));
         ASSERT_NO_FATAL_FAILURE(look(engine_));
         engine_.finish_step();
         now = *end;
