@@ -223,7 +223,8 @@ class StageOperators {
       : launcher_(launcher),
         fixed_calls_(calls_in(operators.per_token) + calls_in(operators.per_row)),
         decode_calls_(calls_in(operators.per_token, Phase::decode)),
-        prompt_calls_(calls_in(operators.per_token, Phase::prefill) + operators.prompt_launches),
+        prompt_calls_(calls_in(operators.per_token, Phase::prefill)),
+        prompt_launches_(operators.prompt_launches),
         more_launches_(operators.more_launches),
         mixer_calls_(mixer_calls_in(operators.attention) + mixer_calls_in(operators.recurrent)),
         attention_calls_(calls_in_attention(operators.per_token)),
@@ -248,6 +249,8 @@ class StageOperators {
     }
     drop_cache_writes();
     token_saving_ = graph_saving_of(per_token) + graph_saving_of(per_context_token);
+    decode_saving_ = graph_saving_of(per_decode_token);
+    prompt_saving_ = graph_saving_of(per_prefill_token);
     exchange_saving_ = graph_saving_of(exchange);
     row_saving_ = graph_saving_of(per_row);
     mixer_saving_ = graph_saving_of(attention) + graph_saving_of(recurrent);
@@ -294,14 +297,15 @@ class StageOperators {
     if (captured && !in_pieces) return {};
     const bool mixed = !batch.prefills.empty() && batch.decode_sequences > 0;
     const std::int64_t mixers = mixer_calls_ * (mixed ? 2 : 1);
-    const std::int64_t calls = fixed_calls_ + mixers;
+    std::int64_t calls = fixed_calls_ + mixers;
+    if (batch.decode_sequences == 0) calls -= decode_calls_;
+    if (batch.prefills.empty()) calls -= prompt_calls_;
     const HostOverhead& host = deployment.engine.host;
     if (!runs_operator_by_operator(deployment, batch)) {
       return host.kernel_launch * static_cast<double>(calls);
     }
     std::int64_t launches = calls + more_launches_;
-    if (batch.decode_sequences == 0) launches -= decode_calls_;
-    if (batch.prefills.empty()) launches -= prompt_calls_;
+    if (batch.prefills.empty()) launches -= prompt_launches_;
     if (in_pieces) launches = attention_calls_ + mixers + pieces_;
     const Seconds each = batch.prefills.empty() ? host.eager_launch : host.prompt_launch;
     const Seconds launched = each * static_cast<double>(launches);
@@ -379,19 +383,23 @@ class StageOperators {
   /// Time that individually timed kernels save in a captured graph. The graph of a step with
   /// prompts excludes attention (vLLM's piecewise graphs).
   Seconds saved_time(const StepBatch& batch, const StepCounts& counts) const {
-    const Seconds linear = counts.rows > 0 ? token_saving_ + row_saving_ : token_saving_;
-    return batch.prefills.empty() ? linear + mixer_saving_ : linear;
+    Seconds saved = token_saving_;
+    if (counts.rows > 0) saved += row_saving_;
+    if (batch.decode_sequences > 0) saved += decode_saving_;
+    return saved + (batch.prefills.empty() ? mixer_saving_ : prompt_saving_);
   }
 
   Launcher launcher_ = Launcher::of_step;
   std::int64_t fixed_calls_ = 0;
-  std::int64_t decode_calls_ = 0;   // absent from steps without decodes
-  std::int64_t prompt_calls_ = 0;   // and without prompts
-  std::int64_t more_launches_ = 0;  // beyond them where PyTorch runs operator by operator
+  std::int64_t decode_calls_ = 0;     // absent from steps without decodes
+  std::int64_t prompt_calls_ = 0;     // and without prompts,
+  std::int64_t prompt_launches_ = 0;  // as are these where PyTorch runs operator by operator
+  std::int64_t more_launches_ = 0;    // beyond them where PyTorch runs operator by operator
   std::int64_t mixer_calls_ = 0;
   std::int64_t attention_calls_ = 0;  // between graphs of pieces, beside the mixers'
   std::int64_t pieces_ = 0;           // such graphs
   Seconds token_saving_{};            // in a captured graph
+  Seconds decode_saving_{}, prompt_saving_{};
   Seconds exchange_saving_{};
   Seconds row_saving_{};
   Seconds mixer_saving_{};
