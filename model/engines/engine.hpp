@@ -200,10 +200,12 @@ struct MemoryConstants {
 
 /// How tokens of data-parallel ranks travel to all ranks (All2All::allgather_reducescatter).
 struct TokenGathering {
-  bool quantised = true;     // to whole experts in the format of their inputs, else in 16 bits
-  bool block_scales = true;  // also where that is fp8 with scales of blocks
-  /// Prompts are written into a buffer for all ranks' tokens that is added up, as are the experts'
-  /// sums: two all-reduces instead of an all-gather and a reduce-scatter.
+  /// To whole experts in the format of their inputs (vLLM 0.19, prepare_finalize/naive_dp_ep.py),
+  /// else in 16 bits;
+  bool quantised = true;
+  bool block_scales = true;  // also where that is fp8 with scales of blocks: not in TensorRT-LLM
+  /// SGLang: prompts are written into a buffer for all ranks' tokens that is added up, as are the
+  /// experts' sums: two all-reduces instead of an all-gather and a reduce-scatter.
   bool sums_prompts = false;
 };
 
@@ -292,7 +294,7 @@ struct Engine {
   /// Of these, sizes in tokens, ascending, that are captured between the attention of their layers:
   /// a step is padded to the next one.
   std::vector<std::int64_t> prompt_graph_sizes{};
-  StageHosts stage_hosts = StageHosts::one;
+  StageHosts stage_hosts = StageHosts::one;  // so where there is one stage
   std::string kernel_library{};  // of matrix products, where a profile distinguishes them
   /// Decode attention on Hopper reads a 16-bit cache once per query head of a group.
   bool rereads_cache = false;
@@ -374,7 +376,8 @@ Engine resolve_engine(const EnginePreset& preset, const EngineOverrides& overrid
 /// Whether the next step's requests are chosen while the current one runs, with drafts before it is
 /// known how many are accepted (vLLM 0.19, v1/core/sched/async_scheduler.py; SGLang 0.5.15,
 /// scheduler.py, event_loop_overlap; TensorRT-LLM 1.0, py_executor.py, _executor_loop_overlap; ATOM
-/// 0.1.2, model_runner.py, is_deferred_out).
+/// 0.1.2, model_runner.py, is_deferred_out). The simulator's schedulers know it all the same, so
+/// they neglect the step that a sequence takes after its last token.
 inline bool decides_ahead(const Engine& engine) { return engine.async_scheduling; }
 
 /// How the engine lays out its cache. vLLM keeps a state row per sequence for each group of

@@ -384,7 +384,7 @@ const EngineDescription& sglang_description() {
                                 .block_size = 1,
                                 .max_prefill_tokens = 16384,
                                 .schedule_conservativeness = 1.0,
-                                // 0.5, layers/dp_attention.py, DpPaddingMode.SUM_LEN.
+                                // 0.5.15, layers/dp_attention.py, DpPaddingMode.SUM_LEN.
                                 .gathering = {.quantised = false, .sums_prompts = true},
                                 .eager_prefill = true,
                                 .memory = memory_of_sglang(),

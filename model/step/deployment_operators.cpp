@@ -41,11 +41,13 @@ bool has_tables(const Deployment& deployment) {
 }
 
 /// In which steps a layer's shared experts run beside the routed ones; in none without timed
-/// kernels (tables, or AMD's, whose efficiencies are AITER's timings): there experts' shares and
-/// host terms were fitted to servers with shared experts in turn.
+/// kernels (tables, or AITER's timings, which are the efficiencies of AMD's GPUs): there experts'
+/// shares and host terms were fitted to servers with shared experts in turn.
 SharedExpertOverlap beside_routed(const Deployment& deployment, const Layer& layer) {
-  const bool timed = has_tables(deployment) || deployment.gpu.vendor == "AMD";
-  return timed ? shared_expert_overlap(deployment, layer) : SharedExpertOverlap{};
+  const Gpu& gpu = deployment.gpu;
+  const bool aiter = gpu.vendor == "AMD" && !gpu.efficiencies.moe.empty();
+  if (!aiter && !has_tables(deployment)) return {};
+  return shared_expert_overlap(deployment, layer);
 }
 
 /// Bytes of one activation as a matrix of this format reads it: quantised for narrow arithmetic.
@@ -463,7 +465,8 @@ double cached_elements(const Layer& layer, int tensor) {
 }
 
 /// Adds the messages that bring every token to every rank and what the experts there made of it
-/// back to the token's owner.
+/// back to the token's owner. Neglects that where prompts are added up the decodes of their steps
+/// are, too.
 void add_gathering(const Deployment& deployment, const LayerGroup& group, StepOperators& out) {
   const Parallelism& parallel = deployment.parallel;
   const TokenGathering& gathering = deployment.engine.gathering;
@@ -472,14 +475,14 @@ void add_gathering(const Deployment& deployment, const LayerGroup& group, StepOp
   const double element = activation_bytes(deployment);
   const double hidden = to_double(deployment.model.hidden);
   const int senders = parallel.data * parallel.context;
-  const Phase phase = phase_of_prompt_exchange(deployment);
-  const bool decodes_once = phase == Phase::prefill && parallel.data > 1;
-  const auto add = [&](Phase of, const char* name, Exchange exchange, double width) {
+  const Phase exchanged = phase_of_prompt_exchange(deployment);
+  const bool decodes_once = exchanged == Phase::prefill && parallel.data > 1;
+  const auto add = [&](Phase phase, const char* name, Exchange exchange, double width) {
     LinearOperator op =
         collective_operator(name, exchange, whole ? parallel.expert_ranks() : senders, group.count,
                             hidden * width * (decodes_once ? parallel.data : senders));
     op.work.stride = whole ? 1 : parallel.tensor;
-    op.phase = of;
+    op.phase = phase;
     add_operator(out.per_token, std::move(op));
   };
   const bool quantised =
@@ -492,10 +495,10 @@ void add_gathering(const Deployment& deployment, const LayerGroup& group, StepOp
     add(Phase::decode, "expert_scatter", Exchange::reduce_scatter, element);
     return;
   }
-  const Phase of = decodes_once ? Phase::context : phase;
-  add(of, "expert_gather", Exchange::all_gather, gathered);
-  add(of, "expert_scatter", Exchange::reduce_scatter, element);
-  if (phase != Phase::prefill || decodes_once) return;
+  const Phase phase = decodes_once ? Phase::context : exchanged;
+  add(phase, "expert_gather", Exchange::all_gather, gathered);
+  add(phase, "expert_scatter", Exchange::reduce_scatter, element);
+  if (exchanged != Phase::prefill || decodes_once) return;
   // What is decoded is on all ranks already, whose experts' sums are added up.
   LinearOperator sums = collective_operator("expert_all_reduce", Exchange::all_reduce,
                                             parallel.context, group.count, hidden * element);

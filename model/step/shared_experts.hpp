@@ -32,10 +32,10 @@ struct SharedExpertOverlap {
 ///    with data-parallel attention (0.1.2, model_ops/topK.py,
 ///    is_rocm_aiter_fusion_shared_expert_enabled), where it runs them on a second stream in steps
 ///    of up to 1,024 tokens (models/deepseek_v2.py, maybe_dual_stream_forward).
-///  - TensorRT-LLM 1.x does so in captured graphs (models/modeling_deepseekv3.py and others,
-///    maybe_execute_in_parallel).
-///  - vLLM from 0.12 up to 256 tokens, on NVIDIA GPUs (pulls 26440, 28406 and 30085; the first
-///    measured 23.35 -> 22.09 ms per token for DeepSeek-R1 on eight B200 at batch 32).
+///  - TensorRT-LLM 1.x runs them on a second stream in captured graphs (models/
+///    modeling_deepseekv3.py and others, maybe_execute_in_parallel).
+///  - vLLM from 0.12 does so up to 256 tokens, on NVIDIA GPUs (pulls 26440, 28406 and 30085; the
+///    first measured 23.35 -> 22.09 ms per token for DeepSeek-R1 on eight B200 at batch 32).
 SharedExpertOverlap shared_expert_overlap(const Deployment& deployment, const Layer& layer);
 
 }  // namespace roofcast

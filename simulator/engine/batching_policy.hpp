@@ -64,8 +64,7 @@ struct StepPlan {
   std::vector<ScheduledTokens> scheduled;  // in the order chosen, each request at most once
   std::vector<RequestId> admitted;         // moved from waiting to running
   std::vector<RequestId> preempted;        // moved from running to waiting
-  std::vector<ScheduledTokens> sampled;    // that the step gives the scheduled which it computes to
-                                           // their end
+  std::vector<ScheduledTokens> sampled;    // tokens given to those that are computed to their end
   Seconds added{};                         // to the step's time: adapters and drafts
   Seconds loading{};                       // that the step takes at least: K and V from host memory
 

@@ -79,7 +79,7 @@ std::int64_t chunk_within(const Engine& engine, const RequestState& request,
 }
 
 /// How the request at the head of the queue would start.
-struct HeadStart {
+struct AtomStart {
   PrefixHit hit{};
   std::int64_t computed = 0;  // tokens that need not be
   std::int64_t tokens = 0;    // to compute in this step
@@ -87,11 +87,11 @@ struct HeadStart {
 };
 
 /// nullopt if it cannot start with `budget` tokens of the step left.
-std::optional<HeadStart> start_of_head(EngineState& state, std::int64_t budget) {
+std::optional<AtomStart> start_of_head(EngineState& state, std::int64_t budget) {
   const RequestId id = state.waiting.front();
   const RequestState& request = state[id];
   if (state.awaits_token(request)) return std::nullopt;
-  HeadStart start;
+  AtomStart start;
   if (request.received == 0) start.hit = find_prefix(state, id);
   start.computed = std::max(start.hit.tokens, request.received);
   const std::int64_t uncomputed = request.tokens() - start.computed;
@@ -105,7 +105,7 @@ std::optional<HeadStart> start_of_head(EngineState& state, std::int64_t budget) 
 }
 
 /// Starts it, with blocks for its whole sequence.
-void start_head(EngineState& state, StepPlan& plan, const HeadStart& start) {
+void start_head(EngineState& state, StepPlan& plan, const AtomStart& start) {
   const RequestId id = state.waiting.front();
   RequestState& request = state[id];
   take_prefix(state, id, start.hit);
@@ -146,7 +146,7 @@ void AtomPolicy::prefill(EngineState& state, StepPlan& plan) {
     --places;
   }
   while (places > 0 && budget > 0 && !state.waiting.empty()) {
-    const std::optional<HeadStart> start = start_of_head(state, budget);
+    const std::optional<AtomStart> start = start_of_head(state, budget);
     if (!start) break;
     start_head(state, plan, *start);
     budget -= start->tokens;

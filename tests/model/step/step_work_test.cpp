@@ -421,16 +421,23 @@ TEST(Operators, WithoutABackendEveryRankGathersEveryToken) {
   EXPECT_EQ(find(step_work(d, prefill_batch(1, 10)), "expert_gather")->stride, 2);
 }
 
-// SGLang adds up a buffer of all ranks' prompts where it gathers and scatters their decodes, all in
-// 16 bits.
-TEST(Operators, SglangSumsPromptsOfAllRanks) {
+// Where vLLM gathers tokens in the fp8 of the experts' inputs, SGLang and TensorRT-LLM do in 16
+// bits, and SGLang adds up a buffer of all ranks' prompts.
+TEST(Operators, EnginesGatherTokensInTheirWay) {
   Deployment d =
       deployment_of(load_model("deepseek-v3"), round_gpu(), {.data = 4, .expert_parallel = true});
   const double buffer = 64 * 7168 * 2.0;
   const StepBatch prompts = prefill_batch(1, 16);
   const StepBatch decodes = decode_batch(d.model, 16, 100);
-  EXPECT_DOUBLE_EQ(find(step_work(d, decodes), "expert_gather")->scale, buffer / 2);  // in fp8
-  d.engine.gathering = {.quantised = false, .sums_prompts = true};
+  const auto gathering_of = [&](const char* preset) {
+    return resolve_engine(preset, {}, d.model, test::h100(), d.parallel).gathering;
+  };
+  d.engine.gathering = gathering_of("vllm-0.19");
+  EXPECT_DOUBLE_EQ(find(step_work(d, decodes), "expert_gather")->scale, buffer / 2);
+  d.engine.gathering = gathering_of("trtllm-1.1");
+  EXPECT_DOUBLE_EQ(find(step_work(d, prompts), "expert_gather")->scale, buffer);
+  EXPECT_EQ(find(step_work(d, prompts), "expert_gather")->exchange, Exchange::all_gather);
+  d.engine.gathering = gathering_of("sglang");
   const std::vector<Work> summed = step_work(d, prompts);
   const std::vector<Work> gathered = step_work(d, decodes);
   for (const char* name : {"expert_gather", "expert_scatter"}) {

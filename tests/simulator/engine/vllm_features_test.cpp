@@ -32,7 +32,7 @@ EngineCase case_with_features(std::uint64_t seed) {
     speculation.method = one_in(random, 2) ? DraftMethod::eagle : DraftMethod::ngram;
     speculation.draft_tokens = draw(random, 1, 4);
     speculation.acceptance.assign(static_cast<std::size_t>(speculation.draft_tokens), 0.6);
-    c.engine.async_scheduling = false;
+    if (speculation.method == DraftMethod::ngram) c.engine.async_scheduling = false;
   }
   if (one_in(random, 2)) {
     c.engine.lora = {.max_loras = draw(random, 1, 2), .adapter = Seconds{0.001}};
