@@ -175,7 +175,7 @@ EnginePreset atom_preset() {
                        .block_size = 16,
                        .memory = memory_of_atom(),
                        .host = host_of_vllm_over_http(),
-                       .first_token_uncertainty = 0.37},  // 44 runs on one GPU
+                       .first_token_uncertainty = 0.20},  // 44 runs on one GPU
           .resolve = resolve_atom};
 }
 

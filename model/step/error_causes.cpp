@@ -19,15 +19,11 @@ namespace {
 // How far an engine's kernel tables err together, one standard deviation: they come from one
 // collection on one machine, and what a table times is not all that a server runs. From the TPOT of
 // measured servers that nothing was fitted to, so that eight in ten lie within (docs/accuracy.md,
-// "How wide the intervals are"): dense models on H200 0.065 and 0.08 of the step; DeepSeek-R1 with
-// SGLang 0.10 and 0.13 on B200 and H200, of which the experts are about 55 %. With TensorRT-LLM,
-// whose experts' kernel is a choice that the tables do not all have, it was 0.28 and 0.17 before
-// versions had the ratio of their neighbours (CurveBlend::versions) and is 0.13 and 0.10 now. Of
-// all its 342 runs, with drafts and with prefill and decode apart, 82 of 100 then lay within 0.8 of
-// the intervals that 0.36 of experts gives, which is 0.28.
+// "How wide the intervals are"): dense models on H200 0.065 and 0.08 of the step; DeepSeek-R1 on
+// B200 and H200 0.10 and 0.13 with SGLang, 0.13 and 0.10 with TensorRT-LLM, of which the experts
+// are about 55 %.
 constexpr double kTablesTogether = 0.07;
 constexpr double kExpertsTogether = 0.16;
-constexpr double kTensorrtExpertsTogether = 0.28;
 
 // What SGLang runs of a model that nobody has tuned it for is slower than tables of its kernels
 // say: the root mean square over eight families of the logarithm of measured over predicted TPOT,
@@ -46,8 +42,7 @@ bool is_of_aiter(const OperatorEstimate& op, const Gpu& gpu) {
 
 /// The standard deviation that the operator shares with all others that its tables answer for.
 double deviation_together(const OperatorEstimate& op) {
-  if (op.work.family != OperatorFamily::moe) return kTablesTogether;
-  return is_of_engine(op.source, "trtllm") ? kTensorrtExpertsTogether : kExpertsTogether;
+  return op.work.family == OperatorFamily::moe ? kExpertsTogether : kTablesTogether;
 }
 
 /// Without a GPU, of answers of kernel tables alone.
