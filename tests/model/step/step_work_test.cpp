@@ -9,6 +9,7 @@
 
 #include "model/architecture/expert_load.hpp"
 #include "model/io/model_reader.hpp"
+#include "tests/model/deployments.hpp"
 #include "tests/model/step/step_time_cases.hpp"
 #include "tests/support/shapes.hpp"
 
