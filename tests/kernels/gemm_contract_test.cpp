@@ -184,7 +184,7 @@ TEST(Int4Gemm, RefusesWhatItsContractDoesNotCover) {
   expect_refused(
       four, [](G& g) { g.output = gemm_memory; }, "must not be the input");
   expect_refused(
-      four, [](G& g) { g.input = memory + 8; }, "aligned to 16 bytes");
+      four, [](G& g) { g.input = gemm_memory + 8; }, "aligned to 16 bytes");
 }
 
 }  // namespace

@@ -241,7 +241,7 @@ TEST(Combine, RefusesWhatItsContractDoesNotCover) {
   expect_refused(
       combine, [](C& c) { c.place = nullptr; }, "must be given");
   expect_refused(
-      combine, [](C& c) { c.output = memory; }, "must not be the input");
+      combine, [](C& c) { c.output = token_memory; }, "must not be the input");
 }
 
 }  // namespace

@@ -21,7 +21,7 @@ struct AskedPrefix {
   std::vector<ContentSpan> contents{};
 };
 
-Workload workload_of(const std::vector<AskedPrefix>& requests) {
+Workload prefix_workload(const std::vector<AskedPrefix>& requests) {
   Workload workload;
   for (const AskedPrefix& asked : requests) {
     workload.requests.push_back(
@@ -40,7 +40,7 @@ TEST(PrefixCaching, AHitIsWholeBlocksAndLeavesTheLastTokenToCompute) {
   // both blocks are cached, but one of its tokens must be computed, so its last block is.
   Schedule schedule(
       caching_engine(), 100, 4,
-      workload_of({{0, {10, 1}, {{7, 10}}}, {1, {10, 1}, {{7, 10}}}, {1, {8, 1}, {{7, 8}}}}));
+      prefix_workload({{0, {10, 1}, {{7, 10}}}, {1, {10, 1}, {{7, 10}}}, {1, {8, 1}, {{7, 8}}}}));
   EXPECT_THAT(schedule.steps_to_end(), ElementsAre("A10", "B2 C4"));
   EXPECT_EQ(schedule[0].cached_tokens, 0);
   EXPECT_EQ(schedule[1].cached_tokens, 8);
@@ -51,14 +51,14 @@ TEST(PrefixCaching, AHitIsWholeBlocksAndLeavesTheLastTokenToCompute) {
 
 TEST(PrefixCaching, OffItFindsNothing) {
   Schedule schedule(plain_engine(), 100, 4,
-                    workload_of({{0, {10, 1}, {{7, 10}}}, {1, {10, 1}, {{7, 10}}}}));
+                    prefix_workload({{0, {10, 1}, {{7, 10}}}, {1, {10, 1}, {{7, 10}}}}));
   EXPECT_THAT(schedule.steps_to_end(), ElementsAre("A10", "B10"));
   EXPECT_EQ(schedule.engine().counters().prefix_queries, 0);
 }
 
 TEST(PrefixCaching, BlocksAreSharedWithinTheStepThatComputesThem) {
   Schedule schedule(caching_engine(), 100, 4,
-                    workload_of({{0, {10, 1}, {{7, 10}}}, {0, {10, 1}, {{7, 10}}}}));
+                    prefix_workload({{0, {10, 1}, {{7, 10}}}, {0, {10, 1}, {{7, 10}}}}));
   EXPECT_THAT(schedule.steps_to_end(), ElementsAre("A10 B2"));
 }
 
@@ -68,7 +68,7 @@ TEST(PrefixCaching, OnlyBlocksThatAreScheduledFullAreShared) {
   Engine engine = caching_engine();
   engine.max_num_batched_tokens = 7;
   Schedule schedule(engine, 100, 4,
-                    workload_of({{0, {13, 1}, {{7, 13}}}, {0, {14, 1}, {{7, 13}}}}));
+                    prefix_workload({{0, {13, 1}, {{7, 13}}}, {0, {14, 1}, {{7, 13}}}}));
   EXPECT_THAT(schedule.steps_to_end(), ElementsAre("A7", "A6 B1", "B1"));
 }
 
@@ -77,17 +77,17 @@ TEST(PrefixCaching, HitBlocksThatNobodyHoldsUseUpRoom) {
   // needs 3 blocks: 2 it finds and 1 new. All 3 come out of the 2 that are free: it waits.
   const AskedPrefix a = {0, {8, 1}, {{7, 8}}};
   const AskedPrefix c = {1, {9, 1}, {{7, 8}}};
-  Schedule waits(caching_engine(), 5, 4, workload_of({a, {1, {10, 3}, {}}, c}));
+  Schedule waits(caching_engine(), 5, 4, prefix_workload({a, {1, {10, 3}, {}}, c}));
   EXPECT_THAT(waits.steps_to_end(), ElementsAre("A8", "B10", "B1", "B1", "C1"));
   // With a B of 2 blocks it starts.
-  Schedule starts(caching_engine(), 5, 4, workload_of({a, {1, {6, 3}, {}}, c}));
+  Schedule starts(caching_engine(), 5, 4, prefix_workload({a, {1, {6, 3}, {}}, c}));
   EXPECT_THAT(starts.steps_to_end(), ElementsAre("A8", "B6 C1", "B1", "B1"));
 }
 
 TEST(PrefixCaching, HitBlocksThatSomebodyHoldsCostNothing) {
   // Blocks of 4, 4 usable. A holds 3 at 9 tokens; C's 9 tokens share 2 of them and take the last.
   Schedule schedule(caching_engine(), 4, 4,
-                    workload_of({{0, {8, 3}, {{7, 8}}}, {1, {9, 1}, {{7, 8}}}}));
+                    prefix_workload({{0, {8, 3}, {{7, 8}}}, {1, {9, 1}, {{7, 8}}}}));
   EXPECT_EQ(schedule.step(), "A8");
   EXPECT_EQ(schedule.step(), "A1 B1");
   EXPECT_EQ(schedule.used_blocks(), 4);
@@ -100,7 +100,8 @@ TEST(PrefixCaching, ABlockedPromptStartsWhenABlockThatItSharesIsFull) {
   // are free. 2: A's second chunk fills its block, which B can share now, so it needs 4.
   Engine engine = caching_engine();
   engine.long_prefill_token_threshold = 2;
-  Schedule schedule(engine, 5, 4, workload_of({{0, {6, 9}, {{7, 6}}}, {0, {20, 1}, {{7, 20}}}}));
+  Schedule schedule(engine, 5, 4,
+                    prefix_workload({{0, {6, 9}, {{7, 6}}}, {0, {20, 1}, {{7, 20}}}}));
   EXPECT_EQ(schedule.step(), "A2");
   EXPECT_EQ(schedule.step(), "A2 B2");
   EXPECT_EQ(schedule[1].cached_tokens, 4);
@@ -111,10 +112,10 @@ TEST(PrefixCaching, TheEndOfTheLeastRecentlyUsedSequenceIsForgottenFirst) {
   // a0. B takes the others, a3 and a2, and leaves b0 to b3: free a1, a0, b3, b2, b1, b0.
   // C repeats A: finds a0 and a1 (8 of 17 tokens) and takes b3, b2, b1. D repeats B: finds b0.
   Schedule schedule(caching_engine(), 6, 4,
-                    workload_of({{0, {16, 1}, {{7, 16}}},
-                                 {1, {16, 1}, {{8, 16}}},
-                                 {2, {17, 1}, {{7, 16}}},
-                                 {3, {17, 1}, {{8, 16}}}}));
+                    prefix_workload({{0, {16, 1}, {{7, 16}}},
+                                     {1, {16, 1}, {{8, 16}}},
+                                     {2, {17, 1}, {{7, 16}}},
+                                     {3, {17, 1}, {{8, 16}}}}));
   EXPECT_THAT(schedule.steps_to_end(), ElementsAre("A16", "B16", "C9", "D13"));
 }
 
@@ -134,7 +135,7 @@ TEST(PrefixCaching, ASessionsNextTurnFindsWhatThisOneGenerated) {
   // Blocks of 4. A: 6 in, 3 out; the last token is never computed, so 8 tokens fill 2 blocks. B
   // repeats the 9 tokens and adds 4: it finds 8 and computes 5. When the output is not repeated,
   // the prompt alone is found: 1 block, and 9 of 13 are computed.
-  Workload session = workload_of({{0, {6, 3}, {{7, 6}}}, {3, {13, 1}, {{7, 13}}}});
+  Workload session = prefix_workload({{0, {6, 3}, {{7, 6}}}, {3, {13, 1}, {{7, 13}}}});
   Schedule alone(caching_engine(), 100, 4, session);
   EXPECT_THAT(alone.steps_to_end(), ElementsAre("A6", "A1", "A1", "B9"));
   session.requests[0].output_continues_prompt = true;
@@ -154,7 +155,7 @@ TEST(PrefixCaching, PromptsAreCutAtBlockEndsWhereStatesAreKept) {
   // 11 tokens end within a block, so 8; 8 more; then 4 to the last block's end; 1 left.
   Engine engine = caching_engine();
   engine.max_num_batched_tokens = 11;
-  Schedule schedule(engine, 100, recurrent_layout(), workload_of({{0, {21, 1}, {{7, 21}}}}));
+  Schedule schedule(engine, 100, recurrent_layout(), prefix_workload({{0, {21, 1}, {{7, 21}}}}));
   EXPECT_THAT(schedule.steps_to_end(), ElementsAre("A8", "A8", "A4", "A1"));
 }
 
@@ -165,7 +166,7 @@ TEST(PrefixCaching, AHitNeedsTheStateAtItsEnd) {
   engine.max_num_batched_tokens = 11;
   Schedule schedule(
       engine, 100, recurrent_layout(),
-      workload_of(
+      prefix_workload(
           {{0, {21, 1}, {{7, 21}}}, {4, {15, 1}, {{7, 15}}}, {6, {18, 1}, {{7, 17}, {8, 1}}}}));
   EXPECT_THAT(schedule.steps_to_end(), ElementsAre("A8", "A8", "A4", "A1", "B4", "B3", "C2"));
   EXPECT_EQ(schedule[1].cached_tokens, 8);
@@ -177,7 +178,7 @@ TEST(PrefixCaching, APromptOfOneChunkKeepsOnlyItsLastState) {
   // see 0 % hits then (vllm-project/vllm issues 51198 and 51250).
   Schedule schedule(
       caching_engine(), 100, recurrent_layout(),
-      workload_of({{0, {21, 1}, {{7, 12}, {8, 9}}}, {2, {21, 1}, {{7, 12}, {9, 9}}}}));
+      prefix_workload({{0, {21, 1}, {{7, 12}, {8, 9}}}, {2, {21, 1}, {{7, 12}, {9, 9}}}}));
   EXPECT_THAT(schedule.steps_to_end(), ElementsAre("A20", "A1", "B20", "B1"));
   EXPECT_EQ(schedule[1].cached_tokens, 0);
 }
@@ -185,7 +186,7 @@ TEST(PrefixCaching, APromptOfOneChunkKeepsOnlyItsLastState) {
 TEST(PrefixCaching, AStateWrittenInAStepIsFoundInTheNext) {
   // A and B arrive together; A's 8 tokens end a block, B could restart there. It waits a step.
   Schedule schedule(caching_engine(), 100, recurrent_layout(),
-                    workload_of({{0, {9, 2}, {{7, 9}}}, {0, {9, 1}, {{7, 9}}}}));
+                    prefix_workload({{0, {9, 2}, {{7, 9}}}, {0, {9, 1}, {{7, 9}}}}));
   EXPECT_THAT(schedule.steps_to_end(), ElementsAre("A8", "A1 B1", "A1"));
 }
 
@@ -194,7 +195,7 @@ TEST(PrefixCaching, StatesAreForgottenAsTheirBlocksAreTaken) {
   // one. B, 20 tokens of its own, takes the free blocks from the least recently used on, among them
   // that state: five of attention and two states. C repeats A's prompt and finds no state.
   const auto workload =
-      workload_of({{0, {9, 1}, {{7, 9}}}, {2, {20, 1}, {{9, 20}}}, {3, {9, 1}, {{7, 9}}}});
+      prefix_workload({{0, {9, 1}, {{7, 9}}}, {2, {20, 1}, {{9, 20}}}, {3, {9, 1}, {{7, 9}}}});
   Schedule small(caching_engine(), 8, recurrent_layout(), workload);
   EXPECT_THAT(small.steps_to_end(), ElementsAre("A8", "A1", "B20", "C8", "C1"));
   Schedule large(caching_engine(), 30, recurrent_layout(), workload);
@@ -204,7 +205,7 @@ TEST(PrefixCaching, StatesAreForgottenAsTheirBlocksAreTaken) {
 TEST(PrefixCaching, ASessionsNextTurnRestartsFromTheLastStateOfItsOutput) {
   // A: 6 in, 3 out; 4 tokens end its last full block, 8 computed ones end another. B repeats the 9
   // and adds 4; its own last full block ends at 12.
-  Workload session = workload_of({{0, {6, 3}, {{7, 6}}}, {4, {13, 1}, {{7, 13}}}});
+  Workload session = prefix_workload({{0, {6, 3}, {{7, 6}}}, {4, {13, 1}, {{7, 13}}}});
   Schedule alone(caching_engine(), 100, recurrent_layout(), session);
   EXPECT_THAT(alone.steps_to_end(), ElementsAre("A4", "A2", "A1", "A1", "B8", "B1"));
   session.requests[0].output_continues_prompt = true;
@@ -215,7 +216,7 @@ TEST(PrefixCaching, ASessionsNextTurnRestartsFromTheLastStateOfItsOutput) {
 TEST(PrefixCaching, OutputContinuesOnlyAPromptThatIsSharedToItsEnd) {
   // 4 of A's 6 tokens are shared, and what it generates comes after 2 that are not: B, whose prompt
   // continues with the shared content, has only the first block in common.
-  Workload session = workload_of({{0, {6, 3}, {{7, 4}}}, {3, {13, 1}, {{7, 13}}}});
+  Workload session = prefix_workload({{0, {6, 3}, {{7, 4}}}, {3, {13, 1}, {{7, 13}}}});
   session.requests[0].output_continues_prompt = true;
   Schedule schedule(caching_engine(), 100, 4, session);
   EXPECT_THAT(schedule.steps_to_end(), ElementsAre("A6", "A1", "A1", "B9"));
@@ -223,7 +224,7 @@ TEST(PrefixCaching, OutputContinuesOnlyAPromptThatIsSharedToItsEnd) {
 
 TEST(PrefixCaching, AdaptersShareNothing) {
   Workload workload =
-      workload_of({{0, {10, 1}, {{7, 10}}}, {1, {10, 1}, {{7, 10}}}, {2, {10, 1}, {{7, 10}}}});
+      prefix_workload({{0, {10, 1}, {{7, 10}}}, {1, {10, 1}, {{7, 10}}}, {2, {10, 1}, {{7, 10}}}});
   workload.requests[0].adapter = workload.requests[2].adapter = 0;
   workload.requests[1].adapter = 1;
   Schedule schedule(caching_engine(), 100, 4, workload);
@@ -238,7 +239,7 @@ TEST(PrefixCaching, FullAttentionGroupsShareWhatWindowsDoNot) {
   layout.groups.resize(2);
   layout.groups[1].span = {.kind = AttentionSpan::Kind::sliding, .tokens = 8};
   Schedule schedule(caching_engine(), 100, layout,
-                    workload_of({{0, {12, 1}, {{7, 12}}}, {1, {12, 1}, {{7, 12}}}}));
+                    prefix_workload({{0, {12, 1}, {{7, 12}}}, {1, {12, 1}, {{7, 12}}}}));
   EXPECT_EQ(schedule.step(), "A12");
   EXPECT_EQ(schedule.step(), "B4");
   EXPECT_EQ(schedule.used_blocks(), 6);
