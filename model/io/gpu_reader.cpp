@@ -290,6 +290,7 @@ void read_names(const ProfileSection& top, Gpu& gpu) {
   gpu.vendor = given_or("vendor", kUnknown);
   gpu.architecture = given_or("architecture", kUnknown);
   // Empty for a CPU without a vector extension, which it therefore must state.
+  // NOLINTNEXTLINE(readability-container-size-empty): of any JSON value
   const bool is_empty = top.has("compute_capability") && top.value().at("compute_capability") == "";
   gpu.compute_capability = is_empty ? "" : given_or("compute_capability", kUnknown);
 }

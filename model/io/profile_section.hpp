@@ -36,7 +36,7 @@ nlohmann::json parse_profile_json(const ProfileText& source);
 
 /// An object of the profile. Errors read "KIND FILE: PATH.KEY: WHAT".
 struct ProfileSection : JsonReader {
-  ProfileSection(const nlohmann::json& object, std::string path, const ProfileText& source);
+  ProfileSection(const nlohmann::json& object, std::string path, const ProfileText& text);
 
   const ProfileText& source;
 };

@@ -76,9 +76,10 @@ std::vector<std::int64_t> bend_counts(const LinearOperator& op, const Gpu& gpu,
 double largest_of_normals(int count) {
   if (count <= 1) return 0;
   constexpr double kStep = 1.0 / 64;
-  constexpr double kEnd = 8;
+  constexpr int kSteps = 8 * 64;
   double sum = 0;
-  for (double x = kStep / 2; x < kEnd; x += kStep) {
+  for (int i = 0; i < kSteps; ++i) {
+    const double x = (i + 0.5) * kStep;
     const double above = std::erfc(x / std::sqrt(2.0)) / 2;
     sum += 1 - std::pow(1 - above, count) - std::pow(above, count);
   }

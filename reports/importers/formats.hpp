@@ -48,19 +48,19 @@ void read_genai_perf(const JsonReader& object, MeasuredRuns& runs);
 bool is_aiperf(const nlohmann::json& first);
 void read_aiperf(const JsonReader& object, MeasuredRuns& runs);
 bool is_guidellm(const nlohmann::json& first);
-void read_guidellm(const JsonReader& object, MeasuredRuns& runs);
+void read_guidellm(const JsonReader& report, MeasuredRuns& runs);
 bool is_inference_perf(const nlohmann::json& first);
 void read_inference_perf(const JsonReader& object, MeasuredRuns& runs);
 bool is_llmperf_summary(const nlohmann::json& first);
 void read_llmperf_summary(const JsonReader& object, MeasuredRuns& runs);
 bool is_trtllm_bench(const nlohmann::json& first);
-void read_trtllm_bench(const JsonReader& object, MeasuredRuns& runs);
+void read_trtllm_bench(const JsonReader& report, MeasuredRuns& runs);
 bool is_llmd_report(const nlohmann::json& first);
 void read_llmd_report(const JsonReader& object, MeasuredRuns& runs);
 bool is_inferencex(const nlohmann::json& first);
-void read_inferencex(const JsonReader& object, MeasuredRuns& runs);
+void read_inferencex(const JsonReader& row, MeasuredRuns& runs);
 bool is_llama_bench(const nlohmann::json& first);
-void read_llama_bench(const JsonReader& object, MeasuredRuns& runs);
+void read_llama_bench(const JsonReader& test, MeasuredRuns& runs);
 
 // ---- formats in which a whole file is one result
 

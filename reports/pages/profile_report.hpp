@@ -16,7 +16,7 @@ std::vector<Figure> measured_figures(const Gpu& gpu);
 /// Shares of the datasheet's limits in the profile's efficiency curves, by size.
 std::vector<Figure> efficiency_figures(const Gpu& gpu);
 
-/// `gpu` is any name or path that load_gpu() accepts.
-Report profile_report(const std::string& gpu);
+/// `name` is any that load_gpu() accepts, or a path.
+Report profile_report(const std::string& name);
 
 }  // namespace roofcast
