@@ -444,7 +444,7 @@ bool timed_by_engine(const KernelTables& tables, const OperatorShape& shape,
                      std::string_view engine) {
   return std::ranges::any_of(tables.groups(), [&](const TableGroup& group) {
     return group.key.family == shape.family && group.key.format == shape.format &&
-           is_of_engine(group.source, engine);
+           tables.are_of_engine(group.source, engine);
   });
 }
 
@@ -454,7 +454,7 @@ std::vector<std::string_view> sources_for(const KernelTables& tables, const Oper
   std::vector<std::string_view> sources;
   for (const TableGroup& group : tables.groups()) {
     if (group.key.family != shape.family) continue;
-    if (!own_only || is_of_engine(group.source, engine)) sources.push_back(group.source);
+    if (!own_only || tables.are_of_engine(group.source, engine)) sources.push_back(group.source);
   }
   std::sort(sources.begin(), sources.end());
   sources.erase(std::unique(sources.begin(), sources.end()), sources.end());

@@ -12,6 +12,9 @@ inline constexpr std::string_view kCutlassExperts = "cutlass";
 inline constexpr std::string_view kDeepgemmExperts = "deepgemm";
 inline constexpr std::string_view kMarlinExperts = "marlin";
 
+/// The source of AMD's library, whose tables time its kernels alone.
+inline constexpr std::string_view kAiter = "AITER";
+
 /// The part of a curve's kernel that says who ran it: "vLLM 0.24.0" of "flash_attn, vLLM 0.24.0";
 /// the whole name if it has one part.
 std::string_view source_of(std::string_view kernel);

@@ -76,7 +76,12 @@ const TableRecord& KernelTables::record() const { return opened().contents.recor
 const std::vector<TableGroup>& KernelTables::groups() const { return opened().contents.groups; }
 
 bool KernelTables::answer_for(std::string_view engine) const {
-  return opened().owners.contains(kernel_owner(engine));
+  const auto& owners = opened().owners;
+  return owners.empty() || owners.contains(kernel_owner(engine));
+}
+
+bool KernelTables::are_of_engine(std::string_view source, std::string_view engine) const {
+  return opened().owners.empty() || is_of_engine(source, engine);
 }
 
 const CurveGroup& KernelTables::curves(std::size_t group) const {

@@ -44,10 +44,7 @@ bool has_tables(const Deployment& deployment) {
 /// kernels (tables, or AITER's timings, which are the efficiencies of AMD's GPUs): there experts'
 /// shares and host terms were fitted to servers with shared experts in turn.
 SharedExpertOverlap beside_routed(const Deployment& deployment, const Layer& layer) {
-  const Gpu& gpu = deployment.gpu;
-  const bool aiter = gpu.vendor == "AMD" && !gpu.efficiencies.moe.empty();
-  if (!aiter && !has_tables(deployment)) return {};
-  return shared_expert_overlap(deployment, layer);
+  return has_tables(deployment) ? shared_expert_overlap(deployment, layer) : SharedExpertOverlap{};
 }
 
 /// Bytes of one activation as a matrix of this format reads it: quantised for narrow arithmetic.
@@ -388,6 +385,21 @@ void add_matrices(const Deployment& deployment, const LayerGroup& group, int blo
                   StepOperators& out) {
   const Transformer& model = deployment.model;
   const std::vector<Weight> weights = layer_weights(group.layer, model.hidden, model.activation);
+/// Adds what AITER's experts need before them (fused_moe.py): tokens sorted by expert in a kernel
+/// that also clears the output, and quantised for narrow arithmetic. Neglects that two-stage
+/// kernels quantise once more between their products.
+void add_sorting(const Deployment& deployment, const LayerGroup& group,
+                 const LinearOperator& experts, StepOperators& out) {
+  const double element = activation_bytes(deployment);
+  const double elements = to_double(deployment.model.hidden * experts.group_tokens);
+  add_operator(out.per_token, memory_bound_operator(deployment, "expert_sorting", group.count,
+                                                    elements * element));
+  const WeightFormat& format = group.layer.ffn_format;
+  if (bits_of(format.compute) > 8) return;
+  add_operator(out.per_token, memory_bound_operator(deployment, "quantise_activations", group.count,
+                                                    elements * (element + input_bytes(format))));
+}
+
   const SharedExpertOverlap beside = beside_routed(deployment, group.layer);
   const bool folded = folds_shared_experts(deployment, group.layer);
   for (const Weight& weight : weights) {
@@ -426,6 +438,10 @@ void add_matrices(const Deployment& deployment, const LayerGroup& group, int blo
   if (routed) {
     const std::int64_t launches =
         group.count * expert_launches(group.layer.ffn_format, deployment.engine);
+  if (routed && needs_sorted_tokens(deployment.gpu, experts.shape, experts.alone_shape,
+                                    deployment.engine.version)) {
+    add_sorting(deployment, group, experts, out);
+  }
     out.more_launches += launches - (launches_of(out) - before);
   }
 }

@@ -176,11 +176,14 @@ const Curve* profile_curve(const std::map<std::string, Curve>& curves, const Wor
   return nullptr;
 }
 
-EfficiencyEstimate choose(const Curve* fitted, const Curve& fallback, Spread spread) {
-  if (fitted != nullptr && !fitted->points.empty()) {
-    return {EfficiencyCurve(*fitted), Provenance::fitted, spread.fitted};
+/// A profile's curve is fitted to kernels of the GPU unless its source says that it is an
+/// assumption.
+EfficiencyEstimate choose(const Curve* own, const Curve& fallback, Spread spread) {
+  const bool has_own = own != nullptr && !own->points.empty();
+  if (has_own && !own->source.starts_with("assumption")) {
+    return {EfficiencyCurve(*own), Provenance::fitted, spread.fitted};
   }
-  return {EfficiencyCurve(fallback), Provenance::datasheet, spread.datasheet};
+  return {EfficiencyCurve(has_own ? *own : fallback), Provenance::datasheet, spread.datasheet};
 }
 
 const Curve* pointer_to(const std::optional<Curve>& curve) { return curve ? &*curve : nullptr; }

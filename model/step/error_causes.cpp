@@ -32,12 +32,18 @@ constexpr double kExpertsTogether = 0.16;
 // are").
 constexpr double kOtherMixtures = 0.62;
 
-/// Whether an operator's efficiency comes from AITER's timings of its own kernels, as all of AMD's
-/// GPUs do (`efficiency` of their profiles): one collection that knows of no server, like tables.
-bool is_of_aiter(const OperatorEstimate& op, const Gpu& gpu) {
+/// Whether an operator's efficiency comes from AITER's timings of its own kernels, as those of
+/// AMD's GPUs do where no single kernel answers (`efficiency` of their profiles): one collection
+/// that knows of no server, like tables.
+bool is_fitted_to_aiter(const OperatorEstimate& op, const Gpu& gpu) {
   const OperatorFamily family = op.work.family;
   return gpu.vendor == "AMD" && !is_cpu(gpu) && op.provenance == Provenance::fitted &&
          (family == OperatorFamily::gemm || family == OperatorFamily::moe);
+}
+
+/// Whether kernel tables answered for an operator.
+bool is_of_tables(const OperatorEstimate& op) {
+  return is_engine(op.source) || op.source == kAiter;
 }
 
 /// The standard deviation that the operator shares with all others that its tables answer for.
@@ -53,7 +59,7 @@ std::vector<ErrorCause> causes_of(const StepEstimate& step, const Gpu* gpu) {
   Seconds together;
   for (const OperatorEstimate& op : step.operators) {
     families[{op.provenance, op.work.family}] += op.time * op.relative_uncertainty;
-    const bool in_common = is_engine(op.source) || (gpu != nullptr && is_of_aiter(op, *gpu));
+    const bool in_common = is_of_tables(op) || (gpu != nullptr && is_fitted_to_aiter(op, *gpu));
     if (in_common) together += op.time * deviation_together(op);
   }
   for (const auto& [kind, deviation] : families) {

@@ -260,11 +260,27 @@ bool quantises_input(const Gpu& gpu, const OperatorShape& product, std::string_v
   return is_engine(source) && !(product.format == "fp8" && is_of_engine(source, "trtllm"));
 }
 
-bool selects_experts(const Gpu& gpu, const OperatorShape& experts, const OperatorShape& alone,
-                     std::string_view engine) {
+namespace {
+
+/// The source of the time that answers for experts; empty: none.
+std::string source_of_experts(const Gpu& gpu, const OperatorShape& experts,
+                              const OperatorShape& alone, std::string_view engine) {
   CurveBlend blend = blend_for(gpu, experts, engine);
   if (blend.parts.empty() && alone.experts > 0) blend = blend_for(gpu, alone, engine);
-  return !blend.parts.empty() && is_engine(source_of(blend.parts.front().curve.kernel));
+  if (blend.parts.empty()) return {};
+  return std::string(source_of(blend.parts.front().curve.kernel));
+}
+
+}  // namespace
+
+bool selects_experts(const Gpu& gpu, const OperatorShape& experts, const OperatorShape& alone,
+                     std::string_view engine) {
+  return is_engine(source_of_experts(gpu, experts, alone, engine));
+}
+
+bool needs_sorted_tokens(const Gpu& gpu, const OperatorShape& experts, const OperatorShape& alone,
+                         std::string_view engine) {
+  return source_of_experts(gpu, experts, alone, engine) == kAiter;
 }
 
 }  // namespace roofcast

@@ -121,4 +121,9 @@ bool quantises_input(const Gpu& gpu, const OperatorShape& product, std::string_v
 bool selects_experts(const Gpu& gpu, const OperatorShape& experts, const OperatorShape& alone,
                      std::string_view engine);
 
+/// Whether that time is of AITER's kernels alone, which get their tokens sorted by expert and
+/// quantised (ROCm/aiter e4048607, gemm_moe_tune.py).
+bool needs_sorted_tokens(const Gpu& gpu, const OperatorShape& experts, const OperatorShape& alone,
+                         std::string_view engine);
+
 }  // namespace roofcast

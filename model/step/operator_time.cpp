@@ -182,16 +182,16 @@ Seconds TimedOperator::kernel_time(std::int64_t n, const Gpu& gpu, bool captured
 }
 
 Seconds TimedOperator::alone_time(std::int64_t n, const Gpu& gpu) const {
-  if (measured_) return std::max(measured_time(n, gpu), least_of_rows(n));
-  const Seconds own = std::max(
-      {unbent_time(n, gpu), least_of_rows(n), op_.least * static_cast<double>(op_.work.calls)});
+  if (measured_) return std::max(measured_time(n, gpu), least_time(n));
+  const Seconds own = std::max(unbent_time(n, gpu), least_time(n));
   const auto after = std::upper_bound(bend_.begin(), bend_.end(), n);
   if (after == bend_.begin()) return own;
   return std::max(own, longest_so_far_[static_cast<std::size_t>(after - bend_.begin()) - 1]);
 }
 
-Seconds TimedOperator::least_of_rows(std::int64_t n) const {
-  return op_.least_each * (static_cast<double>(n) * static_cast<double>(op_.work.calls));
+Seconds TimedOperator::least_time(std::int64_t n) const {
+  return std::max(op_.least, op_.least_each * static_cast<double>(n)) *
+         static_cast<double>(op_.work.calls);
 }
 
 Seconds TimedOperator::graph_saving() const {
@@ -201,9 +201,9 @@ Seconds TimedOperator::graph_saving() const {
 
 OperatorEstimate TimedOperator::explain(std::int64_t n, const Gpu& gpu, bool captured) const {
   const Seconds total = time(n, gpu, captured);  // also fills in the work
-  const Seconds rows = least_of_rows(n);
+  const Seconds least = least_time(n);
   const bool floored =
-      rows.value > 0 && !op_.beside.in_step(n, captured) && alone_time(n, gpu) <= rows;
+      least.value > 0 && !op_.beside.in_step(n, captured) && alone_time(n, gpu) <= least;
   if (measured_) {
     const Seconds fixed = measured_->fixed() * static_cast<double>(timed_calls());
     const Seconds own = op_.beside.in_step(n, captured) ? Seconds{} : fixed;
@@ -221,12 +221,9 @@ OperatorEstimate TimedOperator::explain(std::int64_t n, const Gpu& gpu, bool cap
   result.time = total;
   if (floored) {
     result.relative_uncertainty = std::max(result.relative_uncertainty, kUntimedKernelDeviation);
-    result.bound = Bound::compute;
+    result.bound = op_.least.value > 0 ? Bound::latency : Bound::compute;
   }
-  const Seconds least = op_.least * static_cast<double>(op_.work.calls);
-  if (op_.serial.of(n) > total / 2.0 || (least.value > 0 && total <= least)) {
-    result.bound = Bound::latency;
-  }
+  if (op_.serial.of(n) > total / 2.0) result.bound = Bound::latency;
   return result;
 }
 

@@ -41,7 +41,7 @@ class TimedOperator {
   /// kernel_time() if nothing ran beside it.
   Seconds alone_time(std::int64_t n, const Gpu& gpu) const;
   /// What n rows take at least in the kernel that the engine was told to use.
-  Seconds least_of_rows(std::int64_t n) const;
+  Seconds least_time(std::int64_t n) const;
   Seconds unbent_time(std::int64_t n, const Gpu& gpu) const;
   Seconds measured_time(std::int64_t n, const Gpu& gpu) const;
   /// Even picks are timed on tokens spread over as many experts as they can hit (aiconfigurator

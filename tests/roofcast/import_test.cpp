@@ -98,7 +98,7 @@ TEST_F(ImportQuestions, TablesReadBackAsTheyWereWritten) {
 
 TEST_F(ImportQuestions, ATableOfMoreSizesThanAProfileHoldsIsThinnedAndReadsBack) {
   // AITER's own table of an MI355X has 4,112 numbers of rows of one product. Here 2,500, each of
-  // 10 us and 0.1 us a row.
+  // 10 us and 0.1 us a row, beyond which a HIP graph takes 2.99 us to start a kernel.
   std::string table =
       "op,kind,gfx,cu_num,dtype,B,M,N,K,us,tflops,libtype,split_k,bpreshuffle,file\n";
   for (int rows = 1; rows <= 2500; ++rows) {
@@ -117,7 +117,7 @@ TEST_F(ImportQuestions, ATableOfMoreSizesThanAProfileHoldsIsThinnedAndReadsBack)
   EXPECT_EQ(curve.points.back().x, 2500);
   for (double rows = 1; rows <= 2500; ++rows) {
     const double time = roofcast::answer(curve, rows, 0, gpu.multiprocessors).time.value;
-    EXPECT_NEAR(time / (10e-6 + 0.1e-6 * rows), 1, 0.0101) << rows;
+    EXPECT_NEAR(time / (12.99e-6 + 0.1e-6 * rows), 1, 0.0101) << rows;
   }
 }
 

@@ -1,24 +1,29 @@
 // Tables of AITER and of cuDNN's benchmark.
 #include "calibrate/tables/other_tables.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
-#include <map>
 #include <string>
 #include <vector>
 
 #include "base/error.hpp"
 #include "base/statistics.hpp"
 #include "model/io/gpu_reader.hpp"
-#include "model/step/roofline.hpp"
+#include "model/step/measured_time.hpp"
 #include "tests/support/shared_data.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 namespace roofcast {
 namespace {
+
+const std::string kExpertsHead =
+    "gfx,cu_num,token,model_dim,inter_dim,expert,topk,act,dtype,q_dtype_a,q_dtype_w,q_type,"
+    "use_g1u1,us_total,us1,us2,tflops,bw,run_1stage,file\n";
 
 class OtherTables : public testing::Test {
  protected:
@@ -56,7 +61,8 @@ TEST_F(OtherTables, AitersProductsAreThoseOfTheChip) {
   EXPECT_EQ(rows.points[0].shape.format, "fp8_block");
   EXPECT_EQ(rows.points[0].shape.outputs, 3584);
   EXPECT_EQ(rows.points[0].shape.inputs, 5120);
-  EXPECT_DOUBLE_EQ(rows.points[0].point.time.value, 20.5e-6);
+  // A HIP graph starts a kernel in 2.99 us, without which AITER times them.
+  EXPECT_DOUBLE_EQ(rows.points[0].point.time.value, 23.49e-6);
   EXPECT_EQ(rows.points[0].kernel, "tuned, AITER");
   EXPECT_EQ(rows.points[1].shape.query_heads, 16);
   EXPECT_EQ(rows.unused.at("measured on gfx942 of 80 units").rows, 1);
@@ -64,16 +70,15 @@ TEST_F(OtherTables, AitersProductsAreThoseOfTheChip) {
   EXPECT_EQ(rows.devices.at("AMD Instinct MI300X"), 2);
 }
 
+// A token's nine experts of three matrices of 7,168 x 256 are 2 x 3 x 9 x 7,168 x 256 = 99.09
+// MFLOP, so that 64 tokens in 413 us are 15.36 TFLOP/s; two matrices in 900 us 4.70.
 TEST_F(OtherTables, AitersExpertsAreToldApartByTheirTypes) {
-  const std::string head =
-      "gfx,cu_num,token,model_dim,inter_dim,expert,topk,act,dtype,q_dtype_a,q_dtype_w,q_type,"
-      "use_g1u1,us_total,us1,us2,tflops,bw,run_1stage,file\n";
   const ImportedRows rows =
-      read(head +
+      read(kExpertsHead +
            ",304,64,7168,256,257,9,ActivationType.Silu,torch.bfloat16,torch.float8_e4m3fnuz,"
-           "torch.float8_e4m3fnuz,QuantType.per_1x128,1,413,200,213,1,1,0,a.csv\n"
+           "torch.float8_e4m3fnuz,QuantType.per_1x128,1,413,200,213,15.36,1,0,a.csv\n"
            "gfx942,304,64,7168,256,257,9,ActivationType.Silu,torch.bfloat16,torch.bfloat16,"
-           "torch.bfloat16,QuantType.No,0,900,500,400,1,1,0,a.csv\n"
+           "torch.bfloat16,QuantType.No,0,900,900,0,4.7,1,1,a.csv\n"
            ",80,64,7168,256,257,9,ActivationType.Silu,torch.bfloat16,torch.bfloat16,"
            "torch.bfloat16,QuantType.No,1,900,500,400,1,1,0,a.csv\n");
   ASSERT_EQ(rows.points.size(), 2u);
@@ -81,9 +86,29 @@ TEST_F(OtherTables, AitersExpertsAreToldApartByTheirTypes) {
   EXPECT_EQ(rows.points[0].shape.outputs, 256);
   EXPECT_EQ(rows.points[0].shape.experts, 257);
   EXPECT_TRUE(rows.points[0].shape.gated);
-  EXPECT_DOUBLE_EQ(rows.points[0].point.time.value, 413e-6);
+  // Two kernels, each started by the graph, and one.
+  EXPECT_DOUBLE_EQ(rows.points[0].point.time.value, 418.98e-6);
   EXPECT_EQ(rows.points[1].shape.format, "bf16");
   EXPECT_FALSE(rows.points[1].shape.gated);
+  EXPECT_DOUBLE_EQ(rows.points[1].point.time.value, 902.99e-6);
+}
+
+// Of 1,024 tokens in 359.48 us, 250.9 TFLOP/s are those of eight experts a token. The same two
+// numbers at 8,192 tokens or with a ninth expert are not of that size. A row may leave them out.
+TEST_F(OtherTables, AitersExpertsOfAnotherSizeAreRefused) {
+  const auto row = [](int tokens, const char* experts, const char* teraflops) {
+    return fmt::format(
+        ",304,{},7168,256,{},ActivationType.Silu,torch.bfloat16,torch.float8_e4m3fnuz,"
+        "torch.float8_e4m3fnuz,QuantType.per_1x128,1,359.48,359.48,0,{},1,1,a.csv\n",
+        tokens, experts, teraflops);
+  };
+  const ImportedRows rows =
+      read(kExpertsHead + row(1024, "256,8", "250.9") + row(8192, "256,8", "250.9") +
+           row(1024, "257,9", "250.9") + row(2048, "256,8", "0"));
+  ASSERT_EQ(rows.points.size(), 2u);
+  EXPECT_EQ(rows.points[0].point.x, 1024);
+  EXPECT_EQ(rows.points[1].point.x, 2048);
+  EXPECT_EQ(rows.refused.at("time of another size, as its TFLOP/s tell").rows, 2);
 }
 
 TEST_F(OtherTables, CudnnsCausalForwardPassesArePrompts) {
@@ -114,48 +139,46 @@ TEST_F(OtherTables, AnotherTableIsNotTheirs) {
   EXPECT_TRUE(rows.tables.empty());
 }
 
-/// How long the profile's efficiencies say that a product takes, over the time that was measured.
-double estimated_over_timed(const TimedPoint& timed, const Gpu& gpu) {
-  return estimate(work_of(timed.shape, timed.point.x, 0), gpu).time / timed.point.time;
+/// How long a step's kernel takes by the built-in tables, over the time that was read; 0 where none
+/// answers.
+double told_over_timed(const TimedPoint& timed, const Gpu& gpu) {
+  const auto times = measured_times(gpu, timed.shape, {}, "sglang");
+  return times ? times->at(timed.point.x, 0) / timed.point.time : 0;
 }
 
-// AITER's own table (ROCm/aiter e4048607). A product of 4,096 rows, 2,112 outputs and 7,168 inputs
-// in fp8 with scales of blocks takes 146.9 us on an MI300X: 124 GFLOP at 2,615 TFLOP/s are 47.4 us,
-// 32 % of that. With the 55 % of other vendors' GPUs it would be 89 us.
-TEST(AiterEfficiencies, ALargeProductTakesWhatItWasTimedAt) {
-  Gpu gpu = load_gpu("mi300x").gpu;
+// AITER's own table (ROCm/aiter e4048607): a product of 4,096 rows, 2,112 outputs and 7,168 inputs
+// in fp8 with scales of blocks takes 146.9 us on an MI300X, which a HIP graph starts in 2.99 us. By
+// the shares of other vendors' GPUs, 55 % of the peak, 124 GFLOP at 2,615 TFLOP/s would take 89 us.
+TEST(BuiltInAiterTables, ALargeProductTakesWhatItWasTimedAt) {
+  const Gpu gpu = load_gpu("mi300x").gpu;
   const TimedPoint timed{.shape = {.family = OperatorFamily::gemm,
                                    .format = "fp8_block",
                                    .outputs = 2112,
                                    .inputs = 7168},
-                         .point = {.x = 4096, .time = Seconds{146.9e-6}}};
-  EXPECT_NEAR(estimated_over_timed(timed, gpu), 1, 0.15);
-  gpu.efficiencies = {};
-  EXPECT_NEAR(estimated_over_timed(timed, gpu), 89 / 146.9, 0.03);
+                         .point = {.x = 4096, .time = Seconds{149.89e-6}}};
+  EXPECT_NEAR(told_over_timed(timed, gpu), 1, 0.05);  // points are thinned to 5 %
 }
 
-// The efficiencies are medians of these rows, so that this says nothing of their accuracy: it
-// checks that each format's curve is the one that is looked up, at the rows' sizes. AITER times a
-// kernel alone, without what a HIP graph takes to start it.
-TEST(AiterEfficiencies, AreLookedUpByFormatAndNumberOfRows) {
-  const std::string name = "kernel_tables/aiter/gemm_best.csv.gz";
-  SKIP_WITHOUT_SHARED_DATA(name);
-  for (const char* gpu_name : {"mi300x", "mi355x"}) {
-    Gpu gpu = load_gpu(gpu_name).gpu;
-    gpu.floors = {};
-    ImportedRows rows;
-    ASSERT_TRUE(read_other_table(test::shared_data(name).string(), gpu, rows, {}));
-    std::map<std::string, std::vector<double>> ratios;
-    for (const TimedPoint& timed : rows.points) {
-      const double exponent = std::log2(timed.point.x);
-      if (timed.shape.query_heads > 0 || exponent != std::round(exponent)) continue;
-      if (!gpu.efficiencies.gemm.contains(timed.shape.format)) continue;
-      ratios[timed.shape.format].push_back(estimated_over_timed(timed, gpu));
-    }
-    EXPECT_TRUE(ratios.contains("fp8_block")) << gpu_name;
-    for (auto& [format, of_format] : ratios) {
-      EXPECT_GT(of_format.size(), 200u) << gpu_name << " " << format;
-      EXPECT_NEAR(median(of_format), 1, 0.1) << gpu_name << " " << format;
+// The tables are made of these rows, so that this says nothing of their accuracy: it checks that
+// each row is found again by its shape.
+TEST(BuiltInAiterTables, AnswerTheRowsThatTheyWereMadeOf) {
+  for (const char* table : {"gemm_best.csv.gz", "moe.csv.gz"}) {
+    const std::string name = std::string("kernel_tables/aiter/") + table;
+    SKIP_WITHOUT_SHARED_DATA(name);
+    for (const char* gpu_name : {"mi300x", "mi355x"}) {
+      const Gpu gpu = load_gpu(gpu_name).gpu;
+      ImportedRows rows;
+      ASSERT_TRUE(read_other_table(test::shared_data(name).string(), gpu, rows, {}));
+      std::vector<double> ratios;
+      for (const TimedPoint& timed : rows.points) {
+        const double exponent = std::log2(timed.point.x);
+        if (exponent == std::round(exponent)) ratios.push_back(told_over_timed(timed, gpu));
+      }
+      EXPECT_GT(ratios.size(), 50u) << gpu_name << " " << table;
+      std::sort(ratios.begin(), ratios.end());
+      EXPECT_NEAR(quantile(ratios, 0.5), 1, 0.02) << gpu_name << " " << table;
+      EXPECT_NEAR(quantile(ratios, 0.1), 1, 0.1) << gpu_name << " " << table;
+      EXPECT_NEAR(quantile(ratios, 0.9), 1, 0.1) << gpu_name << " " << table;
     }
   }
 }

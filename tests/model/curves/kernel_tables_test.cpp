@@ -79,6 +79,23 @@ TEST(KernelTables, AnswerForEnginesWhoseKernelsTheyHold) {
   EXPECT_FALSE(some.tables->answer_for("roofcast"));  // for which vLLM's come first
 }
 
+// As AMD's: engines run the library's kernels, also where they are told from neighbours, which
+// another engine's experts are not.
+TEST(KernelTables, OfALibraryAloneAnswerForAnyEngine) {
+  const Tables library(
+      {curve(product(64, 64), "tuned, AITER", 5), curve(experts("bf16", 768), "tuned, AITER", 9)});
+  EXPECT_TRUE(library.tables->answer_for("sglang-0.5"));
+  EXPECT_TRUE(library.tables->answer_for("atom"));
+  EXPECT_TRUE(library.tables->are_of_engine("AITER", "atom"));
+  EXPECT_DOUBLE_EQ(library.us(product(64, 64), "vllm-0.19"), 5);
+  EXPECT_GT(library.us(experts("bf16", 1024), "sglang-0.5"), 0);
+  const Tables of_both(
+      {curve(experts("bf16", 768), "tuned, AITER", 9), curve(product(64, 64), "SGLang 0.5.14", 5)});
+  EXPECT_FALSE(of_both.tables->answer_for("atom"));
+  EXPECT_FALSE(of_both.tables->are_of_engine("AITER", "sglang-0.5"));
+  EXPECT_EQ(of_both.us(experts("bf16", 1024), "sglang-0.5"), 0);
+}
+
 TEST(KernelTables, TheEnginesOwnSourceAnswersThenTheNearest) {
   const OperatorShape both = product(64, 64);
   const OperatorShape old_only = product(64, 4096);

@@ -145,10 +145,10 @@ TEST(GpuReader, AnOwnProfileHasTheChipOfItsCurvesOnlyIfItsFactsAreThoseOfOne) {
 
 TEST(GpuReader, AnOwnProfileWithoutKernelsIsOfAChipThatNobodyTimedUnlessABuiltInOneHasItsFacts) {
   const auto faster = [](Json& p) { p["memory_bandwidth_bytes_per_s"] = 6.1e12; };
-  EXPECT_FALSE(own_profile("mi300x", [](Json&) {}).untimed_chip);
-  EXPECT_TRUE(own_profile("mi300x", faster).untimed_chip);
+  EXPECT_FALSE(own_profile("rtx-3090", [](Json&) {}).untimed_chip);
+  EXPECT_TRUE(own_profile("rtx-3090", faster).untimed_chip);
   EXPECT_FALSE(own_profile("h200", faster).untimed_chip);  // the H200's kernels, carried over
-  EXPECT_FALSE(load_gpu("mi300x").gpu.untimed_chip);
+  EXPECT_FALSE(load_gpu("rtx-3090").gpu.untimed_chip);
 }
 
 TEST(GpuReader, ReadsWhatACardDraws) {

@@ -178,7 +178,7 @@ TEST(KernelTablesFile, ADamagedFileIsRefusedOrAnswersInRange) {
 }
 
 TEST(KernelTablesFile, AnUnknownNameInAProfileIsRefused) {
-  std::string profile = write_gpu(load_gpu("mi300x").gpu);
+  std::string profile = write_gpu(load_gpu("rtx-3090").gpu);
   profile.insert(profile.find("\"sources\""), "\"kernel_tables\": \"nvidia-h9\",\n  ");
   try {
     parse_gpu(profile, "p.json");
