@@ -15,6 +15,7 @@
 #include "model/step/eager_launches.hpp"
 #include "model/step/efficiency.hpp"
 #include "model/step/expert_kernels.hpp"
+#include "model/step/latent_kernels.hpp"
 #include "model/step/measured_time.hpp"
 #include "model/step/shared_experts.hpp"
 #include "model/step/timed_block.hpp"
@@ -40,9 +41,8 @@ bool has_tables(const Deployment& deployment) {
   return deployment.gpu.has_tables_for(deployment.engine.version);
 }
 
-/// In which steps a layer's shared experts run beside the routed ones; in none without timed
-/// kernels (tables, or AITER's timings, which are the efficiencies of AMD's GPUs): there experts'
-/// shares and host terms were fitted to servers with shared experts in turn.
+/// In which steps a layer's shared experts run beside the routed ones; in none without kernel
+/// tables: there experts' shares and host terms were fitted to servers with shared experts in turn.
 SharedExpertOverlap beside_routed(const Deployment& deployment, const Layer& layer) {
   return has_tables(deployment) ? shared_expert_overlap(deployment, layer) : SharedExpertOverlap{};
 }
@@ -322,13 +322,17 @@ bool finds_scales(const Deployment& deployment) {
   return !deployment.engine.version.starts_with("trtllm");
 }
 
-/// Whether the kernel before a matrix's product writes its input quantised, as TensorRT-LLM's
-/// PyTorch backend (from 1.0 on) does in fp8 with one scale: attention does for its output
-/// (modules/attention.py, has_quant_scale), SwiGLU from 1.1 on (modules/gated_mlp.py,
-/// _apply_activation; pull 6540), and in Llama models wider than 4,096 the all-reduce of tensor
-/// parallelism together with the norm (modeling_llama.py, LlamaDecoderLayer,
-/// RESIDUAL_RMS_NORM_QUANT_FP8). Neglects that the first layer has no such all-reduce before it.
+/// Whether the kernel before a matrix's product writes its input quantised, as norms around latent
+/// attention do in AMD's engines (latent_kernels()) and as TensorRT-LLM's PyTorch backend (from 1.0
+/// on) does in fp8 with one scale: attention does for its output (modules/attention.py,
+/// has_quant_scale), SwiGLU from 1.1 on (modules/gated_mlp.py, _apply_activation; pull 6540), and
+/// in Llama models wider than 4,096 the all-reduce of tensor parallelism together with the norm
+/// (modeling_llama.py, LlamaDecoderLayer, RESIDUAL_RMS_NORM_QUANT_FP8). Neglects that the first
+/// layer has no such all-reduce before it.
 bool is_quantised_before(const Deployment& deployment, const Weight& weight) {
+  const LatentKernels kernels = latent_kernels(deployment, weight.format);
+  if (weight.name == "qkv_a_proj" && kernels.quantised_input) return true;
+  if (weight.name == "q_b_proj" && kernels.quantised_query) return true;
   if (weight.format.name != "fp8" || !deployment.engine.version.starts_with("trtllm")) return false;
   const std::string_view version = stated_version(deployment.engine.version);
   const auto from = [&](std::string_view first) {
@@ -381,10 +385,6 @@ bool has_own_output_format(const Layer& layer) {
   return kernel_format_name(output_format_of(layer)) != kernel_format_name(layer.mixer_format);
 }
 
-void add_matrices(const Deployment& deployment, const LayerGroup& group, int block,
-                  StepOperators& out) {
-  const Transformer& model = deployment.model;
-  const std::vector<Weight> weights = layer_weights(group.layer, model.hidden, model.activation);
 /// Adds what AITER's experts need before them (fused_moe.py): tokens sorted by expert in a kernel
 /// that also clears the output, and quantised for narrow arithmetic. Neglects that two-stage
 /// kernels quantise once more between their products.
@@ -400,6 +400,10 @@ void add_sorting(const Deployment& deployment, const LayerGroup& group,
                                                     elements * (element + input_bytes(format))));
 }
 
+void add_matrices(const Deployment& deployment, const LayerGroup& group, int block,
+                  StepOperators& out) {
+  const Transformer& model = deployment.model;
+  const std::vector<Weight> weights = layer_weights(group.layer, model.hidden, model.activation);
   const SharedExpertOverlap beside = beside_routed(deployment, group.layer);
   const bool folded = folds_shared_experts(deployment, group.layer);
   for (const Weight& weight : weights) {
@@ -434,14 +438,14 @@ void add_sorting(const Deployment& deployment, const LayerGroup& group,
                                                       scores * activation_bytes(deployment)));
   }
   const bool routed = experts.experts > 0;
-  add_operator(out.per_token, std::move(experts));
-  if (routed) {
-    const std::int64_t launches =
-        group.count * expert_launches(group.layer.ffn_format, deployment.engine);
   if (routed && needs_sorted_tokens(deployment.gpu, experts.shape, experts.alone_shape,
                                     deployment.engine.version)) {
     add_sorting(deployment, group, experts, out);
   }
+  add_operator(out.per_token, std::move(experts));
+  if (routed) {
+    const std::int64_t launches =
+        group.count * expert_launches(group.layer.ffn_format, deployment.engine);
     out.more_launches += launches - (launches_of(out) - before);
   }
 }
@@ -563,10 +567,6 @@ void add_around(const Deployment& deployment, const LayerGroup& group, StepOpera
   const Layer& layer = group.layer;
   const double element = activation_bytes(deployment);
   const double row = to_double(deployment.model.hidden) * element;
-  const auto add_memory_bound = [&](std::string name, std::int64_t calls, double bytes_each) {
-    add_operator(out.per_token, memory_bound_operator(deployment, std::move(name),
-                                                      calls * group.count, bytes_each));
-  };
   const auto add_activation = [&](std::int64_t intermediate, bool gated,
                                   const SharedExpertOverlap& beside) {
     const double width = to_double(intermediate) / to_double(deployment.parallel.tensor);
@@ -577,7 +577,10 @@ void add_around(const Deployment& deployment, const LayerGroup& group, StepOpera
   };
   // A fused norm reads the block's output and the residual and writes both.
   const std::int64_t width = std::max<std::int64_t>(1, deployment.model.hidden);
-  add_memory_bound("norms", layer.norm_elements / width, 4.0 * row);
+  LinearOperator norms = memory_bound_operator(
+      deployment, "norms", layer.norm_elements / width * group.count, 4.0 * row);
+  if (norms_within_all_reduce(deployment)) norms.phase = Phase::prefill;
+  add_operator(out.per_token, std::move(norms));
   if (const auto* dense = std::get_if<DenseFfn>(&layer.ffn)) {
     add_activation(dense->intermediate, dense->gated, {});
   }

@@ -10,6 +10,7 @@
 #include "model/cache/kv_cache.hpp"
 #include "model/step/deployment_operators.hpp"
 #include "model/step/efficiency.hpp"
+#include "model/step/latent_kernels.hpp"
 
 namespace roofcast {
 
@@ -248,11 +249,32 @@ void add_mixer(const Attention& a, const Layer&, const Target& target) {
   }
 }
 
+/// Copies around a decode's absorbed attention, and the weights that it widens.
+void add_decode_copies(const LatentAttention& a, const LatentKernels& kernels,
+                       const Target& target) {
+  const double heads = to_double(heads_per_rank(a.query_heads, target.tensor()));
+  const double element = target.activation_bytes();
+  const auto add = [&](const char* name, int calls, double bytes_each, double bytes) {
+    LinearOperator op =
+        memory_bound_operator(target.deployment, name, target.layers * calls, bytes_each);
+    op.stored_fixed = bytes;
+    op.block = target.block;
+    op.phase = Phase::decode;
+    add_operator(target.out.per_token, std::move(op));
+  };
+  // Queries are the longest of what is copied.
+  add("latent_copies", kernels.copies,
+      2.0 * heads * to_double(a.kv_lora_rank + a.rope_dim) * element, 0);
+  // Half of the kernels read 8 bits, the others 16; all write 16.
+  const double weights = heads * to_double(a.kv_lora_rank) * to_double(a.nope_dim);
+  add("absorbed_weights", kernels.widenings, 0, weights * (1.5 * element + 0.5));
+}
+
 // Decode runs in the absorbed form on the latent; its per-head projections are the FLOPs and bytes
 // of kv_b_proj, which the weight list counts once. Prefill rebuilds keys and values, including
 // those of earlier chunks in each chunk (vllm/v1/attention/backends/mla/common.py, chunked
 // context).
-void add_mixer(const LatentAttention& a, const Layer&, const Target& target) {
+void add_mixer(const LatentAttention& a, const Layer& layer, const Target& target) {
   const double heads = to_double(heads_per_rank(a.query_heads, target.tensor()));
   const double latent = to_double(a.kv_lora_rank + a.rope_dim);
   const double rank = to_double(a.kv_lora_rank);
@@ -277,9 +299,18 @@ void add_mixer(const LatentAttention& a, const Layer&, const Target& target) {
   }
   add_attention(std::move(op), target);
 
-  target.add_memory_bound("latent_norms", a.q_lora_rank > 0 ? 2 : 1, 2.0 * latent * element);
-  target.add_memory_bound("rope", 1, 2.0 * (heads + 1) * to_double(a.rope_dim) * element);
-  target.add_cache_write(latent * element + entry.entry);
+  const LatentKernels kernels = latent_kernels(target.deployment, layer.mixer_format);
+  const bool two_norms = a.q_lora_rank > 0 && !kernels.joint_norms;
+  target.add_memory_bound("latent_norms", two_norms ? 2 : 1, 2.0 * latent * element);
+  const double rotated = 2.0 * (heads + 1) * to_double(a.rope_dim) * element;
+  const double written = latent * element + entry.entry;
+  if (kernels.rotated_write) {
+    target.add_cache_write(rotated + written);
+  } else {
+    target.add_memory_bound("rope", 1, rotated);
+    target.add_cache_write(written);
+  }
+  add_decode_copies(a, kernels, target);
 }
 
 /// Elements per token that pass through the convolution and the scan.

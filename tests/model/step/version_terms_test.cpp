@@ -79,7 +79,8 @@ TEST(VersionTerms, ATermHoldsForItsVersionsOnItsChipAlone) {
   const OperatorShape product = latents_product();
   EXPECT_DOUBLE_EQ(least_us("mi300x", "sglang-0.5.6", product), 117);
   EXPECT_DOUBLE_EQ(least_us("mi325x", "sglang-0.5.9", product), 117);
-  EXPECT_EQ(least_us("mi300x", "sglang-0.5.5", product), 0);
+  EXPECT_DOUBLE_EQ(least_us("mi300x", "sglang-0.5.5.post3", product), 117);
+  EXPECT_EQ(least_us("mi300x", "sglang-0.5.4", product), 0);
   EXPECT_EQ(least_us("mi300x", "sglang-0.5.10", product), 0);
   EXPECT_EQ(least_us("mi300x", "sglang-0.5.12", product), 0);
   EXPECT_EQ(least_us("mi355x", "sglang-0.5.9", product), 0);
@@ -103,10 +104,9 @@ TEST(VersionTerms, EveryRowHasASourceAndARange) {
   }
 }
 
-// 61 layers have the product once. At 4 sequences it takes far less than 117 us by the efficiency
-// of AITER's kernels, so a step of 0.5.9 has 61 x 117 us = 7.137 ms of it, and everything else as
-// 0.5.12.
-TEST(VersionTerms, AStepTakesAsMuchLonger) {
+// 61 layers have the product once. At 4 sequences AITER's kernel takes far less than 117 us, so a
+// step of 0.5.9 has 61 x 117 us = 7.137 ms of it.
+TEST(VersionTerms, AStepHasTheUntunedProduct) {
   const auto estimate_of = [](const char* engine) {
     const Deployment d = deepseek_on("mi300x", engine);
     return RooflineStepTime(d).explain(decode_batch(d.model, 4, 1000));
@@ -121,8 +121,8 @@ TEST(VersionTerms, AStepTakesAsMuchLonger) {
   const StepEstimate tuned = estimate_of("sglang-0.5.12");
   EXPECT_NEAR(time_of_product(untuned), 61 * 117e-6, 1e-9);
   EXPECT_LT(time_of_product(tuned), 61 * 30e-6);
-  EXPECT_NEAR(untuned.total.value - tuned.total.value,
-              time_of_product(untuned) - time_of_product(tuned), 1e-6);
+  EXPECT_GT(untuned.total.value - tuned.total.value,
+            time_of_product(untuned) - time_of_product(tuned));
 }
 
 Deployment with_drafts(const char* gpu, const char* engine) {
