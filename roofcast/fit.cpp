@@ -86,7 +86,10 @@ constexpr const char* kFitCommand = "fit";
 EngineFitTask task_of(const FitQuestion& question) {
   EngineFitTask task{.terms = question.terms, .name = question.name};
   if (task.terms.empty()) {
-    for (const HostTerm& term : host_terms()) task.terms.push_back(&term);
+    for (const HostTerm& term : host_terms()) {
+      // Prompts of one length do not tell it from per_request; tokenizers were timed by themselves.
+      if (term.member != &HostOverhead::per_prompt_token) task.terms.push_back(&term);
+    }
   }
   for (const std::string& file : question.files) {
     for (ValidationCase& one : read_manifest(file).cases) {

@@ -23,9 +23,10 @@ namespace roofcast {
 struct FitQuestion {
   std::vector<std::string> files{};  // manifests of measured runs
   std::string engine{};  // use only its cases, as they spell it, or the default; empty: all
-  std::vector<const HostTerm*> terms{};  // of host_terms(), the surest first; empty: all
-  std::string name = "fitted";           // of the engine profile
-  std::string out{};                     // file that the profile is written to; empty: none
+  std::vector<const HostTerm*>
+      terms{};  // of host_terms(), the surest first; empty: all but per_prompt_token
+  std::string name = "fitted";  // of the engine profile
+  std::string out{};            // file that the profile is written to; empty: none
 };
 
 struct FitInputs {

@@ -25,7 +25,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// A submitted request that has not reached the engine: Engine::host.per_request is between.
+/// A submitted request that has not reached the engine: tokenising and Engine::host.per_request are
+/// between.
 struct Delivery {
   Nanoseconds time = 0;
   RequestId id = 0;
@@ -208,10 +209,22 @@ struct LiveEngine::Impl {
       name = ++last_name;
       states[place] = {.name = name, .on_tokens = std::move(on_tokens), .submitted = arrival};
       names[name] = id;
-      deliveries.push_back({arrival + per_request, id});
+      const Delivery delivery{tokenised(arrival, request.input_tokens) + per_request, id};
+      deliveries.insert(std::ranges::upper_bound(deliveries, delivery.time, {}, &Delivery::time),
+                        delivery);
     }
     changed.notify_one();
     return name;
+  }
+
+  /// When the front end has tokenised a prompt that reaches it at a time.
+  Nanoseconds tokenised(Nanoseconds arrival, std::int64_t tokens) {
+    const Engine& served = cluster.pools.front().replica.engine;
+    const Nanoseconds takes =
+        to_nanoseconds(served.host.per_prompt_token * static_cast<double>(tokens));
+    if (!traits_of(served.scheduler).tokenises_in_turn) return arrival + takes;
+    tokenising_until = std::max(tokenising_until, arrival) + takes;
+    return tokenising_until;
   }
 
   /// A request whose last token is already decided ends by itself.
@@ -250,6 +263,7 @@ struct LiveEngine::Impl {
   PoolStepTimes times;
   Cluster cluster;
   Nanoseconds per_request = 0;
+  Nanoseconds tokenising_until = 0;  // of the prompts submitted so far
   LiveFacts facts{};
 
   mutable std::mutex mutex{};  // for all below

@@ -39,7 +39,7 @@ Usage fit_usage(FitOptions& target) {
       "engine", po::value(&target.question.engine)->value_name("PRESET"),
       "only cases of this engine, as spelled in the manifest")(
       "terms", po::value(&target.terms)->value_name("TERM,..."),
-      "host terms to fit, most identifiable first (default: all)");
+      "host terms to fit, most identifiable first (default: all but per_prompt_token_s)");
   usage.positional.add("file", -1);
   return usage;
 }

@@ -102,9 +102,10 @@ struct EngineOverrides {
   std::optional<bool> enable_dbo{};  // halves of a batch hide each other's exchange of experts
   std::optional<std::int64_t> dbo_decode_token_threshold{};   // vLLM: of a decode step,
   std::optional<std::int64_t> dbo_prefill_token_threshold{};  // and of one with prompts
-  std::optional<bool> pooling{};       // a prompt's states become a vector; nothing is generated
-  std::optional<Bytes> host_memory{};  // of a node, in which K and V kept there must fit
-  std::optional<std::int64_t> max_lora_rank{};                 // unset: no adapters in memory
+  std::optional<bool> pooling{};  // a prompt's states become a vector; nothing is generated
+  std::optional<bool> skip_tokenizer_init{};    // prompts come as token ids
+  std::optional<Bytes> host_memory{};           // of a node, in which K and V kept there must fit
+  std::optional<std::int64_t> max_lora_rank{};  // unset: no adapters in memory
   std::optional<std::int64_t> speculative_eagle_topk{};        // SGLang: branches of a tree
   std::optional<std::int64_t> speculative_num_draft_tokens{};  // SGLang: tokens of a tree
   std::optional<Bytes> draft_weight_bytes{};                   // of a draft model, whole
@@ -136,8 +137,11 @@ struct HostOverhead {
   Seconds prompt_launch{25e-6};
   /// Per collective: ranks arrive at different times, and the first waits for the last.
   Seconds rank_skew{};
-  Seconds per_request{0.5e-3};  // tokenise, HTTP, IPC: added to TTFT, not to the step
-  Seconds handover{};           // prefill and decode apart: both sides agree on where K and V go
+  Seconds per_request{0.5e-3};  // HTTP, IPC: added to TTFT, not to the step
+  /// Tokenising a prompt, per token, before the engine sees it; prompts of a replica at once, or
+  /// one after the other (SchedulerTraits::tokenises_in_turn).
+  Seconds per_prompt_token{4.4e-6};
+  Seconds handover{};  // prefill and decode apart: both sides agree on where K and V go
   std::string source{};
 };
 

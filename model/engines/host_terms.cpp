@@ -10,7 +10,9 @@ std::span<const HostTerm> host_terms() {
       HostTerm{"graph_launch_s", &HostOverhead::graph_launch,
                "added to each step's device time: launching its graph", 1e-4},
       HostTerm{"per_request_s", &HostOverhead::per_request,
-               "added to each request's first token: HTTP and tokenisation", 1e-3},
+               "added to each request's first token: HTTP and the way to the engine", 1e-3},
+      HostTerm{"per_prompt_token_s", &HostOverhead::per_prompt_token,
+               "added to each request's first token per token of its prompt: tokenising", 1e-6},
       HostTerm{"handover_s", &HostOverhead::handover,
                "added to each request that goes from a prefill to a decode replica", 1e-3},
       HostTerm{"rank_skew_s", &HostOverhead::rank_skew,
@@ -38,14 +40,14 @@ std::span<const HostTerm> host_terms() {
 }
 
 std::span<Seconds HostOverhead::*const> host_times() {
-  static constexpr std::array<Seconds HostOverhead::*, 13> kTimes{
+  static constexpr std::array<Seconds HostOverhead::*, 14> kTimes{
       &HostOverhead::step_base,         &HostOverhead::per_sequence,
       &HostOverhead::output_base,       &HostOverhead::output_per_sequence,
       &HostOverhead::graph_launch,      &HostOverhead::serial_per_sequence,
       &HostOverhead::per_other_request, &HostOverhead::kernel_launch,
       &HostOverhead::eager_launch,      &HostOverhead::prompt_launch,
       &HostOverhead::rank_skew,         &HostOverhead::per_request,
-      &HostOverhead::handover};
+      &HostOverhead::per_prompt_token,  &HostOverhead::handover};
   static_assert(sizeof(HostOverhead) == kTimes.size() * sizeof(Seconds) + sizeof(std::string),
                 "a time of HostOverhead is missing here");
   return kTimes;

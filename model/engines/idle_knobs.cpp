@@ -257,6 +257,7 @@ const std::vector<IdleRule>& idle_rules() {
       {.keys = {"stream_interval"},
        .idle = even_load,
        .reason = "it changes the gaps between chunks, which are not shown"},
+      {.keys = {"skip_tokenizer_init"}, .idle = is_own, .reason = "the engine takes token ids"},
       {.keys = {"scheduling_policy"}, .idle = even_load, .reason = "all requests are alike"},
   };
   return rules;

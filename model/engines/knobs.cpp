@@ -529,6 +529,17 @@ std::vector<EngineKnob> scheduler_knobs() {
                "Tokens that the server collects before it streams the next chunk, after the "
                "first token. Affects the gaps between chunks (ITL), but neither TTFT nor TPOT.",
            .examples = {std::int64_t{10}}}),
+      knob<&O::skip_tokenizer_init>(
+          {.flag = "skip-tokenizer-init",
+           .key = "skip_tokenizer_init",
+           .group = scheduler,
+           .kind = on_off,
+           .only_schedules = true,
+           .in_measure = InMeasure::nothing,
+           .help = "prompts come as token ids, which the server need not find",
+           .effect =
+               "Whether prompts come as token ids, which the server's front end need not find.",
+           .examples = {true}}),
       knob<&O::capacity_scheduler_policy, &Engine::capacity_scheduler_policy>(
           {.flag = "capacity-scheduler-policy",
            .key = "capacity_scheduler_policy",

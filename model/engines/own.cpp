@@ -37,6 +37,7 @@ HostOverhead own_host(const Gpu& gpu) {
                     .prompt_launch = Seconds{},
                     .rank_skew = Seconds{},
                     .per_request = Seconds{},
+                    .per_prompt_token = Seconds{},
                     .source = "none: the profile was not measured"};
   if (!gpu.measured) return host;
   host.step_base = gpu.measured->engine_step;

@@ -43,6 +43,11 @@ struct SchedulerTraits {
   /// Ranks of prefill context parallelism exchange prompts alone, and only in steps in which every
   /// prompt has a part for each of them (SGLang 0.5.16, layers/cp); else what they decode, too.
   bool divides_prompts_alone = false;
+  /// The front end tokenises one prompt after the other: SGLang's tokenizer manager in its event
+  /// loop (sgl-project/sglang pull 9382 adds batches, off by default). TensorRT-LLM
+  /// (openai_server.py, asyncio.to_thread) and ATOM use threads, vLLM batches
+  /// (AsyncMicrobatchTokenizer).
+  bool tokenises_in_turn = false;
   StreamChunks stream_chunks = StreamChunks::after_last;
   RankRouting rank_routing = RankRouting::least_waiting;
 };
@@ -62,6 +67,7 @@ inline constexpr std::array kSchedulerTraits = {
                     .prefix_cache = true,
                     .copies_of_draft_slots = 2,
                     .divides_prompts_alone = true,
+                    .tokenises_in_turn = true,
                     .stream_chunks = StreamChunks::after_first,
                     .rank_routing = RankRouting::round_robin},
     // Ranks: none gets more than its share of the requests of all (1.0, executor_request_queue.py,

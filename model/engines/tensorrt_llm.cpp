@@ -61,7 +61,8 @@ MemoryConstants memory_of_tensorrt_llm() {
 ///  per_other_request: in a pipeline scheduling (_schedule) and answers (_handle_responses) of a
 ///    step look at all requests that the executor holds. Fitted to ten saturated runs of
 ///    Llama-3.3-70B on eight RTX PRO 6000, a stage each.
-///  per_request: frontend and client, between a request's last token and its successor's admission.
+///  per_request: frontend and client, between a request's last token and its successor's admission,
+///    beside what tokenising takes.
 ///  handover: the context server's answer goes through the front end to the generation server,
 ///    which asks for K and V. 48 ms is the median over four settings of DeepSeek-R1 with prefill
 ///    and decode apart, at most four in flight (19 InferenceX runs; GB200 -22, 42 and 54 ms, B200
@@ -73,7 +74,7 @@ HostOverhead host_of_tensorrt_llm() {
           .kernel_launch = Seconds{31e-6},
           .eager_launch = Seconds{31e-6},
           .prompt_launch = Seconds{31e-6},
-          .per_request = Seconds{12e-3},
+          .per_request = Seconds{3e-3},
           .handover = Seconds{48e-3},
           .source =
               "closed loop of TensorRT-LLM 1.0.0rc3 on H100; per sequence: saturated runs of 1.0 "

@@ -50,6 +50,7 @@ void add_sglang_knobs(std::vector<ServeFlag>& rows) {
   add_flag(rows, "--enable-mixed-chunk", kMixedChunk, on);
   add_flag(rows, "--enable-two-batch-overlap", kBatchOverlap, on);
   add_flag(rows, "--is-embedding", kPooling, on);
+  add_flag(rows, "--skip-tokenizer-init", kTokenIds, on);
   add_flag(rows, "--scheduler-recv-interval", kRecvInterval);
   add_flag(rows, "--stream-interval", kStreamInterval);
   add_flag(rows, "--disable-radix-cache", kPrefixCaching, off);
@@ -87,7 +88,7 @@ void add_idle_sglang_flags(std::vector<ServeFlag>& rows) {
             // Read by no scheduler since 0.3.6 (sgl-project/sglang pull 2095).
             "--num-continuous-decode-steps");
   add_flags(rows, Effect::none, Takes::nothing,
-            "--trust-remote-code --skip-tokenizer-init --skip-server-warmup --log-requests "
+            "--trust-remote-code --skip-server-warmup --log-requests "
             "--show-time-cost --enable-metrics --enable-metrics-for-all-schedulers "
             "--enable-request-time-stats-logging --enable-cache-report --enable-trace "
             "--enable-custom-logit-processor --enable-memory-saver "

@@ -42,6 +42,7 @@ void add_tensorrt_llm_keys(std::vector<ServeFlag>& rows) {
   add_flag(rows, "scheduler_config.capacity_scheduler_policy", kCapacityPolicy);
   add_flag(rows, "scheduler_config.context_chunking_policy", kChunkingPolicy);
   add_flag(rows, "stream_interval", kStreamInterval);
+  add_flag(rows, "skip_tokenizer_init", kTokenIds);
   add_flag(rows, "batch_wait_timeout_iters", kBatchWaitIters);
   add_flag(rows, "batch_wait_max_tokens_ratio", kBatchWaitRatio);
   add_flag(rows, "attention_dp_config.enable_balance", kBalance);

@@ -60,6 +60,7 @@ void add_vllm_knobs(std::vector<ServeFlag>& rows) {
   add_flag(rows, "--limit-mm-per-prompt", kImageLimit);
   add_flag(rows, "--language-model-only", kLanguageOnly, read_only);
   add_flag(rows, "--stream-interval", kStreamInterval);
+  add_flag(rows, "--skip-tokenizer-init", kTokenIds, on);
 }
 
 /// Front end, logging, loading, names and paths: no effect on performance.

@@ -698,6 +698,7 @@ const ServeKnob kPooling = switch_knob<&O::pooling>("pooling");
 const ServeKnob kRunner{"pooling", read_runner, write_runner};
 const ServeKnob kPromptInterval =
     count_knob<&O::prefill_schedule_interval>("prefill_schedule_interval");
+const ServeKnob kTokenIds = switch_knob<&O::skip_tokenizer_init>("skip_tokenizer_init");
 const ServeKnob kBatchOverlap = switch_knob<&O::enable_dbo>("enable_dbo");
 const ServeKnob kOverlapDecodes =
     count_knob<&O::dbo_decode_token_threshold>("dbo_decode_token_threshold");

@@ -39,7 +39,7 @@ extern const ServeKnob kWindowTokens, kStateMemory, kWindows;
 extern const ServeKnob kImageLimit, kLanguageOnly;
 extern const ServeKnob kHierarchicalCache, kHicacheRatio, kHicacheSize;
 extern const ServeKnob kOffloadingSize, kOffloadingBackend, kTransferConfig;
-extern const ServeKnob kPooling, kRunner, kPromptInterval;
+extern const ServeKnob kPooling, kRunner, kPromptInterval, kTokenIds;
 extern const ServeKnob kBatchOverlap, kOverlapDecodes, kOverlapPrompts;
 extern const ServeKnob kCapacityPolicy, kChunkingPolicy;
 extern const ServeKnob kPromptRanks, kPromptSplit, kPromptStrategy;

@@ -386,8 +386,10 @@ SimulationResult simulate_deviating(const SimulationRun& run, const PoolStepTime
                           factor_of(deviations.version, version_deviation(pool.deployment));
     seams.push_back(&scaled.emplace_back(step_times[i], slower));
     HostOverhead& host = pool.deployment.engine.host;
-    host.per_request = host.per_request * factor_of(deviations.per_request, kHostUncertainty);
-    host.handover = host.handover * factor_of(deviations.per_request, kHostUncertainty);
+    const double host_factor = factor_of(deviations.per_request, kHostUncertainty);
+    for (Seconds* time : {&host.per_request, &host.per_prompt_token, &host.handover}) {
+      *time = *time * host_factor;
+    }
     Speculation& speculation = pool.deployment.engine.speculation;
     if (deviations.acceptance != 0 && speculation.acceptance_deviation > 0) {
       speculation.acceptance = deviating_acceptance(speculation, deviations.acceptance);

@@ -40,7 +40,8 @@ std::vector<std::int64_t> counts_to(std::int64_t max) {
 std::int64_t tokens_per_step(const Engine& engine) { return 1 + engine.speculation.draft_tokens; }
 
 Seconds unloaded_prompt(const StepFloor& floor, const Engine& engine, std::int64_t tokens) {
-  return floor.prompt(tokens) + engine.host.per_request;
+  return floor.prompt(tokens) + engine.host.per_request +
+         engine.host.per_prompt_token * static_cast<double>(tokens);
 }
 
 /// The minimum time between tokens of a request, which also bounds its mean over a request.

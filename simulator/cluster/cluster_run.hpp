@@ -83,6 +83,7 @@ class ClusterRun {
   void receive(const Event& event);
 
   void fail(const Failure& failure);
+  Nanoseconds tokenised(RequestId id, std::int32_t replica);
   void failed(RequestId id, std::int32_t replica);
   void lose(RequestId id);
   void open(const Event& event);
@@ -104,8 +105,14 @@ class ClusterRun {
   std::int64_t finished_ = 0;
   std::int64_t work_ = 0;               // events and steps so far
   std::vector<Nanoseconds> host_time_;  // per request, by pool
-  std::vector<Group> to_start_;         // groups that may be able to run
-  std::vector<StepOffer> offers_;       // of the ranks that decide a step
+  struct Tokenising {
+    Seconds each{};  // token of a prompt
+    bool in_turn = false;
+  };
+  std::vector<Tokenising> tokenising_;         // by pool
+  std::vector<Nanoseconds> tokenising_until_;  // by replica
+  std::vector<Group> to_start_;                // groups that may be able to run
+  std::vector<StepOffer> offers_;              // of the ranks that decide a step
   struct Unrouted {
     RequestId request = kNoRequest;
     Nanoseconds since = 0;

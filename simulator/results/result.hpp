@@ -20,11 +20,11 @@ inline constexpr Nanoseconds kNever = -1;
 /// request was resent because its replica failed, all fields except `sent` and `queued` describe
 /// the last attempt.
 struct RequestRecord {
-  Request request{};               // as in the workload; of one that follows another, `arrival` is
-                                   // a time as soon as that one has finished, not a pause
-  Nanoseconds sent = kNever;       // left the client (equals arrival without a concurrency limit)
-  Nanoseconds queued = kNever;     // reached the engine: sent + Engine::host.per_request; or
-                                   // reached the router while no replica served
+  Request request{};            // as in the workload; of one that follows another, `arrival` is
+                                // a time as soon as that one has finished, not a pause
+  Nanoseconds sent = kNever;    // left the client (equals arrival without a concurrency limit)
+  Nanoseconds queued = kNever;  // reached the engine: tokenised, and Engine::host.per_request; or
+                                // reached the router while no replica served
   Nanoseconds scheduled = kNever;  // first time in a step
   Nanoseconds first_token = kNever;
   Nanoseconds finished = kNever;

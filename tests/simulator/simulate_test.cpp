@@ -89,6 +89,29 @@ TEST(Simulate, TheHostsTimePerRequestComesBeforeTheQueue) {
   EXPECT_DOUBLE_EQ(result.e2e.mean, 2.25);
 }
 
+// Prompts of 10, 20 and 5 tokens at once, tokenised in 0.1 s a token: at 1, 2 and 0.5 s in threads,
+// at 1, 3 and 3.5 s one after the other. Steps take a second.
+TEST(Simulate, PromptsAreTokenisedAtOnceOrInTurn) {
+  const FakeStepTime step_time(Seconds{1});
+  const Workload workload = batch_of({{10, 1}, {20, 1}, {5, 1}});
+  Engine engine = plain_engine();
+  engine.host.per_prompt_token = Seconds{0.1};
+  engine.host.per_request = Seconds{0.25};
+  const auto queued_by = [&](SchedulerKind scheduler) {
+    engine.scheduler = scheduler;
+    std::vector<Nanoseconds> queued;
+    for (const RequestRecord& record :
+         simulate(roomy_replica(engine, step_time), workload, {}).requests) {
+      queued.push_back(record.queued - kSecond / 4);
+    }
+    return queued;
+  };
+  EXPECT_EQ(queued_by(SchedulerKind::vllm_v1),
+            (std::vector<Nanoseconds>{kSecond, 2 * kSecond, kSecond / 2}));
+  EXPECT_EQ(queued_by(SchedulerKind::sglang),
+            (std::vector<Nanoseconds>{kSecond, 3 * kSecond, 7 * kSecond / 2}));
+}
+
 TEST(Simulate, ARequestThatArrivesWithinAStepHasWaited) {
   const FakeStepTime step_time(Seconds{1});
   Workload workload = batch_of({{10, 2}, {10, 1}});

@@ -48,7 +48,7 @@ inline Engine plain_engine() {
   engine.max_num_seqs = 1000;
   engine.max_num_batched_tokens = 100'000;
   engine.max_model_len = 0;
-  engine.host.per_request = Seconds{0};
+  engine.host.per_request = engine.host.per_prompt_token = Seconds{0};
   engine.prefix_caching = false;
   engine.async_scheduling = false;
   return engine;

@@ -22,6 +22,8 @@ json scenario_at(double request_rate) {
   return {{"model", "llama-3.1-8b"},
           {"gpu", "h100"},
           {"engine", "vllm-0.19"},
+          // Else a constant millisecond of each first token hides what is planted.
+          {"engine_options", {{"skip_tokenizer_init", true}}},
           {"workload",
            {{"type", "synthetic"},
             {"num_prompts", 30},

@@ -33,6 +33,14 @@ std::string feature_error(const EngineOverrides& overrides,
   return "no error";
 }
 
+TEST(EngineFeatures, PromptsThatComeAsTokenIdsNeedNoTokenising) {
+  for (const char* preset : {"vllm-0.19", "sglang", "trtllm-1.2"}) {
+    EXPECT_GT(engine_with({}, preset).host.per_prompt_token.value, 0) << preset;
+    EXPECT_EQ(engine_with({.skip_tokenizer_init = true}, preset).host.per_prompt_token.value, 0)
+        << preset;
+  }
+}
+
 // vLLM 0.22, config/vllm.py: "Disabling asynchronous scheduling by default for pooling model."
 TEST(Pooling, SchedulesStepByStepInVllmUnlessToldOtherwise) {
   EXPECT_FALSE(engine_with({.pooling = true}).async_scheduling);

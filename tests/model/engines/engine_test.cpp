@@ -898,7 +898,8 @@ TEST(OwnEngineDefaults, NothingIsPaddedSharedOrAddedToWhatWasMeasured) {
   for (const Seconds time :
        {engine.host.step_base, engine.host.per_sequence, engine.host.output_base,
         engine.host.output_per_sequence, engine.host.graph_launch, engine.host.kernel_launch,
-        engine.host.eager_launch, engine.host.prompt_launch, engine.host.per_request}) {
+        engine.host.eager_launch, engine.host.prompt_launch, engine.host.per_request,
+        engine.host.per_prompt_token}) {
     EXPECT_EQ(time, Seconds{});
   }
 }

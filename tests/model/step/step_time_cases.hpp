@@ -37,7 +37,8 @@ inline Engine bare_engine() {
                  .output_base = Seconds{},
                  .output_per_sequence = Seconds{},
                  .graph_launch = Seconds{},
-                 .per_request = Seconds{}};
+                 .per_request = Seconds{},
+                 .per_prompt_token = Seconds{}};
   return engine;
 }
 

@@ -260,5 +260,19 @@ TEST(Routing, AClusterThatCannotServeIsRefusedByName) {
   EXPECT_THAT(refusal(cluster), HasSubstr("up to 5000 replicas of 3 data-parallel ranks"));
 }
 
+// On two replicas two front ends tokenise.
+TEST(Routing, EachReplicaTokenisesItsOwnPrompts) {
+  const FakeStepTime step_time(Seconds{1});
+  Engine engine = plain_engine();
+  engine.scheduler = SchedulerKind::sglang;
+  engine.host.per_prompt_token = Seconds{0.1};
+  const Cluster cluster = cluster_of(roomy_replica(engine, step_time), 2);
+  const auto result = simulate(cluster, batch_of({{10, 1}, {10, 1}, {10, 1}}), {});
+  std::vector<Nanoseconds> queued;
+  for (const RequestRecord& record : result.requests) queued.push_back(record.queued);
+  std::ranges::sort(queued);
+  EXPECT_EQ(queued, (std::vector<Nanoseconds>{kSecond, kSecond, 2 * kSecond}));
+}
+
 }  // namespace
 }  // namespace roofcast::test

@@ -93,7 +93,7 @@ TEST(NaiveLoop, TakesTheTimeOfTheStaircase) {
   deployment.engine.chunked_prefill = false;
   deployment.engine.max_num_seqs = 1;
   deployment.engine.max_num_batched_tokens = 1000;
-  deployment.engine.host.per_request = Seconds{0};
+  deployment.engine.host.per_request = deployment.engine.host.per_prompt_token = Seconds{0};
   const StaircaseTimes times = time_staircase(deployment, 500, 200);
   const RooflineStepTime step_time(deployment);
   for (const bool async : {false, true}) {
