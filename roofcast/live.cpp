@@ -18,6 +18,7 @@
 #include "base/error.hpp"
 #include "planner/scenario/deployment_description.hpp"
 #include "planner/scenario/simulation_run.hpp"
+#include "simulator/cluster/front_end.hpp"
 #include "simulator/engine/replica_engine.hpp"
 
 namespace roofcast {
@@ -25,8 +26,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// A submitted request that has not reached the engine: tokenising and Engine::host.per_request are
-/// between.
+/// A submitted request that has not reached the engine: its front end has it.
 struct Delivery {
   Nanoseconds time = 0;
   RequestId id = 0;
@@ -67,11 +67,11 @@ struct LiveEngine::Impl {
       : run(prepare_simulation(without_load(scenario))),
         times(run.refusal.empty() ? step_times_of(run) : PoolStepTimes{}),
         cluster(single_replica(run, times)),
-        per_request(to_nanoseconds(cluster.pools.front().replica.engine.host.per_request)),
         records(static_cast<std::size_t>(kMaxLive)),
         contents(static_cast<std::size_t>(kMaxLive)),
         table(records, contents),
         gaps(1),
+        front_end(cluster.pools.front()),
         engine(make_replica_engine(EngineKind::plain, cluster.pools.front().replica, table, gaps)),
         states(static_cast<std::size_t>(kMaxLive)),
         began(Clock::now()) {
@@ -209,22 +209,12 @@ struct LiveEngine::Impl {
       name = ++last_name;
       states[place] = {.name = name, .on_tokens = std::move(on_tokens), .submitted = arrival};
       names[name] = id;
-      const Delivery delivery{tokenised(arrival, request.input_tokens) + per_request, id};
+      const Delivery delivery{front_end.delivery(arrival, request.input_tokens), id};
       deliveries.insert(std::ranges::upper_bound(deliveries, delivery.time, {}, &Delivery::time),
                         delivery);
     }
     changed.notify_one();
     return name;
-  }
-
-  /// When the front end has tokenised a prompt that reaches it at a time.
-  Nanoseconds tokenised(Nanoseconds arrival, std::int64_t tokens) {
-    const Engine& served = cluster.pools.front().replica.engine;
-    const Nanoseconds takes =
-        to_nanoseconds(served.host.per_prompt_token * static_cast<double>(tokens));
-    if (!traits_of(served.scheduler).tokenises_in_turn) return arrival + takes;
-    tokenising_until = std::max(tokenising_until, arrival) + takes;
-    return tokenising_until;
   }
 
   /// A request whose last token is already decided ends by itself.
@@ -262,8 +252,6 @@ struct LiveEngine::Impl {
   SimulationRun run;
   PoolStepTimes times;
   Cluster cluster;
-  Nanoseconds per_request = 0;
-  Nanoseconds tokenising_until = 0;  // of the prompts submitted so far
   LiveFacts facts{};
 
   mutable std::mutex mutex{};  // for all below
@@ -273,6 +261,7 @@ struct LiveEngine::Impl {
   std::vector<ContentSpan> contents;   // one of each
   RequestTable table;
   TokenGaps gaps;
+  FrontEnd front_end;
   std::unique_ptr<ReplicaEngine> engine;
   std::vector<LiveState> states;
   std::vector<RequestId> vacant{};

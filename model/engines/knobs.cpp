@@ -536,9 +536,9 @@ std::vector<EngineKnob> scheduler_knobs() {
            .kind = on_off,
            .only_schedules = true,
            .in_measure = InMeasure::nothing,
-           .help = "prompts come as token ids, which the server need not find",
+           .help = "prompts come as token ids: nothing to tokenise",
            .effect =
-               "Whether prompts come as token ids, which the server's front end need not find.",
+               "Whether prompts come as token ids, so that the server does not tokenise them.",
            .examples = {true}}),
       knob<&O::capacity_scheduler_policy, &Engine::capacity_scheduler_policy>(
           {.flag = "capacity-scheduler-policy",

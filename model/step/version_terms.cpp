@@ -22,10 +22,10 @@ constexpr std::array kUntunedProducts{
     // tuned settings of this shape for gfx942 and ran with default ones (ROCm/aiter pull 1930 of
     // January 2026). With these it takes 129, 127 and 117 us for 64, 128 and 256 rows on an MI350X
     // (ROCm/aiter pull 1232); 117 us are taken for gfx942, an assumption. CK's takes 16 to 27 us on
-    // MI300X (AITER's table). There are 56 dependent steps
-    // along K, so that fewer rows take no less. Tuned settings came with sgl-project/sglang pull
-    // 18242 (ROCm/aiter pull 2024), whose first nightly on record is of 25 February 2026 (pull
-    // 19439), when 0.5.9's image was out: here from 0.5.10, an assumption.
+    // MI300X (AITER's table). There are 56 dependent steps along K, so that fewer rows take no
+    // less. Tuned settings came with sgl-project/sglang pull 18242 (ROCm/aiter pull 2024), whose
+    // first nightly on record is of 25 February 2026 (pull 19439), when 0.5.9's image was out: here
+    // from 0.5.10, an assumption.
     UntunedProduct{.engine = "sglang",
                    .chip = "gfx942",
                    .from = "0.5.5.post3",

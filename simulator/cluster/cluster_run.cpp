@@ -29,12 +29,6 @@ constexpr Nanoseconds kLongestRun = 10 * kLongestSpan;
 ClusterRun::ClusterRun(Fleet& fleet, Client& client, RequestTable& table, const Refusals& refused)
     : fleet_(fleet), client_(client), table_(table), refused_(refused), cluster_(fleet.cluster()) {
   for (const Pool& pool : cluster_.pools) {
-    host_time_.push_back(to_nanoseconds(pool.replica.engine.host.per_request));
-    const Engine& engine = pool.replica.engine;
-    tokenising_.push_back(
-        {.each = engine.host.per_prompt_token,
-         // Before servers apart stands a front end of their own (Dynamo).
-         .in_turn = pool.role == PoolRole::both && traits_of(engine.scheduler).tokenises_in_turn});
     autoscalers_.emplace_back(pool.autoscaling.value_or(Autoscaling{}));
   }
   for (std::size_t i = 0; i < cluster_.failures.size(); ++i) {
@@ -152,22 +146,16 @@ void ClusterRun::route(RequestId id) {
   const auto place = fleet_.choose(Phase::prompt, id, refused_);
   if (!place) return wait_for_replica(id);
   table_.record(id).replica = place->replica;
-  const auto pool = static_cast<std::size_t>(fleet_[place->replica].pool);
-  push(tokenised(id, place->replica) + host_time_[pool],
+  push(front_end_of(place->replica).delivery(now_, table_.record(id).request.input_tokens),
        {.kind = Kind::delivery, .place = *place, .request = id});
 }
 
-/// When a replica's front end has tokenised a prompt that reaches it now.
-Nanoseconds ClusterRun::tokenised(RequestId id, std::int32_t replica) {
-  const Tokenising& front = tokenising_[static_cast<std::size_t>(fleet_[replica].pool)];
-  const auto tokens = static_cast<double>(table_.record(id).request.input_tokens);
-  const Nanoseconds takes = to_nanoseconds(front.each * tokens);
-  if (!front.in_turn) return now_ + takes;
-  const auto place = static_cast<std::size_t>(replica);
-  if (tokenising_until_.size() <= place) tokenising_until_.resize(place + 1, 0);
-  Nanoseconds& until = tokenising_until_[place];
-  until = std::max(until, now_) + takes;
-  return until;
+/// Replicas come while the cluster runs; those before it that had no request yet get theirs, too.
+FrontEnd& ClusterRun::front_end_of(std::int32_t replica) {
+  for (auto i = static_cast<std::int32_t>(front_ends_.size()); i <= replica; ++i) {
+    front_ends_.emplace_back(cluster_.pools[static_cast<std::size_t>(fleet_[i].pool)]);
+  }
+  return front_ends_[static_cast<std::size_t>(replica)];
 }
 
 /// The request's queueing time starts here unless it has been in a queue before.

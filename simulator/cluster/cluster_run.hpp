@@ -12,6 +12,7 @@
 #include "simulator/cluster/client.hpp"
 #include "simulator/cluster/event_queue.hpp"
 #include "simulator/cluster/fleet.hpp"
+#include "simulator/cluster/front_end.hpp"
 
 namespace roofcast {
 
@@ -83,7 +84,7 @@ class ClusterRun {
   void receive(const Event& event);
 
   void fail(const Failure& failure);
-  Nanoseconds tokenised(RequestId id, std::int32_t replica);
+  FrontEnd& front_end_of(std::int32_t replica);
   void failed(RequestId id, std::int32_t replica);
   void lose(RequestId id);
   void open(const Event& event);
@@ -103,16 +104,10 @@ class ClusterRun {
   Nanoseconds now_ = 0;
   std::int64_t unanswered_ = 0;
   std::int64_t finished_ = 0;
-  std::int64_t work_ = 0;               // events and steps so far
-  std::vector<Nanoseconds> host_time_;  // per request, by pool
-  struct Tokenising {
-    Seconds each{};  // token of a prompt
-    bool in_turn = false;
-  };
-  std::vector<Tokenising> tokenising_;         // by pool
-  std::vector<Nanoseconds> tokenising_until_;  // by replica
-  std::vector<Group> to_start_;                // groups that may be able to run
-  std::vector<StepOffer> offers_;              // of the ranks that decide a step
+  std::int64_t work_ = 0;             // events and steps so far
+  std::vector<FrontEnd> front_ends_;  // by replica
+  std::vector<Group> to_start_;       // groups that may be able to run
+  std::vector<StepOffer> offers_;     // of the ranks that decide a step
   struct Unrouted {
     RequestId request = kNoRequest;
     Nanoseconds since = 0;

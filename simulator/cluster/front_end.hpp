@@ -1,0 +1,41 @@
+// What a replica's front end does with a request before the engine sees it.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "base/units.hpp"
+#include "model/engines/scheduler.hpp"
+#include "simulator/cluster/cluster.hpp"
+#include "simulator/time.hpp"
+
+namespace roofcast {
+
+/// Tokenises prompts (HostOverhead::per_prompt_token), at once or one after the other, and hands
+/// them over (HostOverhead::per_request).
+class FrontEnd {
+ public:
+  explicit FrontEnd(const Pool& pool)
+      : per_prompt_token_(pool.replica.engine.host.per_prompt_token),
+        per_request_(to_nanoseconds(pool.replica.engine.host.per_request)),
+        // Before servers apart stands a front end of their own (Dynamo).
+        in_turn_(pool.role == PoolRole::both &&
+                 traits_of(pool.replica.engine.scheduler).tokenises_in_turn) {}
+
+  /// When a prompt of `tokens` tokens that arrives at `arrival`, after all before it, reaches the
+  /// engine.
+  Nanoseconds delivery(Nanoseconds arrival, std::int64_t tokens) {
+    const Nanoseconds takes = to_nanoseconds(per_prompt_token_ * static_cast<double>(tokens));
+    const Nanoseconds done = (in_turn_ ? std::max(until_, arrival) : arrival) + takes;
+    until_ = done;
+    return done + per_request_;
+  }
+
+ private:
+  Seconds per_prompt_token_{};
+  Nanoseconds per_request_ = 0;
+  bool in_turn_ = false;
+  Nanoseconds until_ = 0;  // it has tokenised the prompt before
+};
+
+}  // namespace roofcast
