@@ -59,8 +59,8 @@ bool same_shape(const LinearOperator& a, const LinearOperator& b) {
          a.stored_fixed == b.stored_fixed && a.experts == b.experts &&
          a.expert_bytes == b.expert_bytes && a.pick_classes == b.pick_classes &&
          a.expert_ranks == b.expert_ranks && a.wait == b.wait && a.serial == b.serial &&
-         a.least == b.least && a.least_each == b.least_each && a.shape == b.shape &&
-         a.block == b.block && a.phase == b.phase && a.beside == b.beside;
+         a.least == b.least && a.least_each == b.least_each && a.untuned == b.untuned &&
+         a.shape == b.shape && a.block == b.block && a.phase == b.phase && a.beside == b.beside;
 }
 
 /// Equal layers, counted once, in order of first appearance.
@@ -202,6 +202,7 @@ LinearOperator expert_operator(const Deployment& deployment, const Layer& layer,
   op.flops_each = 2.0 * parameters * pairs * per_call;
   op.activation_each = widths * pairs * activation_bytes(deployment) * per_call;
   set_expert_shape(deployment, layer, down, whole_down, pairs, op);
+  op.untuned = runs_default_experts(deployment, op.shape);
   return op;
 }
 

@@ -59,6 +59,8 @@ struct LinearOperator {
   // What n of a call take at least, each, whatever was timed: in the kernel that the engine was
   // told to use, of which no table has times (version_terms.hpp).
   Seconds least_each{};
+  // Experts that run in a default kernel unless their shape was timed (runs_default_experts()).
+  bool untuned = false;
   // Time in addition to the roofline's or the measured one.
   Seconds wait{};       // per call
   SerialTime serial{};  // per n

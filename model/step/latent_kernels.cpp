@@ -21,16 +21,23 @@ LatentKernels sglang_kernels(const Deployment& deployment, const WeightFormat& f
     return version.empty() || !is_older(version, first);
   };
   const std::string_view chip = deployment.gpu.compute_capability;
-  if (chip == "gfx950" && from("0.5.5.post3")) {
-    return {.quantised_input = narrow,
-            .joint_norms = narrow,
-            .quantised_query = narrow,
-            .rotated_write = true};
+  if (chip != "gfx950") {
+    return {.joint_norms = from("0.5.11"),
+            .rotations = kNativeRotations,
+            .prompt_rotations = kNativeRotations,
+            .copies = kConcatenations + kOutputCopies,
+            .widenings = blocks ? kWidenings : 0};
   }
-  if (chip == "gfx942" && from("0.5.10")) {
-    return {.rotated_write = true, .copies = kOutputCopies};
+  if (!from("0.5.5.post3")) {
+    return {.prompt_rotations = kNativeRotations,
+            .copies = kOutputCopies,
+            .widenings = blocks ? kWidenings : 0};
   }
-  return {.copies = kConcatenations + kOutputCopies, .widenings = blocks ? kWidenings : 0};
+  return {.quantised_input = narrow,
+          .joint_norms = narrow,
+          .quantised_query = narrow,
+          .rotations = 0,
+          .prompt_rotations = kNativeRotations};
 }
 
 }  // namespace
@@ -40,8 +47,10 @@ LatentKernels latent_kernels(const Deployment& deployment, const WeightFormat& f
   const std::string_view engine = deployment.engine.version;
   if (engine.starts_with("sglang")) return sglang_kernels(deployment, format);
   if (engine.starts_with("atom")) {
-    return {
-        .joint_norms = true, .quantised_query = format.name == "fp8_block", .rotated_write = true};
+    return {.joint_norms = true,
+            .quantised_query = format.name == "fp8_block",
+            .rotations = 0,
+            .prompt_rotations = 0};
   }
   return {};
 }

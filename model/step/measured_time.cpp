@@ -280,7 +280,8 @@ bool selects_experts(const Gpu& gpu, const OperatorShape& experts, const Operato
 
 bool needs_sorted_tokens(const Gpu& gpu, const OperatorShape& experts, const OperatorShape& alone,
                          std::string_view engine) {
-  return source_of_experts(gpu, experts, alone, engine) == kAiter;
+  const std::string source = source_of_experts(gpu, experts, alone, engine);
+  return source == kAiter || (source.empty() && gpu.vendor == "AMD" && !is_cpu(gpu));
 }
 
 }  // namespace roofcast

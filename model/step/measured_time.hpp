@@ -56,6 +56,11 @@ class MeasuredTimes {
   /// Whether the curve is of experts picked by a power law.
   bool of_power_law() const { return blend_.shape.power_law > 0; }
 
+  /// Whether the very shape was timed, rather than a neighbour or another of its kind.
+  bool of_own_shape() const {
+    return blend_.parts.size() == 1 && blend_.octaves == 0 && !blend_.borrowed;
+  }
+
   /// Prefill of several prompts at once, as timed, over fixed() and each prompt's at() beyond it:
   /// short prompts fill a device better together. 1 where no batches were timed. `prompts` need not
   /// be whole; x and y are of each prompt. Preconditions: prompts >= 1, x > 0.
@@ -122,7 +127,8 @@ bool selects_experts(const Gpu& gpu, const OperatorShape& experts, const Operato
                      std::string_view engine);
 
 /// Whether that time is of AITER's kernels alone, which get their tokens sorted by expert and
-/// quantised (ROCm/aiter e4048607, gemm_moe_tune.py).
+/// quantised (ROCm/aiter e4048607, gemm_moe_tune.py); or of the efficiencies of AMD's profiles,
+/// which come from the same times.
 bool needs_sorted_tokens(const Gpu& gpu, const OperatorShape& experts, const OperatorShape& alone,
                          std::string_view engine);
 

@@ -66,10 +66,12 @@ struct Target {
   double activation_bytes() const { return bits_of(deployment.model.activation) / 8.0; }
   int tensor() const { return deployment.parallel.tensor; }
 
-  void add_memory_bound(std::string name, std::int64_t calls_a_layer, double bytes_each) const {
+  void add_memory_bound(std::string name, std::int64_t calls_a_layer, double bytes_each,
+                        Phase phase = Phase::all) const {
     LinearOperator op =
         memory_bound_operator(deployment, std::move(name), layers * calls_a_layer, bytes_each);
     op.block = block;
+    op.phase = phase;
     add_operator(out.per_token, std::move(op));
   }
 
@@ -249,6 +251,26 @@ void add_mixer(const Attention& a, const Layer&, const Target& target) {
   }
 }
 
+/// Rotary embeddings of queries and keys, where a kernel of their own computes them; neglects what
+/// the one that writes the cache reads and writes more where it rotates.
+void add_rotation(const LatentAttention& a, const LatentKernels& kernels, const Target& target) {
+  const double heads = to_double(heads_per_rank(a.query_heads, target.tensor()));
+  const double rotated = (heads + 1) * to_double(a.rope_dim) * target.activation_bytes();
+  const auto add = [&](int calls, Phase phase) {
+    if (calls == 0) return;
+    const double passes = calls == kNativeRotations ? kNativeRotationPasses : 2.0 * calls;
+    target.add_memory_bound("rope", calls, passes * rotated / calls, phase);
+    // PyTorch's kernels of one function count as one launch, of which the time of a launch was
+    // taken (HostOverhead::prompt_launch).
+    const std::int64_t more = target.layers * (calls - 1);
+    target.out.more_launches -= more;
+    if (phase == Phase::prefill) target.out.prompt_launches -= more;
+  };
+  if (kernels.rotations == kernels.prompt_rotations) return add(kernels.rotations, Phase::all);
+  add(kernels.rotations, Phase::decode);
+  add(kernels.prompt_rotations, Phase::prefill);
+}
+
 /// Copies around a decode's absorbed attention, and the weights that it widens.
 void add_decode_copies(const LatentAttention& a, const LatentKernels& kernels,
                        const Target& target) {
@@ -302,14 +324,8 @@ void add_mixer(const LatentAttention& a, const Layer& layer, const Target& targe
   const LatentKernels kernels = latent_kernels(target.deployment, layer.mixer_format);
   const bool two_norms = a.q_lora_rank > 0 && !kernels.joint_norms;
   target.add_memory_bound("latent_norms", two_norms ? 2 : 1, 2.0 * latent * element);
-  const double rotated = 2.0 * (heads + 1) * to_double(a.rope_dim) * element;
-  const double written = latent * element + entry.entry;
-  if (kernels.rotated_write) {
-    target.add_cache_write(rotated + written);
-  } else {
-    target.add_memory_bound("rope", 1, rotated);
-    target.add_cache_write(written);
-  }
+  add_rotation(a, kernels, target);
+  target.add_cache_write(latent * element + entry.entry);
   add_decode_copies(a, kernels, target);
 }
 

@@ -111,6 +111,7 @@ TimedOperator::TimedOperator(LinearOperator op, const Gpu& gpu, std::string_view
   if (measured_ && over_ranks && !measured_->of_power_law()) op_.shape_each *= op_.busiest;
   spread_picks_ = measured_ && op_.shape.family == OperatorFamily::moe &&
                   !measured_->of_power_law() && is_engine(measured_->source());
+  op_.untuned = op_.untuned && measured_ && !measured_->of_own_shape();
   busiest_by_chance_ = largest_of_normals(op_.expert_ranks);
   for (const double probability : op_.pick_classes) log_missed_.push_back(std::log1p(-probability));
   if (measured_) return;
@@ -165,8 +166,13 @@ Seconds TimedOperator::time_of_call(double size) const {
 
 Seconds TimedOperator::measured_time(std::int64_t n, const Gpu& gpu) const {
   set_work(op_, n, scratch_);
-  return measured_total(time_of_call(size_of(n)), op_.work.calls / op_.calls_of_shape, scratch_,
-                        gpu);
+  const double size = size_of(n);
+  Seconds call = time_of_call(size);
+  if (op_.untuned) {
+    const double picked = to_double(op_.shape.experts_per_token);
+    call = call * default_experts_ratio(size * picked / to_double(op_.shape.experts));
+  }
+  return measured_total(call, op_.work.calls / op_.calls_of_shape, scratch_, gpu);
 }
 
 Seconds TimedOperator::time(std::int64_t n, const Gpu& gpu, bool captured) const {

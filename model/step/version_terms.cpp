@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <string>
 
 #include "base/dotted_version.hpp"
@@ -123,6 +124,30 @@ Seconds least_row_time(const Deployment& deployment, const OperatorShape& produc
       static_cast<double>(product.outputs) * static_cast<double>(product.inputs);  // bytes
   const bool cached = weights <= deployment.gpu.l2_cache.value;
   return Flops{2.0 * weights} / (cached ? kCached : kStreamed);
+}
+
+bool runs_default_experts(const Deployment& deployment, const OperatorShape& experts) {
+  constexpr std::int64_t kWidth = 256;  // of the kernel's tile
+  return deployment.gpu.compute_capability == "gfx942" && experts.format == "fp8_block" &&
+         experts.outputs % kWidth == 0;
+}
+
+double default_experts_ratio(double rows) {
+  struct Point {
+    double octave;  // log2 of rows
+    double ratio;
+  };
+  constexpr std::array kPoints{Point{5, 1.0}, Point{7, 1599.97 / 918.21},
+                               Point{8, 2622.92 / 1391.90}, Point{9, 4227.68 / 2747.60}};
+  const double octave = std::log2(std::max(rows, 1.0));
+  if (octave <= kPoints.front().octave) return kPoints.front().ratio;
+  for (std::size_t i = 1; i < kPoints.size(); ++i) {
+    const Point& low = kPoints[i - 1];
+    const Point& high = kPoints[i];
+    if (octave > high.octave) continue;
+    return std::lerp(low.ratio, high.ratio, (octave - low.octave) / (high.octave - low.octave));
+  }
+  return kPoints.back().ratio;
 }
 
 std::span<const VersionSpread> version_spreads() { return kVersionSpreads; }

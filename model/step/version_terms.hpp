@@ -39,6 +39,19 @@ Seconds least_product_time(const Deployment& deployment, const OperatorShape& pr
 /// (1,632.5 - 826.2 us), whose 176 MB of weights pass through the L2 cache once for each 64 rows.
 Seconds least_row_time(const Deployment& deployment, const OperatorShape& product);
 
+/// Whether experts of this shape run in AITER's default kernel where nobody tuned one for them: on
+/// gfx942 weights in fp8 with scales of blocks, of a width that 256 divides, run in the kernel for
+/// blocks of 32 rows, fmoe_bf16_blockscaleFp8_g1u1_vs_silu_1tg_ps_32x256, in all versions of 2025
+/// and 2026 (fused_moe.py, BLOCK_SIZE_M).
+bool runs_default_experts(const Deployment& deployment, const OperatorShape& experts);
+
+/// How many times as long as tuned kernels that one takes with `rows` rows an expert. Each block of
+/// 32 rows reads its expert's weights again: 1 where one block holds them; 1.74, 1.88 and 1.54 with
+/// 128, 256 and 512 rows (ROCm/aiter pull 2404: experts of 6,144 inputs and 256 outputs on an
+/// MI300X, 1,600 us against 918, 2,623 against 1,392 and 4,228 against 2,748). Between, linear in
+/// the logarithm; beyond, as with 512 (pull 4261: 1.56 on average over 43 to 683 rows of others).
+double default_experts_ratio(double rows);
+
 /// One standard deviation of the logarithm of such a time: half of what those two rates differ by.
 inline constexpr double kUntimedKernelDeviation = 0.26;
 

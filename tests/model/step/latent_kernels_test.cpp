@@ -52,23 +52,41 @@ TEST(LatentKernels, SglangOnGfx950NormsAndQuantisesAtOnce) {
   EXPECT_EQ(fused["absorbed_weights"], 0);
 }
 
-// Before, queries, keys and the output are copied, and two weights widened and scaled in a decode.
+// Before, the output is copied, and two weights are widened and scaled in a decode.
 TEST(LatentKernels, SglangBeforeCopiesAndWidens) {
-  for (const char* gpu : {"mi300x", "mi355x"}) {
-    auto calls = decode_calls(gpu, "sglang-0.5.2");
-    EXPECT_EQ(calls["latent_copies"], 3 * kLatentLayers) << gpu;
-    EXPECT_EQ(calls["absorbed_weights"], 4 * kLatentLayers) << gpu;
-  }
-  EXPECT_EQ(decode_calls("mi300x", "sglang-0.5.9")["absorbed_weights"], 4 * kLatentLayers);
-  auto newer = decode_calls("mi300x", "sglang-0.5.10");
-  EXPECT_EQ(newer["absorbed_weights"], 0);
-  EXPECT_EQ(newer["latent_copies"], kLatentLayers);
-  EXPECT_EQ(newer["rope"], 0);
-  EXPECT_EQ(newer["latent_norms"], 2 * kLatentLayers);
-  const Deployment d = deepseek_with("mi300x", "sglang-0.5.2");
+  auto calls = decode_calls("mi355x", "sglang-0.5.2");
+  EXPECT_EQ(calls["latent_copies"], kLatentLayers);
+  EXPECT_EQ(calls["absorbed_weights"], 4 * kLatentLayers);
+  const Deployment d = deepseek_with("mi355x", "sglang-0.5.2");
   auto prompt = calls_in(d, prefill_batch(1, 1000));
   EXPECT_EQ(prompt["latent_copies"], 0);
   EXPECT_EQ(prompt["absorbed_weights"], 0);
+}
+
+// On gfx942 queries and keys are rotated in 13 kernels and copied in all versions.
+TEST(LatentKernels, SglangOnGfx942RunsPytorchAroundItsDecodes) {
+  for (const char* engine : {"sglang-0.5.2", "sglang-0.5.9", "sglang-0.5.12", "sglang"}) {
+    auto calls = decode_calls("mi300x", engine);
+    EXPECT_EQ(calls["latent_copies"], 3 * kLatentLayers) << engine;
+    EXPECT_EQ(calls["absorbed_weights"], 4 * kLatentLayers) << engine;
+    EXPECT_EQ(calls["rope"], 13 * kLatentLayers) << engine;
+  }
+  EXPECT_EQ(decode_calls("mi300x", "sglang-0.5.10")["latent_norms"], 2 * kLatentLayers);
+  EXPECT_EQ(decode_calls("mi300x", "sglang-0.5.11")["latent_norms"], kLatentLayers);
+}
+
+// SGLang rotates prompts in PyTorch on all of AMD's GPUs; ATOM does nowhere.
+TEST(LatentKernels, PromptsOfSglangAreRotatedInPytorch) {
+  const auto rotations = [](const char* gpu, const char* engine) {
+    return calls_in(deepseek_with(gpu, engine), prefill_batch(1, 1000))["rope"];
+  };
+  for (const char* gpu : {"mi300x", "mi355x"}) {
+    for (const char* engine : {"sglang-0.5.2", "sglang-0.5.12"}) {
+      EXPECT_EQ(rotations(gpu, engine), 13 * kLatentLayers) << gpu << " " << engine;
+    }
+  }
+  EXPECT_EQ(rotations("mi355x", "atom-0.1.2"), 0);
+  EXPECT_EQ(rotations("h200", "sglang-0.5.12"), kLatentLayers);
 }
 
 // A version that states no patch is its newest.
@@ -99,7 +117,7 @@ TEST(LatentKernels, DependOnTheFormat) {
   const Deployment newer = deepseek_with("mi355x", "sglang-0.5.12");
   EXPECT_TRUE(latent_kernels(newer, {.name = "mxfp4"}).quantised_input);
   EXPECT_FALSE(latent_kernels(newer, {.name = "bf16"}).quantised_input);
-  EXPECT_TRUE(latent_kernels(newer, {.name = "bf16"}).rotated_write);
+  EXPECT_EQ(latent_kernels(newer, {.name = "bf16"}).rotations, 0);
   const Deployment sglang = deepseek_with("mi355x", "sglang-0.5.2");
   EXPECT_EQ(latent_kernels(sglang, {.name = "fp8_block"}).widenings, 4);
   EXPECT_EQ(latent_kernels(sglang, {.name = "mxfp4"}).widenings, 0);

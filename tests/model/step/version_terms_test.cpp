@@ -134,6 +134,34 @@ Deployment with_drafts(const char* gpu, const char* engine) {
   return d;
 }
 
+// ROCm/aiter pull 2404: 1,599.97 us where the kernel for more rows takes 918.21, with 4,096 tokens
+// of which each picks 8 of 256 experts; and so on.
+TEST(DefaultExperts, AreSlowerWhereAnExpertGetsMoreRowsThanABlock) {
+  EXPECT_EQ(default_experts_ratio(0.25), 1);
+  EXPECT_EQ(default_experts_ratio(32), 1);
+  EXPECT_NEAR(default_experts_ratio(128), 1.7425, 1e-4);
+  EXPECT_NEAR(default_experts_ratio(256), 1.8844, 1e-4);
+  EXPECT_NEAR(default_experts_ratio(512), 1.5387, 1e-4);
+  EXPECT_NEAR(default_experts_ratio(64), (1 + 1.7425) / 2, 1e-4);
+  EXPECT_EQ(default_experts_ratio(1e6), default_experts_ratio(512));
+}
+
+// 8,192 tokens give each of DeepSeek-R1's experts 256 rows.
+TEST(DefaultExperts, RunWhereNobodyTunedTheShape) {
+  const auto experts_time = [](const Deployment& d) {
+    Seconds time;
+    for (const OperatorEstimate& op :
+         RooflineStepTime(d).explain(prefill_batch(1, 8192)).operators) {
+      if (op.work.name == "experts") time += op.time;
+    }
+    return time;
+  };
+  const Deployment d = deepseek_on("mi300x", "sglang-0.5.12");
+  Deployment tuned = d;
+  tuned.gpu.compute_capability = "gfx950";
+  EXPECT_NEAR(experts_time(d) / experts_time(tuned), default_experts_ratio(256), 1e-6);
+}
+
 TEST(VersionSpreads, ApplyToTheirEngineOnTheirVendorsGpus) {
   EXPECT_DOUBLE_EQ(version_deviation(deepseek_on("mi300x", "sglang-0.5.9")), 0.44);
   EXPECT_DOUBLE_EQ(version_deviation(deepseek_on("mi355x", "sglang")), 0.44);
