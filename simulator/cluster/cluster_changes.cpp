@@ -15,7 +15,20 @@ void ClusterRun::fail(const Failure& failure) {
     const Place place{.replica = *found, .incarnation = fleet_[*found].incarnation};
     push(now_ + *failure.back_after, {.kind = Kind::opening, .place = place});
   }
+  const std::vector<RequestId> undelivered = empty_front_end(*found);
   for (const RequestId id : inside) failed(id, *found);
+  for (const RequestId id : undelivered) failed(id, *found);
+}
+
+/// Returns the requests that a failed replica's front end had, which starts afresh.
+std::vector<RequestId> ClusterRun::empty_front_end(std::int32_t replica) {
+  std::vector<RequestId> undelivered;
+  const auto is_there = [replica](const Event& event) {
+    return event.kind == Kind::delivery && event.place.replica == replica;
+  };
+  for (const Event& event : queue_.take_if(is_there)) undelivered.push_back(event.request);
+  front_end_of(replica) = FrontEnd(fleet_.pool_of(replica));
+  return undelivered;
 }
 
 /// Handles a request that was in a failed replica, or on its way to or from it. If resent, it

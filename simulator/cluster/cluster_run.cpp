@@ -1,6 +1,7 @@
 #include "simulator/cluster/cluster_run.hpp"
 
 #include <algorithm>
+#include <cassert>
 #include <limits>
 #include <utility>
 
@@ -167,11 +168,8 @@ void ClusterRun::wait_for_replica(RequestId id) {
 }
 
 void ClusterRun::deliver(const Event& event) {
+  assert(fleet_.lives(event.place));  // fail() takes the deliveries to a replica
   const RequestId id = event.request;
-  if (!fleet_.lives(event.place)) {
-    failed(id, event.place.replica);
-    return;
-  }
   RequestRecord& record = table_.record(id);
   if (record.queued == kNever) record.queued = now_;
   RequestState& state = table_.enter(id);

@@ -84,6 +84,7 @@ class ClusterRun {
   void receive(const Event& event);
 
   void fail(const Failure& failure);
+  std::vector<RequestId> empty_front_end(std::int32_t replica);
   FrontEnd& front_end_of(std::int32_t replica);
   void failed(RequestId id, std::int32_t replica);
   void lose(RequestId id);

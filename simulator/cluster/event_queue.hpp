@@ -39,6 +39,21 @@ class EventQueue {
     return payload;
   }
 
+  /// Removes all events whose payload satisfies `matches`; returns them in the order of the queue.
+  template <class Predicate>
+  std::vector<Payload> take_if(const Predicate& matches) {
+    const auto stays = [&](const Entry& entry) { return !matches(entry.payload); };
+    const auto taken = std::partition(heap_.begin(), heap_.end(), stays);
+    std::sort(taken, heap_.end(), [](const Entry& a, const Entry& b) { return later(b, a); });
+    std::vector<Payload> payloads;
+    for (auto entry = taken; entry != heap_.end(); ++entry) {
+      payloads.push_back(std::move(entry->payload));
+    }
+    heap_.erase(taken, heap_.end());
+    std::make_heap(heap_.begin(), heap_.end(), later);
+    return payloads;
+  }
+
  private:
   static constexpr int kSequenceBits = 56;
 

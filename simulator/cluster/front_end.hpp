@@ -12,7 +12,8 @@
 namespace roofcast {
 
 /// Tokenises prompts (HostOverhead::per_prompt_token), at once or one after the other, and hands
-/// them over (HostOverhead::per_request).
+/// them over (HostOverhead::per_request). It fails with its replica: a new one takes its place.
+/// Neglected: one that stands before servers apart outlives them.
 class FrontEnd {
  public:
   explicit FrontEnd(const Pool& pool)

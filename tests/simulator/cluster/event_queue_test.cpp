@@ -22,5 +22,15 @@ TEST(EventQueue, GivesEventsByTimeThenPhaseThenInsertion) {
                                           "second phase, second in", "late"));
 }
 
+TEST(EventQueue, GivesUpChosenEventsInItsOrderAndKeepsTheOthers) {
+  EventQueue<int> queue;
+  for (const int time : {7, 2, 9, 4, 1, 6, 3}) queue.push(time, 0, time);
+  EXPECT_THAT(queue.take_if([](int time) { return time % 2 == 1; }),
+              testing::ElementsAre(1, 3, 7, 9));
+  std::vector<int> kept;
+  while (!queue.empty()) kept.push_back(queue.pop());
+  EXPECT_THAT(kept, testing::ElementsAre(2, 4, 6));
+}
+
 }  // namespace
 }  // namespace roofcast::test

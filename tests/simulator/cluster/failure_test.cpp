@@ -125,17 +125,50 @@ TEST(Failure, WithNobodyLeftAndNobodyToComeRequestsAreLost) {
   EXPECT_EQ(result.replicas[0].lost, 1);
 }
 
-TEST(Failure, ARequestOnItsWayToALostReplicaIsSentAgainWhenItGetsThere) {
-  // Sent at 2 s to replica 0, there at 3 s, when replica 0 is no more: at replica 1 at 4 s. It
-  // would have been in a queue from 3 s on.
+TEST(Failure, ARequestOnItsWayToALostReplicaIsSentAgainAtOnce) {
+  // Sent at 2 s to replica 0, which has lost it at 2.5 s: at replica 1 at 3.5 s. What it waits
+  // counts from the failure on.
   Engine engine = plain_engine();
   engine.host.per_request = Seconds{1};
   Cluster cluster = failing(2, {});
   cluster.pools[0].replica = one_second_replica(engine);
   const auto result = simulate(cluster, workload_of({{2 * kSecond, 1, 1}}), {});
-  EXPECT_EQ(result.requests[0].queued, 3 * kSecond);
-  EXPECT_EQ(result.requests[0].scheduled, 4 * kSecond);
-  EXPECT_EQ(result.requests[0].finished, 5 * kSecond);
+  EXPECT_EQ(result.requests[0].queued, 2 * kSecond + kHalfSecond);
+  EXPECT_EQ(result.requests[0].scheduled, 3 * kSecond + kHalfSecond);
+  EXPECT_EQ(result.requests[0].finished, 4 * kSecond + kHalfSecond);
+}
+
+/// Replicas that tokenise in turn, in 0.2 s a token.
+Cluster tokenising(std::int32_t replicas, const Failure& failure) {
+  Engine engine = plain_engine();
+  engine.scheduler = SchedulerKind::sglang;
+  engine.host.per_prompt_token = Seconds{0.2};
+  Cluster cluster = failing(replicas, failure);
+  cluster.pools[0].replica = one_second_replica(engine);
+  return cluster;
+}
+
+TEST(Failure, TakesThePromptsThatAreBeingTokenised) {
+  // Two at a time, 4 s each: A would be tokenised at 4 s, B at 8 s. Both are lost at 2.5 s, when C
+  // is sent. It waits until the replica is back at 3.5 s, whose front end has nothing else to do.
+  const auto result = simulate(tokenising(1, {.retried = false, .back_after = kSecond}),
+                               batch_of({{20, 1}, {20, 1}, {20, 1}}), {.max_concurrency = 2});
+  EXPECT_TRUE(result.requests[0].lost);
+  EXPECT_TRUE(result.requests[1].lost);
+  EXPECT_EQ(result.lost, 2);
+  EXPECT_EQ(result.requests[2].sent, 2 * kSecond + kHalfSecond);
+  EXPECT_EQ(result.requests[2].scheduled, 7 * kSecond + kHalfSecond);
+  EXPECT_EQ(result.requests[2].finished, 8 * kSecond + kHalfSecond);
+}
+
+TEST(Failure, PromptsThatWereBeingTokenisedAreTokenisedAgainElsewhere) {
+  // A and C are at replica 0, tokenised at 4 and 8 s; B is at replica 1, tokenised at 2 s. From
+  // 2.5 s on replica 1 tokenises A until 6.5 s, then C until 10.5 s.
+  const auto result = simulate(tokenising(2, {}), batch_of({{20, 1}, {10, 1}, {20, 1}}), {});
+  EXPECT_EQ(result.requests[1].scheduled, 2 * kSecond);
+  EXPECT_EQ(result.requests[0].scheduled, 6 * kSecond + kHalfSecond);
+  EXPECT_EQ(result.requests[2].scheduled, 10 * kSecond + kHalfSecond);
+  EXPECT_EQ(result.replicas[1].served, 3);
 }
 
 TEST(Failure, KAndVOnTheirWayAreLostWithTheReplicaThatSendsThem) {
