@@ -39,9 +39,11 @@ std::vector<std::int64_t> counts_to(std::int64_t max) {
 /// Maximum number of output tokens that a request gains per step.
 std::int64_t tokens_per_step(const Engine& engine) { return 1 + engine.speculation.draft_tokens; }
 
-Seconds unloaded_prompt(const StepFloor& floor, const Engine& engine, std::int64_t tokens) {
-  return floor.prompt(tokens) + engine.host.per_request +
-         engine.host.per_prompt_token * static_cast<double>(tokens);
+/// `tokens` of a prompt are computed; all but images are tokenised, as is the rest of the prompt.
+Seconds unloaded_prompt(const StepFloor& floor, const Engine& engine, std::int64_t tokens,
+                        std::int64_t image_tokens) {
+  const auto text = static_cast<double>(std::max<std::int64_t>(0, tokens - image_tokens));
+  return floor.prompt(tokens) + engine.host.per_request + engine.host.per_prompt_token * text;
 }
 
 /// The minimum time between tokens of a request, which also bounds its mean over a request.
@@ -58,7 +60,7 @@ std::optional<Seconds> min_latency(const PromisedLoad& promise, const PlanLoad& 
   const auto rank = static_cast<std::size_t>(promise.last_within);
   switch (promise.metric) {
     case LatencyMetric::ttft:
-      return unloaded_prompt(floor, engine, lengths.prompts[rank]);
+      return unloaded_prompt(floor, engine, lengths.prompts[rank], lengths.image_tokens);
     case LatencyMetric::tpot:
       return unloaded_gap(floor, engine);
     case LatencyMetric::itl:
@@ -68,7 +70,7 @@ std::optional<Seconds> min_latency(const PromisedLoad& promise, const PlanLoad& 
       break;
   }
   const auto later = static_cast<double>(lengths.all_later_tokens[rank]);
-  return std::max(unloaded_prompt(floor, engine, lengths.prompts[rank]),
+  return std::max(unloaded_prompt(floor, engine, lengths.prompts[rank], lengths.image_tokens),
                   unloaded_gap(floor, engine) * later);
 }
 

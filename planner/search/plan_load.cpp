@@ -19,12 +19,14 @@ std::int64_t uncached_tokens(const Workload& workload, const Request& request) {
   return std::max<std::int64_t>(1, request.input_tokens - shared);
 }
 
-void add(RequestLengths& lengths, std::int64_t prompt, std::int64_t output) {
-  const std::int64_t later = std::max<std::int64_t>(0, output - 1);
+void add(RequestLengths& lengths, std::int64_t prompt, const Request& request) {
+  const std::int64_t later = std::max<std::int64_t>(0, request.output_tokens - 1);
   lengths.prompts.push_back(prompt);
   lengths.all_later_tokens.push_back(later);
   if (later > 0) lengths.later_tokens.push_back(later);
   lengths.totals.push_back(prompt + later);
+  lengths.image_tokens =
+      std::max(lengths.image_tokens, request.input_tokens - text_tokens(request));
 }
 
 void sort(RequestLengths& lengths) {
@@ -85,10 +87,9 @@ PlanLoad plan_load(const Workload& workload, bool client_limited, const Slo& slo
     last = std::max(last, request.arrival);
     if (!is_reported(workload.stages, request)) continue;
     const std::int64_t prompt = uncached_tokens(workload, request);
-    add(load.groups.front(), prompt, request.output_tokens);
+    add(load.groups.front(), prompt, request);
     if (slo.classes.empty()) continue;
-    add(load.groups[1 + static_cast<std::size_t>(request.slo_class)], prompt,
-        request.output_tokens);
+    add(load.groups[1 + static_cast<std::size_t>(request.slo_class)], prompt, request);
   }
   load.span_s = to_seconds(last - first).value;
   for (RequestLengths& lengths : load.groups) sort(lengths);

@@ -30,6 +30,7 @@ struct RequestLengths {
   std::vector<std::int64_t> later_tokens{};      // output tokens after the first, if any
   std::vector<std::int64_t> all_later_tokens{};  // the same for all requests, including 0
   std::vector<std::int64_t> totals{};            // prompts + later tokens, request by request
+  std::int64_t image_tokens = 0;                 // the most of any prompt
 };
 
 struct PlanLoad {

@@ -147,7 +147,7 @@ void ClusterRun::route(RequestId id) {
   const auto place = fleet_.choose(Phase::prompt, id, refused_);
   if (!place) return wait_for_replica(id);
   table_.record(id).replica = place->replica;
-  push(front_end_of(place->replica).delivery(now_, table_.record(id).request.input_tokens),
+  push(front_end_of(place->replica).delivery(now_, table_.record(id).request),
        {.kind = Kind::delivery, .place = *place, .request = id});
 }
 

@@ -2,12 +2,12 @@
 #pragma once
 
 #include <algorithm>
-#include <cstdint>
 
 #include "base/units.hpp"
 #include "model/engines/scheduler.hpp"
 #include "simulator/cluster/cluster.hpp"
 #include "simulator/time.hpp"
+#include "simulator/workload/workload.hpp"
 
 namespace roofcast {
 
@@ -23,10 +23,10 @@ class FrontEnd {
         in_turn_(pool.role == PoolRole::both &&
                  traits_of(pool.replica.engine.scheduler).tokenises_in_turn) {}
 
-  /// When a prompt of `tokens` tokens that arrives at `arrival`, after all before it, reaches the
-  /// engine.
-  Nanoseconds delivery(Nanoseconds arrival, std::int64_t tokens) {
-    const Nanoseconds takes = to_nanoseconds(per_prompt_token_ * static_cast<double>(tokens));
+  /// When a request that arrives at `arrival`, after all before it, reaches the engine.
+  Nanoseconds delivery(Nanoseconds arrival, const Request& request) {
+    const auto tokens = static_cast<double>(text_tokens(request));
+    const Nanoseconds takes = to_nanoseconds(per_prompt_token_ * tokens);
     const Nanoseconds done = (in_turn_ ? std::max(until_, arrival) : arrival) + takes;
     until_ = done;
     return done + per_request_;

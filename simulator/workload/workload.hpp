@@ -63,6 +63,11 @@ struct Request {
 };
 static_assert(sizeof(Request) == 72, "a run keeps every request twice");
 
+/// Its prompt without the images: what is tokenised.
+inline std::int64_t text_tokens(const Request& request) {
+  return request.input_tokens - std::int64_t{request.images} * request.image_tokens;
+}
+
 using WorkloadSpec = std::variant<SyntheticWorkload, TraceWorkload>;
 
 /// A part of the load that is reported separately.

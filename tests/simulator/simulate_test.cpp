@@ -112,6 +112,18 @@ TEST(Simulate, PromptsAreTokenisedAtOnceOrInTurn) {
             (std::vector<Nanoseconds>{kSecond, 3 * kSecond, 7 * kSecond / 2}));
 }
 
+// Of a prompt's 30 tokens 20 are two images: 10 tokens of text take a second.
+TEST(Simulate, ImagesAreNotTokenised) {
+  const FakeStepTime step_time(Seconds{1});
+  Workload workload = batch_of({{30, 1}});
+  workload.requests[0].images = 2;
+  workload.requests[0].image_tokens = 10;
+  Engine engine = plain_engine();
+  engine.host.per_prompt_token = Seconds{0.1};
+  const auto result = simulate(roomy_replica(engine, step_time), workload, {});
+  EXPECT_EQ(result.requests[0].queued, kSecond);
+}
+
 TEST(Simulate, ARequestThatArrivesWithinAStepHasWaited) {
   const FakeStepTime step_time(Seconds{1});
   Workload workload = batch_of({{10, 2}, {10, 1}});

@@ -214,6 +214,25 @@ TEST(ShapeBound, RulesOutWhatNoNumberOfReplicasReaches) {
   EXPECT_GT(bound.at_least_s, 0.0047);
 }
 
+TEST(ShapeBound, ImagesAreNotTokenised) {
+  const PlanCatalogue catalogue = catalogue_of(chat_at(1, 2), "h100");
+  const Shape shape = shape_on(catalogue, 1);
+  const Deployment deployment = deploy(catalogue, shape);
+  const StepFloor floor(deployment);
+  Workload workload;
+  workload.requests.push_back(
+      {.input_tokens = 1000, .output_tokens = 1, .images = 2, .image_tokens = 400});
+  Slo slo;
+  slo.targets = {parse_percentile_target("p95:ttft:1ms")};
+  const ShapeBound bound =
+      bound_shape(shape, deployment.engine, floor, plan_load(workload, false, slo, {}));
+  // All 1,000 tokens are computed, 1,000 - 2 x 400 are tokenised.
+  const HostOverhead& host = deployment.engine.host;
+  const Seconds least = floor.prompt(1000) + host.per_request + host.per_prompt_token * 200.0;
+  ASSERT_EQ(bound.verdict, ShapeBound::Verdict::too_slow);
+  EXPECT_DOUBLE_EQ(bound.at_least_s, least.value);
+}
+
 TEST(ShapeBound, CountsReplicasFromTheWorkOfThePrompts) {
   SyntheticWorkload load;
   load.num_prompts = 1000;
