@@ -9,6 +9,7 @@
 #include "model/architecture/weights.hpp"
 #include "model/cache/kv_cache.hpp"
 #include "model/engines/engine.hpp"
+#include "model/engines/host_terms.hpp"
 
 namespace roofcast {
 namespace {
@@ -225,7 +226,7 @@ Layer draft_layer(const Transformer& model, DraftMethod method) {
 
 void resolve_features(Engine& engine, const EngineOverrides& given, const Transformer& model,
                       const Gpu& gpu, const Parallelism& parallel) {
-  if (given.skip_tokenizer_init.value_or(false)) engine.host.per_prompt_token = {};
+  apply_host_options(engine.host, given);
   engine.speculation = resolve_speculation(given, gpu, parallel);
   engine.lora = resolve_adapters(given, model, gpu, parallel);
   engine.kv_offloading = resolve_kv_offloading(given, gpu, parallel);

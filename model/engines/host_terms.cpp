@@ -53,10 +53,15 @@ std::span<Seconds HostOverhead::*const> host_times() {
   return kTimes;
 }
 
-Engine with_profile(Engine engine, const EngineProfile& profile) {
+void apply_host_options(HostOverhead& host, const EngineOverrides& given) {
+  if (given.skip_tokenizer_init.value_or(false)) host.per_prompt_token = {};
+}
+
+Engine with_profile(Engine engine, const EngineProfile& profile, const EngineOverrides& given) {
   engine.name = profile.name;
   for (const EngineProfile::Value& value : profile.host)
     engine.host.*value.term->member = value.time;
+  apply_host_options(engine.host, given);
   engine.host.source = profile.source;
   return engine;
 }

@@ -36,8 +36,12 @@ struct EngineProfile {
   double median_error = 0;    // of figures predicted from the other runs; 0: not stated
 };
 
-/// `engine`, which must be resolved for the profile's preset, with the profile's host terms and
-/// name.
-Engine with_profile(Engine engine, const EngineProfile& profile);
+/// Sets the terms to 0 whose work these options spare the host: tokenising prompts that come as
+/// token ids (skip_tokenizer_init).
+void apply_host_options(HostOverhead& host, const EngineOverrides& given);
+
+/// `engine`, which must be resolved for the profile's preset and `given`, with the profile's host
+/// terms and name. The options hold for the profile's terms, too.
+Engine with_profile(Engine engine, const EngineProfile& profile, const EngineOverrides& given);
 
 }  // namespace roofcast

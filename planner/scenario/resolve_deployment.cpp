@@ -20,7 +20,7 @@ Engine start(const EngineChoice& asked, const EngineOverrides& overrides,
              const Deployment& deployment) {
   Engine engine = resolve_engine(asked.preset, overrides, deployment.model, deployment.gpu,
                                  deployment.parallel);
-  return asked.profile ? with_profile(std::move(engine), *asked.profile) : engine;
+  return asked.profile ? with_profile(std::move(engine), *asked.profile, overrides) : engine;
 }
 
 /// vLLM's --max-model-len auto: the model's longest context if it fits, else the longest that does.

@@ -32,13 +32,23 @@ TEST(EngineProfile, SetsTheTermsThatItNamesAndNoOthers) {
   EXPECT_EQ(profile.preset, "vllm-0.19");
   Engine engine{.name = "vllm-0.19"};
   const HostOverhead before = engine.host;
-  engine = with_profile(engine, profile);
+  engine = with_profile(engine, profile, {});
   EXPECT_EQ(engine.name, "our-vllm");
   EXPECT_EQ(engine.host.per_request.value, 0.006);
   EXPECT_EQ(engine.host.graph_launch.value, 0.0004);
   EXPECT_EQ(engine.host.step_base, before.step_base);
   EXPECT_EQ(engine.host.per_sequence, before.per_sequence);
   EXPECT_EQ(engine.host.source, "three runs of May");
+}
+
+TEST(EngineProfile, TokenisesNoTokenIds) {
+  std::string text = kText;
+  text.replace(text.find("graph_launch_s"), 14, "per_prompt_token_s");
+  const EngineProfile profile = parse_engine_profile(text, "mine.json");
+  EXPECT_EQ(with_profile({}, profile, {}).host.per_prompt_token.value, 0.0004);
+  const Engine spared = with_profile({}, profile, {.skip_tokenizer_init = true});
+  EXPECT_EQ(spared.host.per_prompt_token.value, 0);
+  EXPECT_EQ(spared.host.per_request.value, 0.006);
 }
 
 TEST(EngineProfile, IsReadBackAsItWasWritten) {

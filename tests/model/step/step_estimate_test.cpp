@@ -363,7 +363,7 @@ TEST(StepEstimate, AProfileOfAnotherNameRunsTheSameKernels) {
       const StepBatch batches[] = {decode_batch(d.model, 8, 1000), prefill_batch(1, 1000)};
       const RooflineStepTime own(d);
       Deployment named = d;
-      named.engine = with_profile(d.engine, {.name = "ours", .preset = preset});
+      named.engine = with_profile(d.engine, {.name = "ours", .preset = preset}, {});
       const RooflineStepTime profiled(named);
       for (const StepBatch& batch : batches) {
         EXPECT_DOUBLE_EQ(profiled.seconds(batch).value, own.seconds(batch).value)

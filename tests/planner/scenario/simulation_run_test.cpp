@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
+#include "planner/scenario/resolve_deployment.hpp"
+
 namespace roofcast::test {
 namespace {
 
@@ -33,6 +37,20 @@ TEST(DeploymentOptions, APoolsOwnDegreesAndOverridesReplaceAllOfTheScenarios) {
   EXPECT_EQ(with_given({}, options.parallel), (Parallelism{.tensor = 2}));
   EXPECT_EQ(options.overrides.max_num_seqs, 8);
   EXPECT_FALSE(options.overrides.block_size.has_value());
+}
+
+TEST(DeploymentOptions, HoldForTheTermsOfAnEngineProfile) {
+  const auto tokenising =
+      std::ranges::find(host_terms(), &HostOverhead::per_prompt_token, &HostTerm::member);
+  EngineChoice engine{.preset = "sglang"};
+  engine.profile =
+      EngineProfile{.name = "ours", .preset = "sglang", .host = {{&*tokenising, Seconds{0.001}}}};
+  const Deployment given = resolve({.model = "llama-3.1-8b", .gpu = "h100"}).deployment;
+  const auto per_prompt_token = [&](const EngineOverrides& overrides) {
+    return deploy(given.model, given.gpu, {}, engine, overrides).engine.host.per_prompt_token.value;
+  };
+  EXPECT_EQ(per_prompt_token({}), 0.001);
+  EXPECT_EQ(per_prompt_token({.skip_tokenizer_init = true}), 0);
 }
 
 }  // namespace
