@@ -90,8 +90,10 @@ struct CapacityAnswer {
   /// Whether the answer is yes: some load holds, and so does the asked one, and it still does with
   /// one replica fewer if `lose_one` is set.
   bool holds = false;
-  std::optional<double> capacity{};     // the greatest load that holds; unset: none holds
-  std::optional<double> low{}, high{};  // 80 % interval, from the uncertainty of step times
+  std::optional<double> capacity{};  // the greatest load that holds; unset: none holds
+  /// 80 % interval, from the uncertainty of step times, the engine's version included, and of host
+  /// work on requests.
+  std::optional<double> low{}, high{};
   bool bounded = true;   // a greater load fails; otherwise the capacity is at least this
   bool monotone = true;  // no greater load holds again
   std::optional<std::string> doubt{};  // a sentence: why it does not stand; unset if it does

@@ -40,27 +40,40 @@ LoadStudy with_versions(LoadStudy study) {
   return study;
 }
 
-std::optional<double> capacity_deviating(const CapacityFindings& answer, double deviations,
-                                         Execution& execution) {
+std::optional<double> capacity_deviating(const CapacityFindings& answer,
+                                         const Deviations& deviations, Execution& execution) {
   const Simulation simulation = [&](const SimulationRun& run) {
-    return simulate_deviating(run, step_times_of(run), {.step_time = deviations}, {});
+    return simulate_deviating(run, step_times_of(run), deviations, {});
   };
-  // With the minimum number of requests: only the ratios of the three results matter.
+  // With the minimum number of requests: only the ratios of the results matter.
   const LoadStudy study = with_versions(with_requests(answer.study, 0));
   return capacity_near(study, *answer.capacity.load, simulation, execution).load;
 }
 
+/// The inputs that set how fast requests pass through a server.
+constexpr std::array kSpeeds = {&Deviations::step_time, &Deviations::per_request};
+
+/// Each speed is moved alone. They are off independently, so what they add to the logarithm of the
+/// capacity adds in squares, as in intervals of latencies (planner/verdict/intervals.hpp).
 void add_interval(CapacityFindings& answer, Execution& execution) {
   // If verdicts alternate with the load there is no single boundary to move.
   if (!answer.capacity.load || !answer.capacity.monotone) return;
   const double load = *answer.capacity.load;
   // The baseline, from runs of the same fixed length: only the change matters.
-  const auto same = capacity_deviating(answer, 0, execution);
+  const auto same = capacity_deviating(answer, {}, execution);
   if (!same) return;
-  const auto slower = capacity_deviating(answer, kIntervalDeviations, execution);
-  const auto faster = capacity_deviating(answer, -kIntervalDeviations, execution);
-  answer.low = load * std::min(1.0, slower.value_or(0) / *same);
-  answer.high = load * std::max(1.0, faster.value_or(0) / *same);
+  double below = 0, above = 0;  // of the logarithm
+  for (const auto speed : kSpeeds) {
+    Deviations slower, faster;
+    slower.*speed = kIntervalDeviations;
+    faster.*speed = -kIntervalDeviations;
+    const double least = capacity_deviating(answer, slower, execution).value_or(0);
+    const double most = capacity_deviating(answer, faster, execution).value_or(0);
+    below = std::hypot(below, std::log(*same / std::min(*same, least)));
+    above = std::hypot(above, std::log(std::max(*same, most) / *same));
+  }
+  answer.low = load * std::exp(-below);
+  answer.high = load * std::exp(above);
 }
 
 /// The asked load as the search found it, if it simulated it until its verdict stood.

@@ -40,7 +40,7 @@ struct CapacityFindings {
   std::optional<LoadPoint> asked{};          // at the asked load
   std::optional<Confidence> confidence{};    // that it holds there
   std::vector<PoolUtilisation> asked_use{};  // there
-  std::optional<double> low{}, high{};       // capacity with steps 1.28 sd slower and faster
+  std::optional<double> low{}, high{};       // 80 % interval: step times and host work on requests
   std::vector<LoadPoint> curve{};            // some loads from low to beyond capacity, sorted
   double limit_load = 0;                     // load at which the limits are judged
   std::int64_t limit_requests = 0;           // simulated there, as many as its verdict needed

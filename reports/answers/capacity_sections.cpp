@@ -106,8 +106,9 @@ std::string capacity_line(const CapacityAnswer& answer) {
     return answer.load == LoadKind::rate ? as_number(load) : fixed(load, 0);
   };
   if (answer.low && answer.high) {
-    line += fmt::format("; {} to {} in {} of cases, from the uncertainty of step times",
-                        load_number(*answer.low), load_number(*answer.high), interval_percent());
+    line +=
+        fmt::format("; {} to {} in {} of cases, from the uncertainty of step times and host work",
+                    load_number(*answer.low), load_number(*answer.high), interval_percent());
   }
   return line + ".";
 }

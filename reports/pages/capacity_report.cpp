@@ -129,9 +129,10 @@ Report capacity_report(const Store& store, const Run& run, const ReportEffort& e
   mark_capacity(curve.figures, answer);
   if (answer.capacity && answer.low && answer.high) {
     curve.lines.push_back(fmt::format(
-        "The capacity is {}; with steps 1.28 standard deviations slower it is {}, faster {}.",
+        "The capacity is {}; from the uncertainty of step times and host work it is {} to {} in {} "
+        "of cases.",
         load_text(answer.load, *answer.capacity), load_text(answer.load, *answer.low),
-        load_text(answer.load, *answer.high)));
+        load_text(answer.load, *answer.high), interval_percent()));
   }
   report.sections.push_back(std::move(curve));
   for (const Section& section : capacity_sections(answer)) {

@@ -227,7 +227,7 @@ export function startPlan(values, changed, lists) {
     const asked = values.trace === "" ? Number(values.request_rate) : null;
     const sure =
       found.capacity_low && found.capacity_high
-        ? ` (${fixed(found.capacity_low, 2)} to ${fixed(found.capacity_high, 2)} in 80 % of cases, from the uncertainty of step times)`
+        ? ` (${fixed(found.capacity_low, 2)} to ${fixed(found.capacity_high, 2)} in 80 % of cases, from the uncertainty of step times and host work)`
         : "";
     const limits = found.limits
       ? ` Binding limit: ${found.limits.binding.replaceAll("_", " ")}.`
