@@ -47,7 +47,9 @@ struct LimitsAnswer {
   double as_is_s = 0;                  // its value in the run itself
   std::optional<double> limit_s{};     // of the target that it belongs to; unset: no SLO
   std::optional<LimitKind> binding{};  // unset: no single limit binds
-  std::vector<LimitAnswer> limits{};   // greatest gain first
+  /// Share of the mean TTFT that waits for other prompts to be tokenised; unset: none does.
+  std::optional<double> tokenizer_share{};
+  std::vector<LimitAnswer> limits{};  // greatest gain first
   std::optional<AdviceAnswer> advice{};
 
   // Not in the JSON.

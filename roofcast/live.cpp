@@ -209,7 +209,7 @@ struct LiveEngine::Impl {
       name = ++last_name;
       states[place] = {.name = name, .on_tokens = std::move(on_tokens), .submitted = arrival};
       names[name] = id;
-      const Delivery delivery{front_end.delivery(arrival, records[place].request), id};
+      const Delivery delivery{front_end.delivery(arrival, records[place].request).time, id};
       deliveries.insert(std::ranges::upper_bound(deliveries, delivery.time, {}, &Delivery::time),
                         delivery);
     }

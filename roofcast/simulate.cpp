@@ -62,7 +62,15 @@ template <class Visitor>
 void members(Visitor& visit, LoadResult& load) {
   for (const LoadFigure& figure : kLoadFigures) visit_figure(visit, load, figure);
   for (const LatencyFigure& latency : kLatencyFigures) {
-    visit(latency.name, load.*latency.distribution, latency.meaning);
+    Distribution& distribution = load.*latency.distribution;
+    if (latency.distribution != &LoadResult::tokenizer_queue) {
+      visit(latency.name, distribution, latency.meaning);
+      continue;
+    }
+    std::optional<Distribution> waited;  // only some engines tokenise in turn
+    if (distribution.count > 0) waited = distribution;
+    visit.if_set(latency.name, waited, latency.meaning);
+    distribution = waited.value_or(Distribution{});
   }
 }
 

@@ -348,10 +348,16 @@ Yardstick yardstick_of(const SimulationResult& result) {
   return yardstick;
 }
 
+double tokenizer_share(const LoadResult& load) {
+  return load.ttft.mean > 0 ? load.tokenizer_queue.mean / load.ttft.mean : 0;
+}
+
 std::optional<LimitReport> report_limits(const SimulationRun& run, const LimitAccount& account,
                                          int threads, const Progress& progress) {
   const Yardstick yardstick = yardstick_of(run.result);
-  LimitReport report{.as_is_s = yardstick.of(run.result), .use = run.result.use};
+  LimitReport report{.as_is_s = yardstick.of(run.result),
+                     .use = run.result.use,
+                     .tokenizer_share = tokenizer_share(run.result)};
   if (yardstick.target) report.target = run.result.slo[*yardstick.target];
   const auto gain_of = [&](std::int64_t i) {
     const LimitUse& use = account.uses[static_cast<std::size_t>(i)];

@@ -78,6 +78,12 @@ void add_routing(std::vector<Change>& changes, const SimulationRun& run) {
   changes.push_back({"routing by prefix", {{"router", "prefix_affinity"}}});
 }
 
+/// The client, or a router, tokenises.
+void add_token_ids(std::vector<Change>& changes, const SimulationRun& run) {
+  if (tokenizer_share(run.result) < kNoticeableGain) return;
+  changes.push_back({"prompts sent as token ids", {{"skip_tokenizer_init", "true"}}});
+}
+
 std::vector<Change> changes_for(const SimulationRun& run) {
   const Deployment& first = run.pools.front().deployment;
   std::vector<Change> changes;
@@ -92,6 +98,7 @@ std::vector<Change> changes_for(const SimulationRun& run) {
     changes.push_back({"8-bit KV cache", {{"kv_cache_dtype", "fp8"}}});
   }
   add_batches(changes, first.engine);
+  add_token_ids(changes, run);
   add_routing(changes, run);
   add_split(changes, run);
   return changes;

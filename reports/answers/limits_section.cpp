@@ -48,9 +48,19 @@ std::string use_in_words(const LimitsAnswer& limits, const LimitAnswer& limit) {
       return fmt::format("{} of step time at {} sequences", share, value_text(limits.max_num_seqs));
     case LimitKind::queueing:
       return share + " of mean TTFT is queueing";
+    case LimitKind::host:
+      if (!limits.tokenizer_share) return share + " of step time";
+      return fmt::format("{} of step time; {} of mean TTFT is waiting for the tokeniser", share,
+                         as_percent(*limits.tokenizer_share));
     default:
       return share + " of step time";
   }
+}
+
+/// Whether the host binds because prompts wait for each other to be tokenised.
+bool binds_tokenizer(const LimitsAnswer& limits) {
+  constexpr double kMost = 0.5;  // of the mean TTFT
+  return limits.binding == LimitKind::host && limits.tokenizer_share.value_or(0) >= kMost;
 }
 
 std::string binding_line(const LimitsAnswer& limits) {
@@ -68,6 +78,14 @@ std::string binding_line(const LimitsAnswer& limits) {
           "matters most: with {}, {} changes by {}.",
           as_percent(limit.used_share), words_of(first.limit).title, words_of(first.limit).wider,
           limits.yardstick, gain_cell(first.relative_gain).text);
+    }
+    if (binds_tokenizer(limits)) {
+      return fmt::format(
+          "The binding limit is tokenising prompts, one process a server: {} of the mean TTFT is "
+          "waiting for it. With {}, {} changes by {}; prompts sent as token ids "
+          "(--skip-tokenizer-init) or more replicas remove it.",
+          as_percent(*limits.tokenizer_share), words_of(limit.limit).wider, limits.yardstick,
+          gain_cell(limit.relative_gain).text);
     }
     return fmt::format("The binding limit is {}. With {}, {} changes by {}.",
                        words_of(limit.limit).title, words_of(limit.limit).wider, limits.yardstick,

@@ -146,9 +146,11 @@ void ClusterRun::send_next() {
 void ClusterRun::route(RequestId id) {
   const auto place = fleet_.choose(Phase::prompt, id, refused_);
   if (!place) return wait_for_replica(id);
-  table_.record(id).replica = place->replica;
-  push(front_end_of(place->replica).delivery(now_, table_.record(id).request),
-       {.kind = Kind::delivery, .place = *place, .request = id});
+  RequestRecord& record = table_.record(id);
+  const FrontEnd::Delivery delivery = front_end_of(place->replica).delivery(now_, record.request);
+  record.replica = place->replica;
+  record.tokenizer_wait = delivery.waited;
+  push(delivery.time, {.kind = Kind::delivery, .place = *place, .request = id});
 }
 
 /// Replicas come while the cluster runs; those before it that had no request yet get theirs, too.

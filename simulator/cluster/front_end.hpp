@@ -23,13 +23,18 @@ class FrontEnd {
         in_turn_(pool.role == PoolRole::both &&
                  traits_of(pool.replica.engine.scheduler).tokenises_in_turn) {}
 
-  /// When a request that arrives at `arrival`, after all before it, reaches the engine.
-  Nanoseconds delivery(Nanoseconds arrival, const Request& request) {
+  struct Delivery {
+    Nanoseconds waited = 0;  // until the prompts before it were tokenised
+    Nanoseconds time = 0;    // when the request reaches the engine
+  };
+
+  /// Of a request that arrives at `arrival`, after all before it.
+  Delivery delivery(Nanoseconds arrival, const Request& request) {
     const auto tokens = static_cast<double>(text_tokens(request));
     const Nanoseconds takes = to_nanoseconds(per_prompt_token_ * tokens);
-    const Nanoseconds done = (in_turn_ ? std::max(until_, arrival) : arrival) + takes;
-    until_ = done;
-    return done + per_request_;
+    const Nanoseconds begins = in_turn_ ? std::max(until_, arrival) : arrival;
+    until_ = begins + takes;
+    return {.waited = begins - arrival, .time = until_ + per_request_};
   }
 
  private:

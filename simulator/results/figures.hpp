@@ -35,6 +35,8 @@ inline constexpr auto kLatencyFigures = std::to_array<LatencyFigure>({
     {"queue_s", "queue", &LoadResult::queue, "in the engine's queue", LatencyPart::queue},
     {"client_queue_s", "client queue", &LoadResult::client_queue,
      "waiting for the client's concurrency limit", LatencyPart::client_queue},
+    {"tokenizer_queue_s", "tokeniser queue", &LoadResult::tokenizer_queue,
+     "waiting for the prompts before it to be tokenised", LatencyPart::tokenizer_queue},
 });
 
 /// Those that an SLO can limit, in the order of LatencyMetric; the rest are queues.

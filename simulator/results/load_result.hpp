@@ -30,6 +30,7 @@ struct LoadResult {
                                       // earlier time at a router without replicas or in lost
                                       // attempts
   Distribution client_queue;          // waiting for the client's concurrency limit, until `sent`
+  Distribution tokenizer_queue;       // `tokenizer_wait`; empty if no request waited
   std::optional<double> goodput_per_s;
   std::optional<double> goodput_share;  // of the requests with an outcome
 };

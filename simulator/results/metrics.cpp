@@ -37,6 +37,8 @@ void fill(LoadResult& result, const RequestGroup& group, const TokenGaps& gaps, 
   result.e2e = distribution_of(group.of(LatencyPart::e2e));
   result.queue = distribution_of(group.of(LatencyPart::queue));
   result.client_queue = distribution_of(group.of(LatencyPart::client_queue));
+  const Distribution tokenizer = distribution_of(group.of(LatencyPart::tokenizer_queue));
+  if (tokenizer.max > 0) result.tokenizer_queue = tokenizer;
   result.itl = distribution_of(gap_percentiles(gaps, group.logs, distribution_percents(), 0));
   if (slo.goodput.empty()) return;
   const auto good = static_cast<double>(group.tally.good);

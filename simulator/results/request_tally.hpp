@@ -15,11 +15,12 @@
 namespace roofcast {
 
 /// The parts of a request's life that are measured.
-enum class LatencyPart { ttft, tpot, e2e, queue, client_queue, service };
-inline constexpr std::size_t kParts = 6;
+enum class LatencyPart { ttft, tpot, e2e, queue, client_queue, tokenizer_queue, service };
+inline constexpr std::size_t kParts = 7;
 inline constexpr std::array<LatencyPart, kParts> kAllParts = {
-    LatencyPart::ttft,  LatencyPart::tpot,         LatencyPart::e2e,
-    LatencyPart::queue, LatencyPart::client_queue, LatencyPart::service};
+    LatencyPart::ttft,   LatencyPart::tpot,         LatencyPart::e2e,
+    LatencyPart::queue,  LatencyPart::client_queue, LatencyPart::tokenizer_queue,
+    LatencyPart::service};
 
 /// The part that a limit on a metric is about; nothing for ITL, whose gaps are not by request.
 std::optional<LatencyPart> part_of(LatencyMetric metric);
@@ -48,6 +49,8 @@ inline std::optional<Nanoseconds> duration_of(const RequestRecord& record, Laten
       return record.scheduled - record.queued;
     case LatencyPart::client_queue:
       return record.sent - record.request.arrival;
+    case LatencyPart::tokenizer_queue:
+      return record.tokenizer_wait;
     case LatencyPart::service:
       break;
   }

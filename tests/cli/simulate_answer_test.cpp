@@ -49,6 +49,20 @@ TEST(SimulateAnswer, ARunThatServesNothingIsANo) {
   EXPECT_THAT(result.out, HasSubstr("No request finished."));
 }
 
+// One process tokenises at most 1 / (8,000 x 4.4 us) = 28 prompts a second for eight ranks, which
+// compute several times as many.
+TEST(SimulateAnswer, ASaturatedTokeniserIsNamedWithItsRemedy) {
+  const std::string command =
+      "simulate --model llama-3.2-1b --gpu h100 --dp 8 --engine sglang --input-len 8000 "
+      "--output-len 2 --num-prompts 500 --request-rate 60 --slo p95:ttft:500ms --no-store ";
+  const std::string out = run_command(command + "--explain").out;
+  EXPECT_THAT(out, HasSubstr("tokeniser queue"));
+  EXPECT_THAT(out, HasSubstr("The binding limit is tokenising prompts, one process a server"));
+  EXPECT_THAT(out, HasSubstr("prompts sent as token ids (--skip-tokenizer-init true)"));
+  EXPECT_THAT(run_command(command + "--skip-tokenizer-init").out,
+              Not(HasSubstr("tokeniser queue")));
+}
+
 TEST(SimulateAnswer, OneOfAThingIsSingular) {
   const CommandResult result = run_command(
       "simulate --model llama-3.1-8b --gpu h100 --num-prompts 1 --input-len 1000 --output-len 10 "

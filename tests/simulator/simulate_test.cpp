@@ -112,6 +112,21 @@ TEST(Simulate, PromptsAreTokenisedAtOnceOrInTurn) {
             (std::vector<Nanoseconds>{kSecond, 3 * kSecond, 7 * kSecond / 2}));
 }
 
+// Prompts of 10, 20 and 5 tokens in 0.1 s a token: in turn the second waits a second, the third 3
+// s.
+TEST(Simulate, PromptsWaitForTheTokeniserWhereItTakesThemInTurn) {
+  const FakeStepTime step_time(Seconds{1});
+  Engine engine = plain_engine();
+  engine.host.per_prompt_token = Seconds{0.1};
+  const Workload workload = batch_of({{10, 1}, {20, 1}, {5, 1}});
+  EXPECT_EQ(simulate(roomy_replica(engine, step_time), workload, {}).tokenizer_queue.count, 0);
+  engine.scheduler = SchedulerKind::sglang;
+  const auto result = simulate(roomy_replica(engine, step_time), workload, {});
+  EXPECT_EQ(result.tokenizer_queue.count, 3);
+  EXPECT_DOUBLE_EQ(result.tokenizer_queue.mean, (0 + 1 + 3) / 3.0);
+  EXPECT_DOUBLE_EQ(result.tokenizer_queue.max, 3);
+}
+
 // Of a prompt's 30 tokens 20 are two images: 10 tokens of text take a second.
 TEST(Simulate, ImagesAreNotTokenised) {
   const FakeStepTime step_time(Seconds{1});

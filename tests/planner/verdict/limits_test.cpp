@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <string>
 
 #include "tests/simulator/support.hpp"
 
@@ -109,6 +110,20 @@ TEST(Limits, AFasterHostShortensTheHandoverToo) {
   SimulationRun run = prepare_simulation(scenario);
   for (PoolRun& pool : run.pools) pool.deployment.engine.host.handover = Seconds{100};
   EXPECT_NEAR(explained(run).of(LimitKind::host).gain, 1 - 1 / 1.1, 1e-3);
+}
+
+// Nine prompts at once, 100 s each to tokenise, beside which all else is as good as nothing. In
+// turn they wait 0 to 800 s of 100 to 900 s: 400 / 500 on average. At once none waits.
+TEST(Limits, TokenisingInTurnIsTheHosts) {
+  for (const char* engine : {"sglang", "vllm-0.19"}) {
+    Scenario scenario{.deployment = {.model = "llama-3.1-8b", .gpu = "h100", .engine = engine}};
+    scenario.workload = load_of(9, 100, 5);
+    SimulationRun run = prepare_simulation(scenario);
+    run.pools.front().deployment.engine.host.per_prompt_token = Seconds{1};
+    const Explained found = explained(run);
+    EXPECT_NEAR(found.report.tokenizer_share, engine == std::string("sglang") ? 0.8 : 0, 1e-3);
+    EXPECT_EQ(found.report.binding, LimitKind::host);
+  }
 }
 
 TEST(Limits, TooFewPlacesBind) {
