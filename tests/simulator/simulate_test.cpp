@@ -112,8 +112,7 @@ TEST(Simulate, PromptsAreTokenisedAtOnceOrInTurn) {
             (std::vector<Nanoseconds>{kSecond, 3 * kSecond, 7 * kSecond / 2}));
 }
 
-// Prompts of 10, 20 and 5 tokens in 0.1 s a token: in turn the second waits a second, the third 3
-// s.
+// Prompts of 10, 20 and 5 tokens, tokenised in 0.1 s a token: in turn they wait 0, 1 and 3 s.
 TEST(Simulate, PromptsWaitForTheTokeniserWhereItTakesThemInTurn) {
   const FakeStepTime step_time(Seconds{1});
   Engine engine = plain_engine();
