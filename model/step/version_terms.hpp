@@ -58,15 +58,17 @@ inline constexpr double kUntimedKernelDeviation = 0.26;
 /// The name of that cause of error.
 inline constexpr const char* kVersionCause = "the engine's version";
 
-/// How far the times of an engine's versions have differed on one vendor's GPUs where neither a
-/// version's own kernels nor an untuned product tell them apart.
+/// How far the servers of single versions are from what is predicted for that version, on one
+/// vendor's GPUs where no kernel tables were taken from servers of several versions: what a version
+/// ran beyond its kernels and the rows above is not on record.
 ///
-/// Of each setting (GPU, layout, format, load) that was measured on several dates, r is the
-/// logarithm of the largest ratio of two medians of TPOT at most half a year apart. A prediction
-/// stands for tuned kernels, so for the fastest; taking a version's logarithm as even between that
-/// and the slowest, its mean square distance from the fastest is r^2 / 3. The deviation is the
-/// square root of the mean of r^2 / 3 over settings. It counts on both sides, although a version
-/// is rarely faster than its tuned kernels.
+/// Of each version and GPU the mean over its runs of the logarithm of measured over predicted TPOT;
+/// the deviation is the root mean square of these means. Of a version that is answered by another
+/// (`uncompared`) it is instead how far versions differ: of each setting (GPU, layout, format,
+/// load) that was measured on several dates, r is the logarithm of the largest ratio of two medians
+/// of TPOT at most half a year apart. Taking a version as even between the fastest and the slowest,
+/// its mean square distance from the fastest is r^2 / 3, and the deviation the square root of the
+/// mean of r^2 / 3 over settings.
 struct VersionSpread {
   std::string_view engine;  // how Engine::version begins
   std::string_view vendor;  // of the GPU
