@@ -15,6 +15,29 @@ namespace roofcast {
 
 namespace {
 
+// Composable kernels' product with block-scaled fp8 weights that AITER runs on MI300X for a shape
+// without a row, tiles of 16 rows and 128 outputs (blockscale_dispatch(), v0.1.5 to e4048607),
+// where that kernel is the tuned one without split inputs: 6.1 us of 768 inputs, 7.2 and 7.8 of
+// 1,024, 8.2 and 10.7 of 1,536, 11.4 of 2,048, 11.2 of 2,304, 20.5 of 4,096 and 24.5 of 5,120, for
+// 160 to 288 tiles, of which each of 304 multiprocessors holds one (36 KiB of 64): by least squares
+// 2.9 us and 1.07 us for each 256 inputs. A HIP graph starts it in 2.99 us. More tiles take turns.
+// On MI355X the same reasoning gives 365 TFLOP/s where 385 to 421 were measured (ROCm/aiter pull
+// 5586).
+constexpr double kDefaultTileTime = 1.07e-6 / 256;  // seconds an input
+constexpr Seconds kDefaultTileStart{2.9e-6 + 2.99e-6};
+constexpr double kDefaultTileRows = 16;
+constexpr std::int64_t kDefaultTileOutputs = 128;
+constexpr double kMultiprocessors = 304;
+
+constexpr Seconds default_tile_time(double inputs) { return Seconds{inputs * kDefaultTileTime}; }
+
+/// Of one row where every multiprocessor always has a tile.
+constexpr Seconds default_row_time(std::int64_t outputs, double inputs) {
+  const std::int64_t tiles = (outputs + kDefaultTileOutputs - 1) / kDefaultTileOutputs;
+  return default_tile_time(inputs) *
+         (static_cast<double>(tiles) / kDefaultTileRows / kMultiprocessors);
+}
+
 constexpr std::array kUntunedProducts{
     // DeepSeek-V3's products of the hidden state with both latents and the rotary key (1,536 + 512
     // + 64 outputs), whole on every rank. After 0.5.5 SGLang runs block-scaled products of AMD's
@@ -37,6 +60,18 @@ constexpr std::array kUntunedProducts{
                    .least = Seconds{117e-6},
                    .source = "sgl-project/sglang pulls 13617 and 18242; ROCm/aiter pulls 1232, "
                              "1930 and 2024"},
+    // The same before, in composable kernels' default: AITER's tables had no row of this shape.
+    UntunedProduct{.engine = "sglang",
+                   .chip = "gfx942",
+                   .from = "0.5",
+                   .before = "0.5.5.post3",
+                   .format = "fp8_block",
+                   .outputs = 2112,
+                   .inputs = 7168,
+                   .least = kDefaultTileStart + default_tile_time(7168),
+                   .least_each = default_row_time(2112, 7168),
+                   .source = "ROCm/aiter v0.1.5, a8w8_blockscale_tuned_gemm.csv and "
+                             "blockscale_dispatch()"},
 };
 
 // Medians of TPOT of DeepSeek-R1 (InferenceX, October 2025 to June 2026; docs/accuracy.md, "How
@@ -107,17 +142,27 @@ bool covers(const UntunedProduct& row, std::string_view version) {
 
 std::span<const UntunedProduct> untuned_products() { return kUntunedProducts; }
 
-Seconds least_product_time(const Deployment& deployment, const OperatorShape& product) {
+namespace {
+
+/// The largest of a time of the rows that hold for the deployment's product.
+Seconds largest_of(const Deployment& deployment, const OperatorShape& product,
+                   Seconds UntunedProduct::*time) {
   const std::string_view version = stated_version(deployment.engine.version);
-  Seconds least{};
+  Seconds largest{};
   for (const UntunedProduct& row : kUntunedProducts) {
     const bool runs = deployment.engine.version.starts_with(row.engine) &&
                       deployment.gpu.compute_capability == row.chip && covers(row, version);
     const bool same = product.format == row.format && product.outputs == row.outputs &&
                       product.inputs == row.inputs;
-    if (runs && same) least = std::max(least, row.least);
+    if (runs && same) largest = std::max(largest, row.*time);
   }
-  return least;
+  return largest;
+}
+
+}  // namespace
+
+Seconds least_product_time(const Deployment& deployment, const OperatorShape& product) {
+  return largest_of(deployment, product, &UntunedProduct::least);
 }
 
 Seconds least_row_time(const Deployment& deployment, const OperatorShape& product) {
@@ -125,7 +170,7 @@ Seconds least_row_time(const Deployment& deployment, const OperatorShape& produc
   constexpr FlopsPerSecond kStreamed{447e12};
   if (deployment.engine.fp8_gemm_backend != Fp8GemmBackend::flashinfer_trtllm ||
       !has_low_latency_products(deployment.gpu) || product.format != "fp8_block") {
-    return {};
+    return largest_of(deployment, product, &UntunedProduct::least_each);
   }
   const auto weights =
       static_cast<double>(product.outputs) * static_cast<double>(product.inputs);  // bytes

@@ -22,7 +22,8 @@ struct UntunedProduct {
   std::string_view format;  // of the weights
   std::int64_t outputs = 0;
   std::int64_t inputs = 0;
-  Seconds least{};  // of one call, whatever the number of rows
+  Seconds least{};       // of one call, whatever the number of rows
+  Seconds least_each{};  // of each row, where they take turns
   std::string_view source;
 };
 
@@ -32,11 +33,12 @@ std::span<const UntunedProduct> untuned_products();
 /// GPU; 0 where no row says so, and for an engine whose version is not stated.
 Seconds least_product_time(const Deployment& deployment, const OperatorShape& product);
 
-/// What each row of a product takes at least, in the kernel that the engine was told to use, which
-/// no table times; 0 elsewhere. TRTLLM-gen's low-latency products (SGLang's flashinfer_trtllm) by
-/// benchmark of sgl-project/sglang pull 13528 on a B200: 759 TFLOP/s between 2,048 and 4,096 rows
-/// of 576 outputs (63.5 - 41.2 us; 7,168 inputs), and 447 between 1,024 and 2,048 rows of 24,576
-/// (1,632.5 - 826.2 us), whose 176 MB of weights pass through the L2 cache once for each 64 rows.
+/// What each row of a product takes at least, in a kernel that was not tuned for it or that the
+/// engine was told to use, which no table times; 0 elsewhere. TRTLLM-gen's low-latency products
+/// (SGLang's flashinfer_trtllm) by benchmark of sgl-project/sglang pull 13528 on a B200: 759
+/// TFLOP/s between 2,048 and 4,096 rows of 576 outputs (63.5 - 41.2 us; 7,168 inputs), and 447
+/// between 1,024 and 2,048 rows of 24,576 (1,632.5 - 826.2 us), whose 176 MB of weights pass
+/// through the L2 cache once for each 64 rows.
 Seconds least_row_time(const Deployment& deployment, const OperatorShape& product);
 
 /// Whether experts of this shape run in AITER's default kernel where nobody tuned one for them: on

@@ -81,7 +81,6 @@ TEST(VersionTerms, ATermHoldsForItsVersionsOnItsChipAlone) {
   EXPECT_DOUBLE_EQ(least_us("mi300x", "sglang-0.5.6", product), 117);
   EXPECT_DOUBLE_EQ(least_us("mi325x", "sglang-0.5.9", product), 117);
   EXPECT_DOUBLE_EQ(least_us("mi300x", "sglang-0.5.5.post3", product), 117);
-  EXPECT_EQ(least_us("mi300x", "sglang-0.5.4", product), 0);
   EXPECT_EQ(least_us("mi300x", "sglang-0.5.10", product), 0);
   EXPECT_EQ(least_us("mi300x", "sglang-0.5.12", product), 0);
   EXPECT_EQ(least_us("mi355x", "sglang-0.5.9", product), 0);
@@ -89,6 +88,18 @@ TEST(VersionTerms, ATermHoldsForItsVersionsOnItsChipAlone) {
   OperatorShape other = product;
   other.inputs = 2048;
   EXPECT_EQ(least_us("mi300x", "sglang-0.5.9", other), 0);
+}
+
+// 28 times 256 inputs: 2.9 + 2.99 + 28 x 1.07 us. 8,192 rows and 2,112 outputs are 512 x 17
+// tiles, 28.6 for each of 304 multiprocessors.
+TEST(VersionTerms, TheDefaultTileTakesTurns) {
+  for (const char* engine : {"sglang-0.5.2", "sglang-0.5.4"}) {
+    EXPECT_NEAR(least_us("mi300x", engine, latents_product()), 35.85, 0.01) << engine;
+    const Seconds row = least_row_time(deepseek_on("mi300x", engine), latents_product());
+    EXPECT_NEAR(row.value * 8192, 8192.0 / 16 * 17 / 304 * 28 * 1.07e-6, 1e-8) << engine;
+  }
+  EXPECT_EQ(least_row_time(deepseek_on("mi300x", "sglang-0.5.9"), latents_product()).value, 0);
+  EXPECT_EQ(least_row_time(deepseek_on("mi355x", "sglang-0.5.2"), latents_product()).value, 0);
 }
 
 // "0.5" is the newest of 0.5, which has tuned settings.
@@ -210,7 +221,8 @@ TEST(VersionSpreads, OfVersionsThatOthersAnswerForCountThereAlone) {
 
 TEST(VersionBasis, SaysWhichVersionTheTimesAreOf) {
   EXPECT_EQ(version_basis(deepseek_on("mi300x", "sglang-0.5.7")), VersionBasis::slower_kernels);
-  EXPECT_EQ(version_basis(deepseek_on("mi300x", "sglang-0.5.2")), VersionBasis::fastest);
+  EXPECT_EQ(version_basis(deepseek_on("mi300x", "sglang-0.5.2")), VersionBasis::slower_kernels);
+  EXPECT_EQ(version_basis(deepseek_on("mi355x", "sglang-0.5.2")), VersionBasis::fastest);
   EXPECT_EQ(version_basis(deepseek_on("mi300x", "sglang")), VersionBasis::fastest);
   EXPECT_EQ(version_basis(deepseek_on("mi300x", "sglang-0.6")), VersionBasis::nearest);
   // The product is DeepSeek-V3's.
