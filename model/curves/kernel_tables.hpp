@@ -117,7 +117,10 @@ class KernelTables {
 /// no size of the format), each in its newest version first. A GEMM that was
 /// never timed is interpolated, bilinearly in log2 N and log2 K, between the corners of its cell of
 /// the source's grid; without a whole cell neighbours answer, of which those within an octave in
-/// the engine's own tables come before another source's. Experts that were never timed are
+/// the engine's own tables come before another source's. In tables of a library, where each shape
+/// was tuned by itself, a product that others tell takes no longer than one with twice as many
+/// outputs, and a neighbour no longer than the two nearest larger products. Experts that were never
+/// timed are
 /// estimated from the two of the engine's own mixtures that are nearest in the logarithms of their
 /// sizes (width, hidden size, experts, experts per token), at as many tokens for each expert.
 /// Experts of another version of the engine than the nearest take the ratio of the two versions of

@@ -158,6 +158,9 @@ struct CurveBlend {
   struct Part {
     MeasuredCurve curve{};
     double weight = 1;  // weights sum to 1
+    /// Timed products with at least as many outputs and inputs: where they take less, so does the
+    /// part. Only in tables of a library (kernel_tables.hpp).
+    std::vector<MeasuredCurve> larger{};
   };
   std::vector<Part> parts{};  // empty: no answer
   /// Prefill attention: several prompts in one call of the kernel that answers for one, ascending
@@ -174,6 +177,9 @@ struct CurveBlend {
     MeasuredCurve theirs{};   // in that of the parts
   };
   std::vector<VersionPair> versions{};
+  /// The product with twice as many outputs, four times, ... up to one that was timed: none takes
+  /// less than this one. Only in tables of a library.
+  std::vector<CurveBlend> wider{};
   OperatorShape shape{};
 };
 
@@ -186,12 +192,14 @@ struct CurveBlend {
 CurveBlend find_blend(const Measured& measured, const OperatorShape& shape,
                       std::string_view engine = {});
 
-/// The weighted mean of the parts' ratios, applied to each part's base at the blend's shape.
-/// Between the corners of a cell it is as the parts are, at best interpolated; anything else but a
-/// shape's own curve is `extended`, by `octaves`; the spread among the parts adds to
-/// the uncertainty. Times of another version are multiplied by the geometric mean of what the
-/// `versions` pairs differ by, for experts at as many tokens for each. Precondition: at least one
-/// part.
+/// The weighted mean of the parts' ratios, applied to each part's base at the blend's shape; of
+/// neighbouring products the geometric mean, so that one that takes several times as long as the
+/// others does not prevail. Between the corners of a cell it is as the parts are, at best
+/// interpolated; anything else but a shape's own curve is `extended`, by `octaves`; the spread
+/// among the parts adds to the uncertainty. No part takes longer than its `larger` products where
+/// these were timed, and the answer is no longer than that of any `wider` one. Times of another
+/// version are multiplied by the geometric mean of what the `versions` pairs differ by, for experts
+/// at as many tokens for each. Precondition: at least one part.
 CurveAnswer answer(const CurveBlend& blend, double x, double y, int multiprocessors);
 
 }  // namespace roofcast

@@ -144,6 +144,54 @@ TEST(KernelTables, AProductWithinTheGridIsInterpolatedBetweenItsCell) {
   EXPECT_EQ(answer_for(corners, product(128, 128)).provenance, Provenance::extended);
 }
 
+// 128 x 128 is an octave from 128 x 64, two from 64 x 64 and 256 x 64, and three from 512 x 64: the
+// weights are 3, 1.5, 1.5 and 1 of 7. The arithmetic mean would be 151 us.
+TEST(KernelTables, ANeighbourThatTakesAHundredTimesAsLongDoesNotPrevail) {
+  const Tables all(
+      {curve(product(64, 64), "vLLM 0.24.0", 10), curve(product(128, 64), "vLLM 0.24.0", 10),
+       curve(product(256, 64), "vLLM 0.24.0", 10), curve(product(512, 64), "vLLM 0.24.0", 1000)});
+  EXPECT_NEAR(all.us(product(128, 128), "vllm"), 10 * std::pow(100, 1.0 / 7), 1e-9);
+}
+
+// A library's 200 x 64 was left with a slow kernel, as its own 256 x 64 shows: neither a neighbour
+// nor a corner of a cell counts for more than that. An engine's tables are taken at their word.
+TEST(KernelTables, ALargerProductOfALibraryBoundsASlowNeighbour) {
+  const auto timed_by = [](const char* source) {
+    return std::vector{curve(product(128, 64), source, 8), curve(product(200, 64), source, 500),
+                       curve(product(256, 64), source, 10)};
+  };
+  const Tables library(timed_by("tuned, AITER"));
+  const Tables engine(timed_by("vLLM 0.24.0"));
+  for (const OperatorShape& untimed : {product(200, 96), product(192, 64)}) {
+    EXPECT_LE(library.us(untimed, "vllm"), 10) << untimed.inputs;
+    EXPECT_GE(library.us(untimed, "vllm"), 8) << untimed.inputs;
+    EXPECT_GT(engine.us(untimed, "vllm"), 20) << untimed.inputs;
+  }
+  EXPECT_DOUBLE_EQ(library.us(product(200, 64), "vllm"), 500);  // as it was timed
+}
+
+// Times without order, so that neighbours alone would have half of a product take longer.
+TEST(KernelTables, ALibrarysProductsNeverTakeLongerWithHalfTheOutputs) {
+  std::vector<MeasuredCurve> timed;
+  double us = 7;
+  for (const std::int64_t inputs : {64, 160, 512}) {
+    for (const std::int64_t outputs : {24, 40, 100, 160, 384, 700, 1500}) {
+      us = us < 20 ? 3 * us + 1 : us / 4;
+      timed.push_back(curve(product(outputs, inputs), "tuned, AITER", us));
+    }
+  }
+  const Tables library(timed);
+  for (const std::int64_t inputs : {64, 96, 160, 300, 1024}) {
+    for (std::int64_t outputs = 9; outputs <= 750; outputs += 7) {
+      const OperatorShape half = product(outputs, inputs);
+      const auto is_half = [&](const MeasuredCurve& one) { return one.shape == half; };
+      if (std::ranges::any_of(timed, is_half)) continue;  // takes its own time
+      EXPECT_LE(library.us(half, "vllm"), library.us(product(2 * outputs, inputs), "vllm"))
+          << outputs << " x " << inputs;
+    }
+  }
+}
+
 // A product for each head with 96 rows is not on a side of the cell of 128 x 128.
 TEST(KernelTables, ProductsForEachHeadAreNoCornersOfAnother) {
   OperatorShape head = product(96, 128);

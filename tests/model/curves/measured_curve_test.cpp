@@ -229,7 +229,7 @@ TEST(Measured, TheSameSizesInAFormatOfTheSameKernelsStandIn) {
 
 TEST(Measured, AMatrixThatWasNeverTimedIsAnsweredByItsNeighbours) {
   // Base: 1 ns a byte of weight and activation. Neighbours with half and with double the outputs,
-  // an octave away on either side, at 2 and 4 times their base: 3 times the base of the shape.
+  // an octave away on either side, at 2 and 4 times their base: sqrt(8) times that of the shape.
   const auto neighbour = [](std::int64_t outputs, double ratio) {
     MeasuredCurve curve = flat_base(OperatorFamily::gemm, {});
     curve.shape.outputs = outputs;
@@ -250,12 +250,13 @@ TEST(Measured, AMatrixThatWasNeverTimedIsAnsweredByItsNeighbours) {
   EXPECT_EQ(blend.octaves, 1);
   const CurveAnswer generic = answer(blend, 64, 0, kUnits);
   const double bytes = 256 * 128 * 2 + 64 * (256 + 128) * 2;
-  EXPECT_NEAR(generic.time.value, 3e-9 * bytes, 1e-15);
+  EXPECT_NEAR(generic.time.value, std::sqrt(8.0) * 1e-9 * bytes, 1e-15);
   EXPECT_EQ(generic.provenance, Provenance::extended);
-  // The points' own spread is 0; an octave away and a third about the mean.
-  EXPECT_NEAR(generic.relative_uncertainty, 1.0 / 3, 1e-9);
+  // The points' own spread is 0; the two are 1 / sqrt(2) and sqrt(2) times the mean.
+  const double spread = std::hypot(1 - std::sqrt(0.5), std::sqrt(2.0) - 1) / std::sqrt(2.0);
+  EXPECT_NEAR(generic.relative_uncertainty, spread, 1e-9);
   const CurveAnswer between = answer(blend, 8, 0, kUnits);
-  EXPECT_NEAR(between.relative_uncertainty, std::hypot(0.1 * std::sqrt(3.0), 1.0 / 3), 1e-9);
+  EXPECT_NEAR(between.relative_uncertainty, std::hypot(0.1 * std::sqrt(3.0), spread), 1e-9);
 
   shape.family = OperatorFamily::moe;
   EXPECT_TRUE(find_blend(measured, shape).parts.empty());
