@@ -499,7 +499,7 @@ bool timed_by_engine(const KernelTables& tables, const OperatorShape& shape,
                      std::string_view engine) {
   return std::ranges::any_of(tables.groups(), [&](const TableGroup& group) {
     return group.key.family == shape.family && group.key.format == shape.format &&
-           tables.are_of_engine(group.source, engine);
+           runs_kernels_of(engine, group.source);
   });
 }
 
@@ -509,7 +509,7 @@ std::vector<std::string_view> sources_for(const KernelTables& tables, const Oper
   std::vector<std::string_view> sources;
   for (const TableGroup& group : tables.groups()) {
     if (group.key.family != shape.family) continue;
-    if (!own_only || tables.are_of_engine(group.source, engine)) sources.push_back(group.source);
+    if (!own_only || runs_kernels_of(engine, group.source)) sources.push_back(group.source);
   }
   std::sort(sources.begin(), sources.end());
   sources.erase(std::unique(sources.begin(), sources.end()), sources.end());

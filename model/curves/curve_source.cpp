@@ -15,6 +15,9 @@ namespace {
 /// Engines after which sources are named; the others run what was calibrated.
 constexpr std::array<std::string_view, 3> kEngines{"vllm", "sglang", "trtllm"};
 
+/// Engines that run AITER's kernels, besides those without kernels of their own.
+constexpr std::array<std::string_view, 3> kAiterEngines{"vllm", "sglang", "atom"};
+
 constexpr auto kEnd = std::string_view::npos;
 
 /// An engine and its version, from "vLLM 0.24.0" (separated by a space) or "vllm-0.24".
@@ -91,6 +94,16 @@ std::string_view stated_version(std::string_view engine) {
 bool is_of_engine(std::string_view source, std::string_view engine) {
   const std::string asked = parsed(engine, '-').engine;
   return place_of(asked) < kEngines.size() && parsed(source, ' ').engine == asked;
+}
+
+bool runs_aiter(std::string_view engine) {
+  const std::string asked = parsed(engine, '-').engine;
+  const bool has_no_kernels = place_of(asked) == kEngines.size();
+  return has_no_kernels || std::ranges::find(kAiterEngines, asked) != kAiterEngines.end();
+}
+
+bool runs_kernels_of(std::string_view engine, std::string_view source) {
+  return is_of_engine(source, engine) || (source == kAiter && runs_aiter(engine));
 }
 
 bool is_engine(std::string_view source) {

@@ -26,6 +26,14 @@ std::string_view stated_version(std::string_view engine);
 /// have kernels of their own, other engines run whatever was timed.
 bool is_of_engine(std::string_view source, std::string_view engine);
 
+/// Whether `engine` runs AITER's kernels: vLLM, SGLang and ATOM do on AMD's GPUs. Engines without
+/// kernels of their own (roofcast, textbook, static, naive; empty: none in particular) are answered
+/// by them, too, as on NVIDIA's GPUs by vLLM's: they are what such a GPU reaches.
+bool runs_aiter(std::string_view engine);
+
+/// Whether a source's kernels are those that the engine runs: its own, or AITER's.
+bool runs_kernels_of(std::string_view engine, std::string_view source);
+
 /// Whether a source is one of these three engines, in any version, and not a library.
 bool is_engine(std::string_view source);
 

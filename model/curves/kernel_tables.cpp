@@ -19,6 +19,7 @@ struct KernelTables::Opened {
   explicit Opened(Contents given)
       : contents(std::move(given)), slots(std::make_unique<Slot[]>(contents.groups.size())) {
     for (const TableGroup& group : contents.groups) {
+      if (group.source == kAiter) has_aiter = true;
       if (!is_engine(group.source)) continue;
       const std::string_view of_engine = group.source;
       owners.insert(lower(of_engine.substr(0, of_engine.find(' '))));
@@ -27,6 +28,7 @@ struct KernelTables::Opened {
 
   Contents contents;
   std::set<std::string, std::less<>> owners;  // engines whose kernels are in there
+  bool has_aiter = false;
   std::unique_ptr<Slot[]> slots;
 };
 
@@ -76,12 +78,8 @@ const TableRecord& KernelTables::record() const { return opened().contents.recor
 const std::vector<TableGroup>& KernelTables::groups() const { return opened().contents.groups; }
 
 bool KernelTables::answer_for(std::string_view engine) const {
-  const auto& owners = opened().owners;
-  return owners.empty() || owners.contains(kernel_owner(engine));
-}
-
-bool KernelTables::are_of_engine(std::string_view source, std::string_view engine) const {
-  return opened().owners.empty() || is_of_engine(source, engine);
+  const Opened& all = opened();
+  return all.owners.contains(kernel_owner(engine)) || (all.has_aiter && runs_aiter(engine));
 }
 
 const CurveGroup& KernelTables::curves(std::size_t group) const {

@@ -90,13 +90,10 @@ class KernelTables {
   const std::string& name() const { return name_; }
   const TableRecord& record() const;
   const std::vector<TableGroup>& groups() const;
-  /// Whether they hold kernels of the engine (of vLLM, where it has none of its own), or of no
-  /// engine at all but of libraries, as AMD's AITER, which engines run. Other tables without the
-  /// engine's were left out for a reason (TableRecord::left_out) and answer nothing for it.
+  /// Whether they hold kernels that the engine runs: its own (vLLM's, where it has none of its
+  /// own), or AITER's. Tables without them were left out for a reason (TableRecord::left_out), and
+  /// those of other engines answer nothing for it.
   bool answer_for(std::string_view engine) const;
-  /// Whether a source's kernels are those that the engine runs: its own, or a library's in tables
-  /// of libraries alone.
-  bool are_of_engine(std::string_view source, std::string_view engine) const;
   /// The curves of group number `group`.
   const CurveGroup& curves(std::size_t group) const;
 

@@ -79,21 +79,29 @@ TEST(KernelTables, AnswerForEnginesWhoseKernelsTheyHold) {
   EXPECT_FALSE(some.tables->answer_for("roofcast"));  // for which vLLM's come first
 }
 
-// As AMD's: engines run the library's kernels, also where they are told from neighbours, which
-// another engine's experts are not.
-TEST(KernelTables, OfALibraryAloneAnswerForAnyEngine) {
+// Also where they are told from neighbours, which another engine's experts are not.
+TEST(KernelTables, AitersAnswerForTheEnginesThatRunThem) {
   const Tables library(
-      {curve(product(64, 64), "tuned, AITER", 5), curve(experts("bf16", 768), "tuned, AITER", 9)});
-  EXPECT_TRUE(library.tables->answer_for("sglang-0.5"));
-  EXPECT_TRUE(library.tables->answer_for("atom"));
-  EXPECT_TRUE(library.tables->are_of_engine("AITER", "atom"));
-  EXPECT_DOUBLE_EQ(library.us(product(64, 64), "vllm-0.19"), 5);
-  EXPECT_GT(library.us(experts("bf16", 1024), "sglang-0.5"), 0);
-  const Tables of_both(
-      {curve(experts("bf16", 768), "tuned, AITER", 9), curve(product(64, 64), "SGLang 0.5.14", 5)});
-  EXPECT_FALSE(of_both.tables->answer_for("atom"));
-  EXPECT_FALSE(of_both.tables->are_of_engine("AITER", "sglang-0.5"));
-  EXPECT_EQ(of_both.us(experts("bf16", 1024), "sglang-0.5"), 0);
+      {curve(product(64, 64), "AITER", 5), curve(experts("bf16", 768), "AITER", 9)});
+  for (const char* engine : {"vllm-0.19", "sglang-0.5", "atom-0.1.2", "roofcast", "static", ""}) {
+    EXPECT_TRUE(library.tables->answer_for(engine)) << engine;
+    EXPECT_DOUBLE_EQ(library.us(product(64, 64), engine), 5) << engine;
+    EXPECT_DOUBLE_EQ(library.us(experts("bf16", 1024), engine), 9) << engine;
+  }
+  EXPECT_FALSE(library.tables->answer_for("trtllm-1.2"));
+  EXPECT_FALSE(library.tables->answer_for("trtllm"));
+  const Tables of_nccl({curve(product(64, 64), "NCCL 2.29.2", 5)});
+  EXPECT_FALSE(of_nccl.tables->answer_for("atom"));
+}
+
+// As its own do; but its own come first.
+TEST(KernelTables, AitersAnswerBesideAnEnginesOwn) {
+  const Tables of_both({curve(experts("bf16", 768), "AITER", 9),
+                        curve(product(64, 64), "SGLang 0.5.14", 5),
+                        curve(product(64, 64), "AITER", 3)});
+  EXPECT_DOUBLE_EQ(of_both.us(experts("bf16", 1024), "sglang-0.5"), 9);
+  EXPECT_DOUBLE_EQ(of_both.us(product(64, 64), "sglang-0.5"), 5);
+  EXPECT_DOUBLE_EQ(of_both.us(product(64, 64), "atom"), 3);
 }
 
 TEST(KernelTables, TheEnginesOwnSourceAnswersThenTheNearest) {
@@ -160,7 +168,7 @@ TEST(KernelTables, ALargerProductOfALibraryBoundsASlowNeighbour) {
     return std::vector{curve(product(128, 64), source, 8), curve(product(200, 64), source, 500),
                        curve(product(256, 64), source, 10)};
   };
-  const Tables library(timed_by("tuned, AITER"));
+  const Tables library(timed_by("AITER"));
   const Tables engine(timed_by("vLLM 0.24.0"));
   for (const OperatorShape& untimed : {product(200, 96), product(192, 64)}) {
     EXPECT_LE(library.us(untimed, "vllm"), 10) << untimed.inputs;
@@ -177,7 +185,7 @@ TEST(KernelTables, ALibrarysProductsNeverTakeLongerWithHalfTheOutputs) {
   for (const std::int64_t inputs : {64, 160, 512}) {
     for (const std::int64_t outputs : {24, 40, 100, 160, 384, 700, 1500}) {
       us = us < 20 ? 3 * us + 1 : us / 4;
-      timed.push_back(curve(product(outputs, inputs), "tuned, AITER", us));
+      timed.push_back(curve(product(outputs, inputs), "AITER", us));
     }
   }
   const Tables library(timed);

@@ -956,6 +956,13 @@ TEST(ResolveEngine, ACacheSizedInBytesIsVllmsAlone) {
   }
 }
 
+TEST(TensorrtLlm, RunsOnNvidiasGpusOnly) {
+  for (const char* name : {"trtllm", "trtllm-1.2", "trtllm-0.18"}) {
+    EXPECT_THAT(message_of<UsageError>(test::mi355x(), name, {}), HasSubstr("NVIDIA's GPUs only"));
+    EXPECT_EQ(message_of<UsageError>(test::h100(), name, {}), "no error") << name;
+  }
+}
+
 // ---- ATOM (0.1.1 to 0.1.5, atom/model_engine/arg_utils.py)
 
 Engine atom_on(const std::string& name, const EngineOverrides& given = {},
