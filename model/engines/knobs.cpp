@@ -534,6 +534,7 @@ std::vector<EngineKnob> scheduler_knobs() {
            .key = "skip_tokenizer_init",
            .group = scheduler,
            .kind = on_off,
+           .owner = token_ids,
            .only_schedules = true,
            .in_measure = InMeasure::nothing,
            .help = "prompts come as token ids: nothing to tokenise",
@@ -1102,6 +1103,8 @@ bool owns(KnobOwner owner, SchedulerKind scheduler, MemoryRule memory) {
       return true;
     case prefix_cache:
       return traits_of(scheduler).prefix_cache;
+    case token_ids:  // ATOM's servers have no such flag (model_engine/arg_utils.py)
+      return scheduler != SchedulerKind::atom;
     case vllm_scheduler:
       return scheduler == SchedulerKind::vllm_v1;
     case vllm_memory:
@@ -1130,6 +1133,8 @@ const char* engines_of(KnobOwner owner) {
       return "any engine";
     case prefix_cache:
       return "any engine but static and naive";
+    case token_ids:
+      return "any engine but atom";
     case vllm_scheduler:
     case vllm_memory:
       return "one of the vLLM engines";

@@ -64,6 +64,7 @@ enum class KnobGroup {
 enum class KnobOwner {
   every,
   prefix_cache,  // all that have one
+  token_ids,     // all that can be sent prompts as token ids
   vllm_scheduler,
   vllm_memory,
   sglang,

@@ -1017,6 +1017,7 @@ TEST(Atom, RefusesWhatItDoesNotStartWith) {
               HasSubstr("at least 16"));
   EXPECT_THAT(message("atom-0.1.2", {.cuda_graph_max_bs = 512}), HasSubstr("captures up to 256"));
   EXPECT_EQ(message("atom", {.max_num_seqs = 4, .enforce_eager = true}), "");
+  EXPECT_THAT(message("atom", {.skip_tokenizer_init = true}), HasSubstr("any engine but atom"));
   EXPECT_THAT(message("atom", {.async_scheduling = false}), HasSubstr("deferred output"));
   EXPECT_THAT(message("atom", {.stream_interval = 2}), HasSubstr("every token"));
   EXPECT_THAT(message("atom", {.max_loras = 2}), HasSubstr("no LoRA adapters"));
