@@ -52,6 +52,7 @@ struct Curve {
   };
   std::vector<Point> points;  // x strictly ascending, x > 0
   std::string source;
+  bool assumed = false;  // not of kernels on this GPU: as uncertain as the datasheet
 
   double at(double x) const;  // precondition: not empty, x > 0
 

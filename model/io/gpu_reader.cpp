@@ -87,8 +87,9 @@ std::optional<Link> read_link(const ProfileSection& top, const std::string& key)
 
 Curve read_curve(const ProfileSection& parent, const std::string& key, const Range& y) {
   const ProfileSection section = subsection(parent, key);
-  check_keys(section, {"points", "source"});
+  check_keys(section, {"points", "source", "assumed"});
   Curve curve;
+  curve.assumed = section.flag("assumed").value_or(false);
   curve.source = text(section, "source");
   const nlohmann::json& points = section.required("points");
   if (!points.is_array() || points.empty()) {

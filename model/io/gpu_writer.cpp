@@ -51,7 +51,9 @@ Json curve_json(const Curve& curve) {
   for (const Curve::Point& point : curve.points) {
     points.push_back({number(point.x), number(point.y)});
   }
-  return {{"points", std::move(points)}, {"source", curve.source}};
+  Json json{{"points", std::move(points)}, {"source", curve.source}};
+  if (curve.assumed) json["assumed"] = true;
+  return json;
 }
 
 std::string spelling(const std::string& key) { return key; }

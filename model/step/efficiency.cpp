@@ -176,11 +176,10 @@ const Curve* profile_curve(const std::map<std::string, Curve>& curves, const Wor
   return nullptr;
 }
 
-/// A profile's curve is fitted to kernels of the GPU unless its source says that it is an
-/// assumption.
+/// A profile's curve is fitted to kernels of the GPU unless it says that it is assumed.
 EfficiencyEstimate choose(const Curve* own, const Curve& fallback, Spread spread) {
   const bool has_own = own != nullptr && !own->points.empty();
-  if (has_own && !own->source.starts_with("assumption")) {
+  if (has_own && !own->assumed) {
     return {EfficiencyCurve(*own), Provenance::fitted, spread.fitted};
   }
   return {EfficiencyCurve(has_own ? *own : fallback), Provenance::datasheet, spread.datasheet};

@@ -236,6 +236,15 @@ TEST(GpuReader, RejectsCurvesThatAreNone) {
               HasSubstr("all_reduce_s.two"));
 }
 
+TEST(GpuReader, ACurveSaysWhetherItIsAssumed) {
+  Json profile = valid_profile();
+  EXPECT_FALSE(parse_gpu(profile.dump(), "card.json").efficiencies.gemm.at("bf16").assumed);
+  profile["efficiency"]["gemm"]["bf16"]["assumed"] = true;
+  EXPECT_TRUE(parse_gpu(profile.dump(), "card.json").efficiencies.gemm.at("bf16").assumed);
+  EXPECT_THAT(error_after([](Json& p) { p["efficiency"]["gemm"]["bf16"]["assumed"] = "yes"; }),
+              AllOf(HasSubstr("efficiency.gemm.bf16.assumed"), HasSubstr("true or false")));
+}
+
 TEST(GpuReader, NeverRepeatsALongOrDeepValue) {
   const std::string error =
       error_after([](Json& p) { p["board_power_w"] = std::string(100000, 'x'); });

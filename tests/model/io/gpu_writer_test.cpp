@@ -15,7 +15,8 @@ using testing::HasSubstr;
 /// A profile with every optional key and a curve for every operator of a mixture of experts.
 Gpu calibrated_gpu() {
   Gpu gpu = load_gpu("h200").gpu;
-  gpu.efficiencies.memory_bound = Curve{.points = {{4096, 0.123456789}}, .source = "a test"};
+  gpu.efficiencies.memory_bound =
+      Curve{.points = {{4096, 0.123456789}}, .source = "a test", .assumed = true};
   Deployment deployment = test::deployment_of(test::qwen3_30b_a3b(), gpu, {.tensor = 2});
   gpu.measured = test::measured_for(deployment);
   Measured& measured = *gpu.measured;

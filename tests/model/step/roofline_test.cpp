@@ -88,6 +88,22 @@ TEST(Roofline, WithoutACurveTheDefaultIsLessCertain) {
   EXPECT_GT(unknown.relative_uncertainty, known.relative_uncertainty);
 }
 
+// Its shares are used all the same, and its source is prose.
+TEST(Roofline, AnAssumedCurveIsAsUncertainAsTheDatasheet) {
+  Gpu assumed = round_gpu();
+  const auto with = [&](double share, const char* source) {
+    assumed.efficiencies.gemm["bf16"] = {.points = {{1, share}}, .source = source, .assumed = true};
+    return estimate(gemm(1, 1e9), assumed);
+  };
+  const OperatorEstimate unknown = estimate(gemm(1, 1e9), round_gpu());
+  const OperatorEstimate fast = with(0.8, "a table");
+  EXPECT_EQ(fast.provenance, Provenance::datasheet);
+  EXPECT_EQ(fast.relative_uncertainty, unknown.relative_uncertainty);
+  EXPECT_LT(fast.time, with(0.4, "a table").time);
+  assumed.efficiencies.gemm["bf16"] = {.points = {{1, 0.8}}, .source = "assumption, in its words"};
+  EXPECT_EQ(estimate(gemm(1, 1e9), assumed).provenance, Provenance::fitted);
+}
+
 TEST(Roofline, EveryFamilyIsLessCertainWithoutACurve) {
   Gpu fitted = round_gpu();
   fitted.efficiencies = {.gemm = {{"bf16", flat(0.8)}},
