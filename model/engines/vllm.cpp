@@ -596,7 +596,7 @@ HostOverhead host_of_vllm() {
 /// 0.14 to 0.16 as clients see it over HTTP: TTFT in the same runs exceeds admission, the steps
 /// until then and the first step by 5 to 9 ms for every model, of which 5.5 +- 1.2 are left beside
 /// tokenising (11 runs of the open loop on H100). Later versions were measured inside the engine
-/// only, so only IPC is counted.
+/// only, so that beside tokenising only IPC is counted for a request.
 HostOverhead host_of_vllm_over_http() {
   HostOverhead host = host_of_vllm();
   host.per_request = Seconds{5.5e-3};
