@@ -104,9 +104,9 @@ void members(Visitor& visit, CapacityAnswer& answer) {
   visit("holds", answer.holds, "whether the answer is yes");
   visit("capacity", answer.capacity, "the highest load that meets the SLO; null: none");
   visit("capacity_low", answer.low,
-        "with steps and host work 1.28 standard deviations slower, the engine's version included");
-  visit("capacity_high", answer.high,
-        "with steps and host work 1.28 standard deviations faster, the engine's version included");
+        "lower end of its 80 % interval, from the uncertainty of step times, the engine's version "
+        "included, and of host work on requests");
+  visit("capacity_high", answer.high, "upper end of the same");
   visit("bounded", answer.bounded, "some load fails; else the capacity is a lower bound");
   visit("monotone", answer.monotone, "no load above the capacity meets the SLO");
   visit.if_set("doubt", answer.doubt,

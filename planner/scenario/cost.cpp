@@ -65,7 +65,8 @@ std::optional<double> times(const std::optional<double>& value, double factor) {
 /// its requests wait for a third of their time or more.
 bool may_fall_behind(const LoadResult& load, const SaturationVerdict& verdict) {
   constexpr double kMuch = 1.0 / 3;
-  return verdict.undecided && load.queue.mean + load.client_queue.mean > kMuch * load.e2e.mean;
+  const double waited = load.queue.mean + load.client_queue.mean + load.tokenizer_queue.mean;
+  return verdict.undecided && waited > kMuch * load.e2e.mean;
 }
 
 /// Fills in what a token costs, from what an hour does. `served`: as served_over_run.

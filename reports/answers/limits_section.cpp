@@ -57,10 +57,13 @@ std::string use_in_words(const LimitsAnswer& limits, const LimitAnswer& limit) {
   }
 }
 
-/// Whether the host binds because prompts wait for each other to be tokenised.
+/// Whether the host binds because prompts wait for each other to be tokenised, which times between
+/// tokens do not know of.
 bool binds_tokenizer(const LimitsAnswer& limits) {
   constexpr double kMost = 0.5;  // of the mean TTFT
-  return limits.binding == LimitKind::host && limits.tokenizer_share.value_or(0) >= kMost;
+  const bool from_sending = limits.yardstick.ends_with("TTFT") || limits.yardstick.ends_with("E2E");
+  return from_sending && limits.binding == LimitKind::host &&
+         limits.tokenizer_share.value_or(0) >= kMost;
 }
 
 std::string binding_line(const LimitsAnswer& limits) {
@@ -83,7 +86,7 @@ std::string binding_line(const LimitsAnswer& limits) {
       return fmt::format(
           "The binding limit is tokenising prompts, one process a server: {} of the mean TTFT is "
           "waiting for it. With {}, {} changes by {}; prompts sent as token ids "
-          "(--skip-tokenizer-init) or more replicas remove it.",
+          "(--skip-tokenizer-init) remove it, more replicas share it.",
           as_percent(*limits.tokenizer_share), words_of(limit.limit).wider, limits.yardstick,
           gain_cell(limit.relative_gain).text);
     }

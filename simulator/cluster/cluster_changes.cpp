@@ -37,7 +37,10 @@ std::vector<RequestId> ClusterRun::empty_front_end(std::int32_t replica) {
 void ClusterRun::failed(RequestId id, std::int32_t replica) {
   RequestRecord& record = table_.record(id);
   if (fleet_[replica].retries) {
-    if (record.queued == kNever) record.queued = now_;
+    if (record.queued == kNever) {
+      record.tokenizer_wait = std::min(record.tokenizer_wait, now_ - record.sent);
+      record.queued = now_;
+    }
     record.scheduled = record.first_token = kNever;
     record.retried = true;
     record.largest_gap = 0;

@@ -149,7 +149,8 @@ void ClusterRun::route(RequestId id) {
   RequestRecord& record = table_.record(id);
   const FrontEnd::Delivery delivery = front_end_of(place->replica).delivery(now_, record.request);
   record.replica = place->replica;
-  record.tokenizer_wait = delivery.waited;
+  // That of an attempt which is sent again counts as its queueing.
+  if (record.queued == kNever) record.tokenizer_wait = delivery.waited;
   push(delivery.time, {.kind = Kind::delivery, .place = *place, .request = id});
 }
 

@@ -29,7 +29,7 @@ struct RequestRecord {
   Nanoseconds first_token = kNever;
   Nanoseconds finished = kNever;
   Nanoseconds largest_gap = 0;     // longest wait between two of its tokens
-  Nanoseconds tokenizer_wait = 0;  // before `queued`: until the prompts before it were tokenised
+  Nanoseconds tokenizer_wait = 0;  // before `queued`: until earlier prompts were tokenised
   std::int64_t cached_tokens = 0;  // prompt tokens found in the prefix cache at first admission
   std::int32_t preemptions = 0;
   std::int32_t replica = -1;  // that served it (the last of several); -1: none

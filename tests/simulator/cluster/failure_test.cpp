@@ -168,6 +168,10 @@ TEST(Failure, PromptsThatWereBeingTokenisedAreTokenisedAgainElsewhere) {
   EXPECT_EQ(result.requests[1].scheduled, 2 * kSecond);
   EXPECT_EQ(result.requests[0].scheduled, 6 * kSecond + kHalfSecond);
   EXPECT_EQ(result.requests[2].scheduled, 10 * kSecond + kHalfSecond);
+  // C waited for A until both were lost; from then on waiting counts as queueing.
+  EXPECT_EQ(result.requests[2].tokenizer_wait, 2 * kSecond + kHalfSecond);
+  EXPECT_EQ(result.requests[2].queued, 2 * kSecond + kHalfSecond);
+  EXPECT_EQ(result.requests[0].tokenizer_wait, 0);
   EXPECT_EQ(result.replicas[1].served, 3);
 }
 
