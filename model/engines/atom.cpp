@@ -55,7 +55,7 @@ void resolve_memory(Engine& engine, const EngineSetting& setting) {
 }
 
 /// It is made of AITER's kernels, which are of AMD's GPUs alone.
-void check_gpu(const EngineSetting& setting) {
+void check_amd_gpu(const EngineSetting& setting) {
   if (setting.gpu.vendor == "AMD" && !is_cpu(setting.gpu)) return;
   throw UsageError(fmt::format("engine '{}': runs on AMD's GPUs only, {} given",
                                setting.preset.name, setting.gpu.name));
@@ -141,7 +141,7 @@ void resolve_graphs(Engine& engine, const EngineSetting& setting) {
 }
 
 void resolve_atom(Engine& engine, const EngineSetting& setting) {
-  check_gpu(setting);
+  check_amd_gpu(setting);
   check_features(setting);
   check_atom_drafts(setting);
   resolve_memory(engine, setting);
@@ -175,7 +175,7 @@ EnginePreset atom_preset() {
                        .block_size = 16,
                        .memory = memory_of_atom(),
                        .host = host_of_vllm_over_http(),
-                       .first_token_uncertainty = 0.20},  // 44 runs on one GPU
+                       .first_token_uncertainty = 0.12},  // 44 runs on one GPU
           .resolve = resolve_atom};
 }
 

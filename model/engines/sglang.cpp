@@ -389,8 +389,8 @@ const EngineDescription& sglang_description() {
                                 .eager_prefill = true,
                                 .memory = memory_of_sglang(),
                                 .host = host_of_sglang(),
-                                // 434 runs on five GPUs.
-                                .first_token_uncertainty = 0.50},
+                                // 516 runs on six GPUs.
+                                .first_token_uncertainty = 0.34},
                    .resolve = resolve_sglang}},
       .last_patch = 16,
       .find = find_sglang_preset};

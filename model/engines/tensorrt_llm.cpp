@@ -227,14 +227,14 @@ bool keeps_all_tokens(const Engine& engine, const EngineSetting& setting) {
 constexpr Seconds kTorchSampler{21e-6};
 
 /// It is made of CUDA kernels and NVIDIA's libraries.
-void check_gpu(const EngineSetting& setting) {
+void check_nvidia_gpu(const EngineSetting& setting) {
   if (setting.gpu.vendor != "AMD" || is_cpu(setting.gpu)) return;
   throw UsageError(fmt::format("engine '{}': runs on NVIDIA's GPUs only, {} given",
                                setting.preset.name, setting.gpu.name));
 }
 
 void resolve_tensorrt_llm(Engine& engine, const EngineSetting& setting) {
-  check_gpu(setting);
+  check_nvidia_gpu(setting);
   check_weight_formats(setting, kTensorrtCapabilities);
   if (engine.moe_backend == MoeBackend::marlin || engine.moe_backend == MoeBackend::triton) {
     throw UsageError(

@@ -56,8 +56,8 @@ struct LinearOperator {
   // What a call takes at least where nobody timed it: in a kernel that an engine's version did not
   // tune (version_terms.hpp).
   Seconds least{};
-  // What n of a call take at least, each, whatever was timed: in the kernel that the engine was
-  // told to use, of which no table has times (version_terms.hpp).
+  // What n of a call take at least, each, whatever was timed: in such a kernel, or in the one that
+  // the engine was told to use, of which no table has times (version_terms.hpp).
   Seconds least_each{};
   // Experts that run in a default kernel unless their shape was timed (runs_default_experts()).
   bool untuned = false;

@@ -26,9 +26,9 @@ struct Together {
 // From the TPOT of measured servers that nothing was fitted to, so that eight in ten lie within
 // (docs/accuracy.md, "How wide the intervals are"): dense models on H200 0.065 and 0.08 of the
 // step; DeepSeek-R1 on B200 and H200 0.10 and 0.13 with SGLang, of which the experts are about 55
-// %. Of TensorRT-LLM's tables 0.85 of it, as its own runs need.
+// %. Of TensorRT-LLM's tables 0.8 of it, as its own runs need.
 constexpr Together kTablesTogether{.products = 0.07, .experts = 0.16};
-constexpr Together kTensorRtTogether{.products = 0.06, .experts = 0.136};
+constexpr Together kTensorRtTogether{.products = 0.056, .experts = 0.128};
 
 // What SGLang runs of a model that nobody has tuned it for is slower than tables of its kernels
 // say: the root mean square over eight families of the logarithm of measured over predicted TPOT,

@@ -281,7 +281,8 @@ bool selects_experts(const Gpu& gpu, const OperatorShape& experts, const Operato
 bool needs_sorted_tokens(const Gpu& gpu, const OperatorShape& experts, const OperatorShape& alone,
                          std::string_view engine) {
   const std::string source = source_of_experts(gpu, experts, alone, engine);
-  return source == kAiter || (source.empty() && gpu.vendor == "AMD" && !is_cpu(gpu));
+  const bool of_profile = source.empty() && !gpu.efficiencies.moe.empty();
+  return source == kAiter || (of_profile && gpu.vendor == "AMD" && !is_cpu(gpu));
 }
 
 }  // namespace roofcast

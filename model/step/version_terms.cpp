@@ -63,7 +63,7 @@ constexpr std::array kUntunedProducts{
     // The same before, in composable kernels' default: AITER's tables had no row of this shape.
     UntunedProduct{.engine = "sglang",
                    .chip = "gfx942",
-                   .from = "0.5",
+                   .from = "0.5.0",
                    .before = "0.5.5.post3",
                    .format = "fp8_block",
                    .outputs = 2112,
@@ -114,6 +114,12 @@ constexpr std::array kVersionSpreads{
                   .uncompared = true,
                   .deviation = 0.16,
                   .source = "8 settings with multi-token prediction, MI355X (median 1.12)"},
+    VersionSpread{.engine = "vllm",
+                  .vendor = "AMD",
+                  .drafts = true,
+                  .uncompared = true,
+                  .deviation = 0.16,
+                  .source = "8 settings of ATOM with multi-token prediction, MI355X (median 1.12)"},
     // On NVIDIA's GPUs the kernel tables of the nearest version answer, and their common error was
     // taken from servers of several; of a version without any, this is left.
     VersionSpread{.engine = "sglang",

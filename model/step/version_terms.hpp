@@ -84,7 +84,7 @@ std::span<const VersionSpread> version_spreads();
 
 /// The largest that applies to the deployment; nullptr where none does: of an engine on a vendor's
 /// GPUs with kernel tables, without drafts, whose common error was taken from servers of several
-/// versions (error_causes.cpp), and of one that nobody measured on two dates.
+/// versions (error_causes.cpp), and of one of which nobody measured servers.
 const VersionSpread* version_spread(const Deployment& deployment);
 
 /// Its deviation; 0 where none applies.

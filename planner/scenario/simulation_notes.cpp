@@ -31,16 +31,19 @@ const char* describe_basis(VersionBasis basis) {
   return "the answer stands for the fastest";
 }
 
-/// How far versions of the engine differ, where that is known to matter.
+/// How far servers of the engine's single versions are off, where that is known to matter.
 void note_version(std::vector<std::string>& notes, const std::string& whose,
                   const Deployment& deployment) {
   const double version = version_deviation(deployment);
   if (version <= 0) return;
+  const VersionBasis basis = version_basis(deployment);
   notes.push_back(
-      fmt::format("{}{}: a further ±{} of step times (one standard deviation), as far as versions "
-                  "have differed on {} GPUs; {}",
-                  whose, kVersionCause, as_percent(version, 0), deployment.gpu.vendor,
-                  describe_basis(version_basis(deployment))));
+      fmt::format("{}{}: a further ±{} of step times (one standard deviation), as far as {} on {} "
+                  "GPUs; {}",
+                  whose, kVersionCause, as_percent(version, 0),
+                  basis == VersionBasis::nearest ? "versions have differed"
+                                                 : "servers of single versions were off",
+                  deployment.gpu.vendor, describe_basis(basis)));
 }
 
 /// How far SGLang's servers of such models were off, which is most of what is not known of them.

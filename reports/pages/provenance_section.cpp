@@ -26,7 +26,7 @@ Table uncertainty_table(const SimulationRun& run) {
     const double version = version_deviation(pool.deployment);
     if (version > 0) {
       table.rows.push_back({kVersionCause + of, printed::percent(version),
-                            "how far versions have differed on this vendor's GPUs"});
+                            "how far servers of single versions were off on this vendor's GPUs"});
     }
     table.rows.push_back({"KV cache" + of, printed::percent(pool.plan.relative_uncertainty),
                           std::string(pool.deployment.engine.memory.residual_source)});

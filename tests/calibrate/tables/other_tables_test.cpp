@@ -162,7 +162,7 @@ TEST(BuiltInAiterTables, ALargeProductTakesWhatItWasTimedAt) {
 
 // Llama-3.1-8B's and Qwen3-32B's projections of queries, keys and values over one to eight GPUs.
 // MI355X's 100, 200 and 800 outputs of 5,120 inputs, near to the last, were left with slow kernels.
-TEST(BuiltInAiterTables, HalfTheOutputsNeverTakeLonger) {
+TEST(BuiltInAiterTables, HalfTheOutputsOfProjectionsTakeNoLonger) {
   const Gpu gpu = load_gpu("mi355x").gpu;
   const auto time_of = [&](std::int64_t outputs, std::int64_t inputs, double tokens) {
     const OperatorShape product{
