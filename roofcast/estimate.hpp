@@ -172,7 +172,7 @@ struct EstimateAnswer {
   /// Weight formats of the model ("q8_0, q6_k") in which a profile that has measured products has
   /// none, so that they are answered from its peaks.
   std::optional<std::string> untimed_formats{};
-  /// Of both uncertainties, how far versions of the engine differ (version_deviation()); unset
+  /// Of both uncertainties, that of the engine's version (version_deviation()); unset
   /// where they are not known to.
   std::optional<double> version_relative_uncertainty{};
   /// What the times stand for among these versions.
@@ -388,8 +388,8 @@ void members(Visitor& visit, EstimateAnswer& answer) {
   visit.if_set("untimed_formats", answer.untimed_formats,
                "weight formats of which the profile has no measured products");
   visit.if_set("version_relative_uncertainty", answer.version_relative_uncertainty,
-               "how far versions of the engine differ, one standard deviation; part of those of "
-               "both steps");
+               "how far servers of single versions of the engine were off, one standard deviation; "
+               "part of those of both steps");
   visit.if_set("version_basis", answer.version_basis,
                "what the times stand for among these versions: the fastest, this one as far as "
                "its slower_kernels are on record, or the nearest that is known");

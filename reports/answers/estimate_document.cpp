@@ -185,9 +185,9 @@ Section head_section(const EstimateAnswer& answer) {
   }
   if (answer.version_relative_uncertainty) {
     head.lines.push_back(
-        fmt::format("The uncertainty includes ±{} for the engine's version: versions of this "
-                    "engine, or of one that runs the same kernels, have differed that much on this "
-                    "vendor's GPUs. {}",
+        fmt::format("The uncertainty includes ±{} for the engine's version: servers of single "
+                    "versions of this engine, or of one that runs the same kernels, were off by "
+                    "that much on this vendor's GPUs. {}",
                     as_percent(*answer.version_relative_uncertainty, 0),
                     basis_sentence(answer.version_basis.value_or(VersionBasis::fastest))));
   }

@@ -91,7 +91,7 @@ double range_on(const std::string& first, const std::string& second) {
   return (*found.high - *found.low) / *found.capacity.load;
 }
 
-// Versions of SGLang have differed by 0.44 on AMD's GPUs and by nothing that counts on NVIDIA's:
+// Single versions of SGLang are off by 0.16 on AMD's GPUs and by nothing that counts on NVIDIA's:
 // each pool has its own error, whichever is named first.
 TEST(CapacityFindings, TheRangeOfTwoPoolsDoesNotDependOnTheirOrder) {
   const double range = range_on("h100", "mi325x");
