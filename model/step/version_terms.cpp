@@ -80,7 +80,7 @@ constexpr std::array kVersionSpreads{
     VersionSpread{.engine = "sglang",
                   .vendor = "AMD",
                   .deviation = 0.16,
-                  .source = "six versions on MI300X (0.15 by themselves), seven on MI355X (0.17)"},
+                  .source = "six versions on MI300X (0.14 by themselves), seven on MI355X (0.17)"},
     VersionSpread{.engine = "sglang",
                   .vendor = "NVIDIA",
                   .drafts = true,
@@ -89,7 +89,7 @@ constexpr std::array kVersionSpreads{
     VersionSpread{.engine = "atom",
                   .vendor = "AMD",
                   .deviation = 0.08,
-                  .source = "two versions on MI355X, three with multi-token prediction (0.07)"},
+                  .source = "two versions on MI355X, three with multi-token prediction (0.06)"},
     // Of vLLM no version was measured apart from others on AMD's GPUs: ATOM's, which run AITER's
     // kernels too, stand for it.
     VersionSpread{.engine = "vllm",
