@@ -141,9 +141,9 @@ def earlier(cell):
 
 
 def renew(document, rows, all_asked):
-    """Puts these rows of --blind in the place of the last figures of the document's third table. A
-    row or figure that it lacks begins with that of the second, blind table. Unless all sets were
-    asked a row of fewer runs than the table's lacks a set's: it stays, and is returned."""
+    """Puts these rows of --blind in the place of the last figures of the document's table with
+    NOW_HEAD. A row or figure that it lacks begins with that of the table with BLIND_HEAD. Unless all
+    sets were asked a row of fewer runs than the table's lacks a set's: it stays, and is returned."""
     blind_by_key = {tuple(cells_of(row)[:3]): cells_of(row) for row in rows_in(document, BLIND_HEAD)}
     known = {tuple(cells_of(row)[:3]): cells_of(row) for row in rows_in(document, NOW_HEAD)}
     partial = []
