@@ -1,5 +1,5 @@
-"""The table of goals of docs/accuracy.md: the project's goals for servers that others measured, and what
-is reached. Data: ROWS; every figure comes from the program's answers, by the functions of the other
+"""The table of goals of docs/accuracy.md: the project's goals for servers that others measured, and
+what is reached. Data: ROWS; every figure comes from the program's answers, by the functions of the other
 tables, so that they agree. Goals are percent unless said otherwise."""
 import dataclasses
 import re
