@@ -139,10 +139,10 @@ void KvBlocks::release(KvHolding& holding) {
 KvBlocks::Hit KvBlocks::find(std::span<const BlockKey> keys) const {
   Hit hit;
   for (const BlockKey key : keys) {
-    const auto found = by_key_.find(key);
-    if (found == by_key_.end()) break;
+    const std::int32_t node = oldest(key);
+    if (node == kNone) break;
     ++hit.blocks;
-    if (at(found->second.oldest).holders == 0) hit.free += rows_per_named_;
+    if (at(node).holders == 0) hit.free += rows_per_named_;
   }
   return hit;
 }
@@ -151,7 +151,8 @@ void KvBlocks::take_cached(KvHolding& holding, std::span<const BlockKey> keys) {
   assert(holding.blocks == 0);
   holding.named.reserve(keys.size());
   for (const BlockKey key : keys) {
-    const std::int32_t node = by_key_.at(key).oldest;
+    const std::int32_t node = oldest(key);
+    assert(node != kNone);
     if (at(node).holders++ == 0) {
       unlink(node);
       used_ += rows_per_named_;
@@ -173,7 +174,7 @@ void KvBlocks::name(KvHolding& holding, std::span<const BlockKey> keys) {
 
 void KvBlocks::checkpoint(BlockKey key) {
   const BlockKey state = state_key(key);
-  if (by_key_.contains(state)) {
+  if (oldest(state) != kNone) {
     use_checkpoint(key);
     return;
   }
@@ -188,13 +189,14 @@ void KvBlocks::checkpoint(BlockKey key) {
 
 std::int64_t KvBlocks::last_checkpoint(std::span<const BlockKey> keys) const {
   for (std::size_t blocks = keys.size(); blocks > 0; --blocks) {
-    if (by_key_.contains(state_key(keys[blocks - 1]))) return static_cast<std::int64_t>(blocks);
+    if (oldest(state_key(keys[blocks - 1])) != kNone) return static_cast<std::int64_t>(blocks);
   }
   return 0;
 }
 
 void KvBlocks::use_checkpoint(BlockKey key) {
-  const std::int32_t node = by_key_.at(state_key(key)).oldest;
+  const std::int32_t node = oldest(state_key(key));
+  assert(node != kNone);
   unlink(node);
   link_last(node);
 }
@@ -203,25 +205,65 @@ bool KvBlocks::written_now(BlockKey key) const {
   return std::find(written_.begin(), written_.end(), key) != written_.end();
 }
 
+/// The block that was named first of those with this key, or none.
+std::int32_t KvBlocks::oldest(BlockKey key) const {
+  std::int32_t node = buckets_[key & (buckets_.size() - 1)];
+  while (node != kNone && at(node).key != key) node = at(node).chained;
+  return node;
+}
+
+/// Enters the first block of a key into the table.
+void KvBlocks::chain(std::int32_t node) {
+  std::int32_t& first = bucket(at(node).key);
+  at(node).chained = std::exchange(first, node);
+}
+
+void KvBlocks::double_buckets() {
+  const std::vector<std::int32_t> old =
+      std::exchange(buckets_, std::vector<std::int32_t>(2 * buckets_.size(), kNone));
+  for (std::int32_t node : old) {
+    while (node != kNone) chain(std::exchange(node, at(node).chained));
+  }
+}
+
 /// Appends the block to those with its key, as the newest.
 void KvBlocks::remember(std::int32_t node) {
-  SameKey& same = by_key_[at(node).key];
-  at(node).older = same.newest;
-  (same.newest == kNone ? same.oldest : at(same.newest).newer) = node;
-  same.newest = node;
   ++gains_;
+  const std::int32_t first = oldest(at(node).key);
+  if (first == kNone) {
+    if (2 * ++keys_ > buckets_.size()) double_buckets();
+    at(node).newest = node;
+    chain(node);
+    return;
+  }
+  at(node).older = std::exchange(at(first).newest, node);
+  at(at(node).older).newer = node;
 }
 
 void KvBlocks::forget(std::int32_t node) {
-  const auto entry = by_key_.find(at(node).key);
-  SameKey& same = entry.value();
   const auto [older, newer] = std::pair(at(node).older, at(node).newer);
-  (older == kNone ? same.oldest : at(older).newer) = newer;
-  (newer == kNone ? same.newest : at(newer).older) = older;
-  if (same.oldest == kNone) by_key_.erase(entry);
   at(node).named = false;
-  // find() may now return a block that a sequence holds.
-  if (older == kNone && newer != kNone) ++gains_;
+  if (older != kNone) {
+    at(older).newer = newer;
+    if (newer == kNone) {
+      at(oldest(at(node).key)).newest = older;
+    } else {
+      at(newer).older = older;
+    }
+    return;
+  }
+  std::int32_t* link = &bucket(at(node).key);
+  while (*link != node) link = &at(*link).chained;
+  if (newer == kNone) {
+    *link = at(node).chained;
+    --keys_;
+    return;
+  }
+  *link = newer;
+  at(newer).older = kNone;
+  at(newer).newest = at(node).newest;
+  at(newer).chained = at(node).chained;
+  ++gains_;  // find() may now return a block that a sequence holds
 }
 
 /// Takes blocks from the head of the queue; the caller has checked that there are enough.

@@ -4,8 +4,6 @@
 // (vllm/v1/core/block_pool.py).
 #pragma once
 
-#include <tsl/robin_map.h>
-
 #include <algorithm>
 #include <cstdint>
 #include <optional>
@@ -114,7 +112,7 @@ class KvBlocks {
   /// neglected.
   std::int64_t shareable_tokens() const { return rows_per_named_ > 0 ? layout_.block_tokens : 0; }
 
-  bool has_names() const { return !by_key_.empty(); }
+  bool has_names() const { return keys_ > 0; }
 
   struct Hit {
     std::int64_t blocks = 0;  // leading keys in the cache
@@ -169,11 +167,8 @@ class KvBlocks {
     bool named = false;
     std::int32_t before = kNone, after = kNone;  // in the queue of free blocks
     std::int32_t older = kNone, newer = kNone;   // among the blocks with its key
-  };
-  /// The blocks with one key, in the order in which they were named.
-  struct SameKey {
-    std::int32_t oldest = kNone;
-    std::int32_t newest = kNone;
+    std::int32_t newest = kNone;                 // of these, kept by the oldest
+    std::int32_t chained = kNone;                // the next oldest block of a key in its bucket
   };
   static constexpr std::int32_t kNone = -1;
 
@@ -185,6 +180,10 @@ class KvBlocks {
   void unlink(std::int32_t node);
   void remember(std::int32_t node);
   void forget(std::int32_t node);
+  std::int32_t& bucket(BlockKey key) { return buckets_[key & (buckets_.size() - 1)]; }
+  std::int32_t oldest(BlockKey key) const;
+  void chain(std::int32_t node);
+  void double_buckets();
   std::int32_t new_node();
   Node& at(std::int32_t node) { return nodes_[static_cast<std::size_t>(node)]; }
   const Node& at(std::int32_t node) const { return nodes_[static_cast<std::size_t>(node)]; }
@@ -203,7 +202,11 @@ class KvBlocks {
   std::vector<Node> nodes_;
   std::vector<std::int32_t> vacant_;
   std::int32_t first_ = kNone, last_ = kNone;
-  tsl::robin_map<BlockKey, SameKey> by_key_;  // never iterated over
+  // The oldest block of each key is found by a table of chains through the nodes themselves: most
+  // of a run with shared prefixes is spent naming and forgetting blocks, at random places of
+  // memory, of which four bytes a bucket are the fewest.
+  std::vector<std::int32_t> buckets_ = std::vector<std::int32_t>(1024, kNone);  // a power of two
+  std::size_t keys_ = 0;                                                        // in the table
   std::int64_t gains_ = 0;
 };
 
