@@ -184,7 +184,7 @@ struct EstimateAnswer {
   std::optional<Seconds> tuned_decode_step{};
   /// Unset where a graph would save less than 5 % of the decode step, and above max_num_seqs.
   std::optional<UncapturedDecode> uncaptured_decode{};
-  /// The same as version_relative_uncertainty, how far SGLang's servers of such models were off
+  /// The same as version_relative_uncertainty, how far servers of such models were off
   /// (model_deviation()).
   std::optional<double> model_relative_uncertainty{};
   std::vector<FormatAnswer> variants{};
@@ -402,9 +402,10 @@ void members(Visitor& visit, EstimateAnswer& answer) {
                "decode_step_s with them, where it is shorter");
   visit.if_set("uncaptured_decode", answer.uncaptured_decode,
                "no CUDA graph holds the decode step, and one would save 5 % of it or more");
-  visit.if_set("model_relative_uncertainty", answer.model_relative_uncertainty,
-               "how far SGLang's servers of such models were off, one standard deviation; part of "
-               "those of both steps");
+  visit.if_set(
+      "model_relative_uncertainty", answer.model_relative_uncertainty,
+      "how far this engine's servers of such models were off, one standard deviation; part "
+      "of those of both steps");
   visit("variants", answer.variants,
         "the same estimate in other number formats; the given one first");
 }

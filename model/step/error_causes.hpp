@@ -11,11 +11,11 @@
 namespace roofcast {
 
 /// The name of that cause of error.
-inline constexpr const char* kModelCause = "SGLang's mixtures and recurrent models";
+inline constexpr const char* kModelCause = "other mixtures and recurrent models";
 
-/// How far SGLang's servers of mixtures of experts and models with recurrent layers were off on
-/// NVIDIA's GPUs, DeepSeek-V3 and R1 apart, one standard deviation of the logarithm of step times;
-/// 0 for other deployments.
+/// How far servers of mixtures of experts other than DeepSeek-V3 and R1 were off with SGLang and
+/// TensorRT-LLM on NVIDIA's GPUs, with SGLang also of models with recurrent layers, one standard
+/// deviation of the logarithm of step times; 0 for other deployments.
 double model_deviation(const Deployment& deployment);
 
 /// The causes of the error of a step's kernels and host work, by name. Operators of one family and

@@ -46,15 +46,18 @@ void note_version(std::vector<std::string>& notes, const std::string& whose,
                   deployment.gpu.vendor, describe_basis(basis)));
 }
 
-/// How far SGLang's servers of such models were off, which is most of what is not known of them.
+/// How far servers of such models were off, which is much of what is not known of them.
 void note_model(std::vector<std::string>& notes, const std::string& whose,
                 const Deployment& deployment) {
   const double model = model_deviation(deployment);
   if (model <= 0) return;
-  notes.push_back(fmt::format(
-      "{}of this ±{}, as far as SGLang's servers of mixtures of experts and of recurrent models, "
-      "DeepSeek-V3 and R1 apart, were off",
-      whose, as_percent(model, 0)));
+  const bool sglang = deployment.engine.version.starts_with("sglang");
+  const char* with_recurrent = sglang ? " and of recurrent models" : "";
+  notes.push_back(
+      fmt::format("{}of this ±{}, as far as this engine's servers of other mixtures of experts "
+                  "than DeepSeek-V3 "
+                  "and R1{} were off",
+                  whose, as_percent(model, 0), with_recurrent));
 }
 
 /// "pool X: ", if there are several.
