@@ -37,7 +37,10 @@ LimitsAnswer limits_answer(const LimitReport& report, std::span<const PoolRun> p
       .preemptions = report.use.preemptions,
       .max_num_batched_tokens = common_value(pools, &Engine::max_num_batched_tokens),
       .max_num_seqs = common_value(pools, &Engine::max_num_seqs)};
-  if (report.tokenizer_share > 0) answer.tokenizer_share = report.tokenizer_share;
+  // Times between tokens do not know of it.
+  const bool from_sending = !report.target || report.target->target.metric == LatencyMetric::ttft ||
+                            report.target->target.metric == LatencyMetric::e2e;
+  if (from_sending && report.tokenizer_share > 0) answer.tokenizer_share = report.tokenizer_share;
   for (const LimitGain& gain : report.gains) {
     answer.limits.push_back({.limit = gain.use.kind,
                              .used_share = gain.use.share,

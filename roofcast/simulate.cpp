@@ -63,14 +63,14 @@ void members(Visitor& visit, LoadResult& load) {
   for (const LoadFigure& figure : kLoadFigures) visit_figure(visit, load, figure);
   for (const LatencyFigure& latency : kLatencyFigures) {
     Distribution& distribution = load.*latency.distribution;
-    if (latency.distribution != &LoadResult::tokenizer_queue) {
+    if (!latency.left_out_if_empty) {
       visit(latency.name, distribution, latency.meaning);
       continue;
     }
-    std::optional<Distribution> waited;  // only some engines tokenise in turn
-    if (distribution.count > 0) waited = distribution;
-    visit.if_set(latency.name, waited, latency.meaning);
-    distribution = waited.value_or(Distribution{});
+    std::optional<Distribution> given;
+    if (distribution.count > 0) given = distribution;
+    visit.if_set(latency.name, given, latency.meaning);
+    distribution = given.value_or(Distribution{});
   }
 }
 

@@ -8,15 +8,11 @@
 #include "base/error.hpp"
 #include "calibrate/tables/table_rows.hpp"
 #include "model/curves/curve_source.hpp"
+#include "model/step/version_terms.hpp"
 
 namespace roofcast {
 
 namespace {
-
-/// What a HIP graph takes to start a kernel that waits for the one before it, which AITER's times,
-/// of kernels alone, are without: 941 kernels of one block take 3.87 us each in one and 0.88 us in
-/// a queue of their own on a Radeon PRO W7900 (ROCm/rocm-systems issue 10834).
-constexpr Seconds kHipGraphStart{2.99e-6};
 
 /// How far the TFLOP/s of a row of experts may be from what its size and time give. Rows for which
 /// a tuner wrote down what it had measured for another size are off by twice and more, those of
@@ -75,6 +71,7 @@ void read_product(const TableFile& table, const std::string& kernel, ImportedRow
             .inputs = *k,
             .query_heads = batched ? *batch : 0},
            kernel,
+           // AITER times kernels alone.
            {.x = static_cast<double>(*m), .time = Seconds{*time * kMicroseconds} + kHipGraphStart},
            rows);
 }

@@ -39,14 +39,14 @@ MemoryConstants memory_of_sglang() {
 ///    aiconfigurator 095f58a, 46 runs) take 17 us to 24 us per sequence longer than their kernels.
 ///  prompt_launch: 55 us is the median over four GPUs of what DeepSeek-R1's first tokens say (96
 ///    InferenceX runs, 1,024 tokens, at most 16 in flight; MI355X 43 us, B200 55, H200 56, MI300X
-///    78; 55 or 56 with any GPU left out, docs/accuracy.md). Python does more for these kernels
+///    78; 55 or 56 with any left out, docs/accuracy-causes.md). Python does more for these kernels
 ///    than for a dense model's (eager_launch): Triton's launcher alone takes 49 us
 ///    (triton-lang/triton pull 3638). Neglects that the launches of a prompt begin while the step
 ///    before it runs.
 ///  handover: the decode server takes room and tells the prefill server where (bootstrap and
 ///    metadata), and both poll. 105 ms is the median of what first tokens of DeepSeek-R1 lack with
 ///    prefill and decode apart and at most 16 in flight (22 InferenceX runs, 0.5.5 to 0.5.12; with
-///    B200, GB200 or H200 left out 106, 112 and 92 ms, docs/accuracy.md).
+///    B200, GB200 or H200 left out 106, 112 and 92 ms, docs/accuracy-causes.md).
 HostOverhead host_of_sglang() {
   return {.step_base = Seconds{0.61e-3},
           .serial_per_sequence = Seconds{18e-6},

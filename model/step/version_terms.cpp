@@ -20,11 +20,11 @@ namespace {
 // where that kernel is the tuned one without split inputs: 6.1 us of 768 inputs, 7.2 and 7.8 of
 // 1,024, 8.2 and 10.7 of 1,536, 11.4 of 2,048, 11.2 of 2,304, 20.5 of 4,096 and 24.5 of 5,120, for
 // 160 to 288 tiles, of which each of 304 multiprocessors holds one (36 KiB of 64): by least squares
-// 2.9 us and 1.07 us for each 256 inputs. A HIP graph starts it in 2.99 us. More tiles take turns.
+// 2.9 us and 1.07 us for each 256 inputs. More tiles take turns.
 // On MI355X the same reasoning gives 365 TFLOP/s where 385 to 421 were measured (ROCm/aiter pull
 // 5586).
 constexpr double kDefaultTileTime = 1.07e-6 / 256;  // seconds an input
-constexpr Seconds kDefaultTileStart{2.9e-6 + 2.99e-6};
+constexpr Seconds kDefaultTileStart = Seconds{2.9e-6} + kHipGraphStart;
 constexpr double kDefaultTileRows = 16;
 constexpr std::int64_t kDefaultTileOutputs = 128;
 constexpr double kMultiprocessors = 304;

@@ -348,10 +348,6 @@ Yardstick yardstick_of(const SimulationResult& result) {
   return yardstick;
 }
 
-double tokenizer_share(const LoadResult& load) {
-  return load.ttft.mean > 0 ? load.tokenizer_queue.mean / load.ttft.mean : 0;
-}
-
 std::optional<LimitReport> report_limits(const SimulationRun& run, const LimitAccount& account,
                                          int threads, const Progress& progress) {
   const Yardstick yardstick = yardstick_of(run.result);

@@ -90,9 +90,6 @@ struct Yardstick {
 
 Yardstick yardstick_of(const SimulationResult& result);
 
-/// LimitReport::tokenizer_share of a result.
-double tokenizer_share(const LoadResult& load);
-
 /// A limit with the gain from widening it.
 struct LimitGain {
   LimitUse use{};
@@ -105,9 +102,8 @@ struct LimitReport {
   std::optional<TargetOutcome> target{};  // the yardstick's; unset: mean E2E
   double as_is_s = 0;                     // the yardstick of the run itself
   EngineUse use{};                        // of the run
-  /// Of its mean TTFT: waiting for the prompts before it to be tokenised.
-  double tokenizer_share = 0;
-  std::vector<LimitGain> gains{};  // for all limits of the account, greatest first
+  double tokenizer_share = 0;             // of its mean TTFT
+  std::vector<LimitGain> gains{};         // for all limits of the account, greatest first
   /// The limit with the greatest gain from 10 % more, if that is noticeable; queueing, which is
   /// removed rather than widened by 10 %, if no other limit qualifies, or if the yardstick is a
   /// TTFT and 90 % of the mean TTFT are waiting.

@@ -57,13 +57,10 @@ std::string use_in_words(const LimitsAnswer& limits, const LimitAnswer& limit) {
   }
 }
 
-/// Whether the host binds because prompts wait for each other to be tokenised, which times between
-/// tokens do not know of.
+/// Whether the host binds because prompts wait for each other to be tokenised.
 bool binds_tokenizer(const LimitsAnswer& limits) {
   constexpr double kMost = 0.5;  // of the mean TTFT
-  const bool from_sending = limits.yardstick.ends_with("TTFT") || limits.yardstick.ends_with("E2E");
-  return from_sending && limits.binding == LimitKind::host &&
-         limits.tokenizer_share.value_or(0) >= kMost;
+  return limits.binding == LimitKind::host && limits.tokenizer_share.value_or(0) >= kMost;
 }
 
 std::string binding_line(const LimitsAnswer& limits) {

@@ -22,6 +22,7 @@ struct LatencyFigure {
   const char* meaning;
   std::optional<LatencyPart> part{};  // of each request's life; ITL has none, its gaps are pooled
   bool waits = true;  // contains time in queues: beyond saturation it grows with the run's length
+  bool left_out_if_empty = false;  // of answers: only some engines have it
 };
 
 inline constexpr auto kLatencyFigures = std::to_array<LatencyFigure>({
@@ -36,7 +37,7 @@ inline constexpr auto kLatencyFigures = std::to_array<LatencyFigure>({
     {"client_queue_s", "client queue", &LoadResult::client_queue,
      "waiting for the client's concurrency limit", LatencyPart::client_queue},
     {"tokenizer_queue_s", "tokeniser queue", &LoadResult::tokenizer_queue,
-     "waiting for the prompts before it to be tokenised", LatencyPart::tokenizer_queue},
+     "waiting for the prompts before it to be tokenised", LatencyPart::tokenizer_queue, true, true},
 });
 
 /// Those that an SLO can limit, in the order of LatencyMetric; the rest are queues.

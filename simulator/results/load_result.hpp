@@ -35,6 +35,11 @@ struct LoadResult {
   std::optional<double> goodput_share;  // of the requests with an outcome
 };
 
+/// The share of the mean TTFT in which prompts wait for those before them to be tokenised.
+inline double tokenizer_share(const LoadResult& load) {
+  return load.ttft.mean > 0 ? load.tokenizer_queue.mean / load.ttft.mean : 0;
+}
+
 using LoadFigure = ScalarFigure<std::int64_t LoadResult::*, double LoadResult::*,
                                 Seconds LoadResult::*, std::optional<double> LoadResult::*>;
 

@@ -152,19 +152,18 @@ double late_wait_s(std::span<const Visit> visits) {
 }
 
 std::string where_ttft_goes(const SimulationResult& result, double queueing_share) {
-  const double tokenizer_share =
-      result.ttft.mean > 0 ? result.tokenizer_queue.mean / result.ttft.mean : 0;
+  const double tokenizing = tokenizer_share(result);
   const Seconds mean{result.ttft.mean};
   std::string text;
   if (queueing_share >= kQueueingDominates) {
     text = fmt::format("{:.0f} % of the mean TTFT of {} is waiting in the queue",
                        100 * queueing_share, as_time(mean));
-  } else if (tokenizer_share >= kQueueingDominates) {
+  } else if (tokenizing >= kQueueingDominates) {
     text = fmt::format("{:.0f} % of the mean TTFT of {} is waiting for the tokeniser",
-                       100 * tokenizer_share, as_time(mean));
+                       100 * tokenizing, as_time(mean));
   } else {
     text = fmt::format("{:.0f} % of the mean TTFT of {} is prefill and host time, not queueing",
-                       100 * (1 - queueing_share - tokenizer_share), as_time(mean));
+                       100 * (1 - queueing_share - tokenizing), as_time(mean));
   }
   if (result.client_queue.mean > result.queue.mean) {
     text += fmt::format("; the client's concurrency limit delays requests by {} on average",
