@@ -20,11 +20,11 @@ CommandResult validated(const std::string& manifest, const std::string& limits) 
                      " --ledger --threshold " + limits);
 }
 
-// Mean absolute errors over eleven runs of vLLM 0.15.1 on H100. TTFT is aimed at 8 % and misses it
-// (8.9 %): half of that is one run, and docs/accuracy.md says what is known of it.
+// Mean absolute errors over eleven runs of vLLM 0.15.1 on H100, against limits wider than the goals
+// (docs/accuracy.md).
 TEST(Accuracy, OpenLoopOfVllmOnH100) {
   if (kSanitised) GTEST_SKIP() << "eleven runs of minutes";
-  const CommandResult result = validated("vllm_h100_open_loop.json", "e2e_s=4% ttft_s=9% itl_s=5%");
+  const CommandResult result = validated("vllm_h100_open_loop.json", "e2e_s=4% ttft_s=8% itl_s=5%");
   EXPECT_EQ(result.exit_code, 0) << result.out << result.err;
 }
 
