@@ -36,8 +36,12 @@ inline constexpr auto kLatencyFigures = std::to_array<LatencyFigure>({
     {"queue_s", "queue", &LoadResult::queue, "in the engine's queue", LatencyPart::queue},
     {"client_queue_s", "client queue", &LoadResult::client_queue,
      "waiting for the client's concurrency limit", LatencyPart::client_queue},
-    {"tokenizer_queue_s", "tokeniser queue", &LoadResult::tokenizer_queue,
-     "waiting for the prompts before it to be tokenised", LatencyPart::tokenizer_queue, true, true},
+    {.name = "tokenizer_queue_s",
+     .title = "tokeniser queue",
+     .distribution = &LoadResult::tokenizer_queue,
+     .meaning = "waiting for the prompts before it to be tokenised",
+     .part = LatencyPart::tokenizer_queue,
+     .left_out_if_empty = true},
 });
 
 /// Those that an SLO can limit, in the order of LatencyMetric; the rest are queues.

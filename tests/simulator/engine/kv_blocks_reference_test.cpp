@@ -101,11 +101,21 @@ struct Sequence {
 
 constexpr std::int64_t kBlock = 4;
 
+/// What pools and prompts are like.
+struct Trial {
+  std::int64_t fewest_blocks = 3;
+  std::int64_t most_blocks = 24;
+  std::uint64_t contents = 3;
+  std::int64_t longest = 12;  // tokens of a prompt's first part; the second has up to twice as many
+  unsigned key_shift = 0;     // low bits of keys that are zero
+};
+
 class SideBySide {
  public:
-  explicit SideBySide(std::uint64_t seed)
-      : random_(random_stream(seed, "operations")),
-        usable_(draw(3, 24)),
+  explicit SideBySide(std::uint64_t seed, const Trial& trial = {})
+      : trial_(trial),
+        random_(random_stream(seed, "operations")),
+        usable_(draw(trial.fewest_blocks, trial.most_blocks)),
         blocks_(uniform_layout(kBlock), usable_ + 1, 1000),
         pool_(usable_) {}
 
@@ -135,9 +145,13 @@ class SideBySide {
 
   /// Few contents, so that prompts share beginnings often, and repeat each other whole.
   std::vector<BlockKey> random_keys() {
-    const auto content = [&] { return static_cast<std::uint64_t>(draw(0, 2)); };
-    const std::vector<ContentSpan> spans = {{content(), draw(0, 12)}, {content(), draw(0, 24)}};
-    return block_keys(spans, kBlock, -1);
+    const auto last = static_cast<std::int64_t>(trial_.contents) - 1;
+    const auto content = [&] { return static_cast<std::uint64_t>(draw(0, last)); };
+    const std::vector<ContentSpan> spans = {{content(), draw(0, trial_.longest)},
+                                            {content(), draw(0, 2 * trial_.longest)}};
+    std::vector<BlockKey> keys = block_keys(spans, kBlock, -1);
+    for (BlockKey& key : keys) key <<= trial_.key_shift;
+    return keys;
   }
 
   void begin() {
@@ -147,7 +161,7 @@ class SideBySide {
     const KvBlocks::Hit expected = pool_.find(std::span(sequence.keys).first(max));
     ASSERT_EQ(hit.blocks, expected.blocks);
     ASSERT_EQ(hit.free, expected.free);
-    const std::int64_t first = draw(1, 20);
+    const std::int64_t first = draw(1, trial_.longest + 8);
     const std::int64_t more = (first + kBlock - 1) / kBlock;
     if (hit.free + more > blocks_.free()) {
       ++refusals_;
@@ -185,6 +199,7 @@ class SideBySide {
     sequences_.erase(sequences_.begin() + static_cast<std::ptrdiff_t>(index));
   }
 
+  Trial trial_;
   RandomStream random_;
   std::int64_t usable_;
   KvBlocks blocks_;
@@ -206,6 +221,33 @@ TEST(KvBlocks, AnswersAsAPoolOfSingleBlocks) {
   // The sequences exercise what they are meant to.
   EXPECT_GT(hits, often(10'000));
   EXPECT_GT(refusals, often(10'000));
+}
+
+// Keys whose low 32 bits are zero share a bucket of the table.
+TEST(KvBlocks, KeysOfOneBucketAreToldApart) {
+  std::int64_t hits = 0;
+  for (std::uint64_t seed = 0; seed < trials(600U); ++seed) {
+    SCOPED_TRACE(seed);
+    SideBySide both(seed, {.key_shift = 32});
+    ASSERT_NO_FATAL_FAILURE(both.run(120));
+    hits += both.hits();
+  }
+  EXPECT_GT(hits, often(2'000));
+}
+
+// Thousands of keys, for which the table grows.
+TEST(KvBlocks, ManyKeysAreFoundAsFewAre) {
+  std::int64_t hits = 0, refusals = 0;
+  for (std::uint64_t seed = 0; seed < trials(30U); ++seed) {
+    SCOPED_TRACE(seed);
+    SideBySide both(seed,
+                    {.fewest_blocks = 2'000, .most_blocks = 4'000, .contents = 60, .longest = 400});
+    ASSERT_NO_FATAL_FAILURE(both.run(600));
+    hits += both.hits();
+    refusals += both.refusals();
+  }
+  EXPECT_GT(hits, often(10'000));
+  EXPECT_GT(refusals, often(100));
 }
 
 }  // namespace
