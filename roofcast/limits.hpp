@@ -47,7 +47,8 @@ struct LimitsAnswer {
   double as_is_s = 0;                  // its value in the run itself
   std::optional<double> limit_s{};     // of the target that it belongs to; unset: no SLO
   std::optional<LimitKind> binding{};  // unset: no single limit binds
-  /// Share of the mean TTFT that waits for other prompts to be tokenised; unset: none does.
+  /// Share of the mean TTFT that waits for other prompts to be tokenised; unset: none does, or the
+  /// yardstick is a time between tokens.
   std::optional<double> tokenizer_share{};
   std::vector<LimitAnswer> limits{};  // greatest gain first
   std::optional<AdviceAnswer> advice{};

@@ -150,8 +150,10 @@ void members(Visitor& visit, LimitsAnswer& limits) {
   visit("as_is_s", limits.as_is_s, "its unchanged value");
   visit.if_set("limit_s", limits.limit_s, "limit of the target that it belongs to; absent: no SLO");
   visit("binding", limits.binding, "the binding limit; null if none binds by itself");
-  visit.if_set("tokenizer_share", limits.tokenizer_share,
-               "share of the mean TTFT that waits for other prompts to be tokenised");
+  visit.if_set(
+      "tokenizer_share", limits.tokenizer_share,
+      "share of the mean TTFT that waits for other prompts to be tokenised; absent: none, or "
+      "the yardstick is a time between tokens");
   visit("limits", limits.limits, "largest gain first");
   visit.if_set("advice", limits.advice, "changes that were simulated");
 }

@@ -14,8 +14,8 @@ namespace roofcast {
 inline constexpr const char* kModelCause = "other mixtures and recurrent models";
 
 /// How far servers of mixtures of experts other than DeepSeek-V3 and R1 were off with SGLang and
-/// TensorRT-LLM on NVIDIA's GPUs, with SGLang also of models with recurrent layers, one standard
-/// deviation of the logarithm of step times; 0 for other deployments.
+/// TensorRT-LLM, with SGLang also of models with recurrent layers, one standard deviation of the
+/// logarithm of step times; measured on NVIDIA's GPUs and used on all. 0 for other deployments.
 double model_deviation(const Deployment& deployment);
 
 /// The causes of the error of a step's kernels and host work, by name. Operators of one family and

@@ -51,13 +51,10 @@ void note_model(std::vector<std::string>& notes, const std::string& whose,
                 const Deployment& deployment) {
   const double model = model_deviation(deployment);
   if (model <= 0) return;
-  const bool sglang = deployment.engine.version.starts_with("sglang");
-  const char* with_recurrent = sglang ? " and of recurrent models" : "";
-  notes.push_back(
-      fmt::format("{}of this ±{}, as far as this engine's servers of other mixtures of experts "
-                  "than DeepSeek-V3 "
-                  "and R1{} were off",
-                  whose, as_percent(model, 0), with_recurrent));
+  notes.push_back(fmt::format(
+      "{}of this ±{}, as far as this engine's servers of models that are neither dense nor "
+      "DeepSeek-V3 or R1 were off",
+      whose, as_percent(model, 0)));
 }
 
 /// "pool X: ", if there are several.

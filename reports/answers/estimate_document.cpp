@@ -195,8 +195,8 @@ Section head_section(const EstimateAnswer& answer) {
   if (answer.uncaptured_decode) head.lines.push_back(uncaptured_sentence(answer));
   if (answer.model_relative_uncertainty) {
     head.lines.push_back(fmt::format(
-        "The uncertainty includes ±{}, as far as servers of other mixtures of experts than "
-        "DeepSeek-V3 and R1 were off with this engine, and with SGLang those of recurrent models.",
+        "The uncertainty includes ±{}, as far as this engine's servers of models that are neither "
+        "dense nor DeepSeek-V3 or R1 were off.",
         as_percent(*answer.model_relative_uncertainty, 0)));
   }
   // The first that is: as given, or else the plainest of the other formats.
