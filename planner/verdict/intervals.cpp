@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <numeric>
+#include <utility>
 #include <vector>
 
 #include "base/paired_difference.hpp"
@@ -47,18 +49,30 @@ void add_cause(Spread& spread, double predicted, double one, double other) {
   spread.below += below * below;
 }
 
-/// Of chance: the variance of all draws.
-void add_chance(Spread& spread, double predicted, const std::vector<double>& others) {
-  double sum = predicted;
-  for (const double other : others) sum += other;
-  const auto draws = static_cast<double>(others.size() + 1);
-  const double mean = sum / draws;
-  double squares = (predicted - mean) * (predicted - mean);
-  for (const double other : others) squares += (other - mean) * (other - mean);
-  const double quantile = student_t(std::ssize(others), kIntervalShare);
-  const double chance = quantile * quantile * squares / (draws - 1);
-  spread.above += chance;
-  spread.below += chance;
+/// How far another draw may be from the mean of all, in their unit.
+double chance_of(const std::vector<double>& draws) {
+  const auto count = static_cast<double>(draws.size());
+  const double mean = std::accumulate(draws.begin(), draws.end(), 0.0) / count;
+  double squares = 0;
+  for (const double draw : draws) squares += (draw - mean) * (draw - mean);
+  return student_t(std::ssize(draws) - 1, kIntervalShare) * std::sqrt(squares / (count - 1));
+}
+
+/// Of chance. Where no draw is without a value, of its logarithm: near saturation one draw may take
+/// ten times as long as the others, and none less than no time.
+void add_chance(Spread& spread, double predicted, std::vector<double> draws) {
+  draws.push_back(predicted);
+  double above = 0, below = 0;
+  if (std::ranges::all_of(draws, [](double draw) { return draw > 0; })) {
+    for (double& draw : draws) draw = std::log(draw);
+    const double chance = chance_of(draws);
+    above = predicted * std::expm1(chance);
+    below = -predicted * std::expm1(-chance);
+  } else {
+    above = below = chance_of(draws);
+  }
+  spread.above += above * above;
+  spread.below += below * below;
 }
 
 LatencyInterval interval_of(const LatencyFigure& latency, const SimulationResult& predicted,
@@ -80,7 +94,7 @@ LatencyInterval interval_of(const LatencyFigure& latency, const SimulationResult
     for (std::size_t i = deviations; i < results.size(); ++i) {
       draws.push_back(of(results[i]));
     }
-    if (!draws.empty()) add_chance(spread, value, draws);
+    if (!draws.empty()) add_chance(spread, value, std::move(draws));
     interval.low.*statistic.value = std::max(0.0, value - std::sqrt(spread.below));
     interval.high.*statistic.value = value + std::sqrt(spread.above);
   }

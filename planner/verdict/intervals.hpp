@@ -34,11 +34,11 @@ struct LatencyIntervals {
 
 /// 80 % intervals around the result of a run that simulate_sampled has filled in. Each uncertain
 /// input (Deviations) is moved alone by the normal quantile of 90 %, 1.28 standard deviations, up
-/// and down; of a synthetic load kOtherDraws others are drawn, whose standard deviation s gives
-/// t s, with Student's t of 90 % (`other_draws`; the load must be synthetic). What each cause adds
-/// on one side adds in squares: the causes are independent, and the latency is taken as linear in
-/// each between its ends (the delta method). `progress` counts simulations; nullopt if it
-/// cancelled.
+/// and down; of a synthetic load kOtherDraws others are drawn, whose logarithms' standard deviation
+/// s gives a factor of exp(t s), with Student's t of 90 % (`other_draws`; the load must be
+/// synthetic). What each cause adds on one side adds in squares: the causes are independent, and
+/// the latency is taken as linear in each between its ends (the delta method). `progress` counts
+/// simulations; nullopt if it cancelled.
 std::optional<LatencyIntervals> intervals_of(const SimulationRun& run, bool other_draws,
                                              int threads, const Progress& progress);
 
