@@ -6,6 +6,8 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "model/architecture/requantise.hpp"
+#include "model/architecture/weights.hpp"
 #include "planner/evaluate_all.hpp"
 #include "planner/vary/vary_scenario.hpp"
 
@@ -78,6 +80,25 @@ void add_routing(std::vector<Change>& changes, const SimulationRun& run) {
   changes.push_back({"routing by prefix", {{"router", "prefix_affinity"}}});
 }
 
+/// Prompts that no step can hold, or that hold up decodes.
+void add_chunks(std::vector<Change>& changes, const SimulationRun& run) {
+  if (run.pools.front().deployment.engine.chunked_prefill || run.result.rejected == 0) return;
+  changes.push_back({"prompts in chunks", {{"enable_chunked_prefill", "true"}}});
+}
+
+/// Decodes of sizes between those that were captured run in the next graph (TensorRT-LLM).
+void add_padding(std::vector<Change>& changes, const Engine& engine) {
+  if (engine.graph_padding || !engine.version.starts_with("trtllm")) return;
+  changes.push_back({"batches padded to a captured size", {{"cuda_graph_padding", "true"}}});
+}
+
+/// Whether the checkpoint's weights take a tenth fewer bytes or more in 8 bits.
+bool saves_by_8_bits(const Transformer& model) {
+  Transformer narrow = model;
+  requantise(narrow, "fp8");
+  return weight_bytes(narrow, {}) < weight_bytes(model, {}) * 0.9;
+}
+
 /// The client, or a router, tokenises.
 void add_token_ids(std::vector<Change>& changes, const SimulationRun& run) {
   if (tokenizer_share(run.result) < kNoticeableGain) return;
@@ -91,13 +112,15 @@ std::vector<Change> changes_for(const SimulationRun& run) {
   if (2 * first.parallel.tensor <= kNode) {
     changes.push_back({"TP doubled", {number("tensor_parallel_size", 2 * first.parallel.tensor)}});
   }
-  if (!run.scenario.deployment.weight_format) {
+  if (!run.scenario.deployment.weight_format && saves_by_8_bits(first.model)) {
     changes.push_back({"8-bit weights", {{"quantization", "fp8"}}});
   }
   if (!run.scenario.deployment.overrides.kv_cache_dtype) {
     changes.push_back({"8-bit KV cache", {{"kv_cache_dtype", "fp8"}}});
   }
   add_batches(changes, first.engine);
+  add_padding(changes, first.engine);
+  add_chunks(changes, run);
   add_token_ids(changes, run);
   add_routing(changes, run);
   add_split(changes, run);
@@ -110,7 +133,8 @@ SloOutcome settled_outcome(SimulationRun& run, const SteadyQuestion& question) {
       run, question, [](SimulationRun& one) { one.result = simulate_run(one); }));
 }
 
-/// Nullopt if it cannot run, or is what there is already.
+/// Nullopt if it cannot run, is what there is already, or refuses requests that are served: what it
+/// gains on the others would be no answer.
 std::optional<TriedChange> tried(const SimulationRun& run, const Change& change,
                                  const SteadyQuestion& question) {
   try {
@@ -119,6 +143,7 @@ std::optional<TriedChange> tried(const SimulationRun& run, const Change& change,
     if (!changed.refusal.empty()) return std::nullopt;
     changed.stopped = run.stopped;
     changed.result = simulate_run(changed);
+    if (changed.result.rejected > run.result.rejected) return std::nullopt;
     TriedChange one{.title = change.title, .settings = change.settings};
     one.latency_s = yardstick_of(run.result).of(changed.result);
     const double as_is = yardstick_of(run.result).of(run.result);

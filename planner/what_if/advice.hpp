@@ -40,12 +40,13 @@ struct Advice {
   std::int64_t simulations = 0;
 };
 
-/// A replica more, TP doubled, 8-bit weights and cache, longer and shorter batches, routing by
-/// prefix, prefill and decode apart on as many GPUs: those that apply to the run's deployment. If
+/// A replica more, TP doubled, 8-bit weights and cache, longer and shorter batches, padded ones,
+/// prompts in chunks where some are refused, routing by prefix, prefill and decode apart on as many
+/// GPUs: those that apply to the run's deployment. If
 /// none of them meets the SLO, also as many replicas as it takes, up to 16 times those of the run.
 /// The yardstick is that of report_limits(), and compares the run's own requests; verdicts are on
-/// `question`'s load, if it grows. What cannot run is left out. Precondition: the run has been
-/// simulated. Returns nullopt if `progress` cancelled.
+/// `question`'s load, if it grows. What cannot run, or refuses more requests, is left out.
+/// Precondition: the run has been simulated. Returns nullopt if `progress` cancelled.
 std::optional<Advice> advice_on(const SimulationRun& run, const SteadyQuestion& question,
                                 int threads, const Progress& progress);
 

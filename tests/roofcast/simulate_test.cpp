@@ -163,6 +163,39 @@ TEST(SimulationAnswer, ExplainedEndsWithWhatHelpsAndItsCost) {
   EXPECT_DOUBLE_EQ(two.slo.targets.front().achieved, replica->latency_s.value());
 }
 
+// Without chunks TensorRT-LLM refuses prompts beyond its tokens a step, 8,192: half as many tokens
+// would serve the rest sooner, which is no help.
+TEST(SimulationAnswer, ExplainedDoesNotRefuseToServeFaster) {
+  Scenario scenario = prompts_on_an_l40s(1);
+  scenario.deployment.engine = "trtllm-1.2";
+  std::get<SyntheticWorkload>(scenario.workload).input =
+      parse_length_distribution("uniform:6000:9000");
+  const SimulationAnswer answer = simulate({.scenario = scenario, .explain = true});
+  EXPECT_GT(answer.load.rejected, 0);
+  ASSERT_TRUE(answer.limits && answer.limits->advice);
+  const std::vector<AdvisedChange>& changes = answer.limits->advice->changes;
+  const auto has = [&](const char* flags) {
+    return std::ranges::count(changes, flags, &AdvisedChange::flags) > 0;
+  };
+  EXPECT_FALSE(has("--max-num-batched-tokens 4096"));
+  EXPECT_TRUE(has("--max-num-batched-tokens 16384"));
+  EXPECT_TRUE(has("--enable-chunked-prefill true"));
+  EXPECT_TRUE(has("--cuda-graph-padding true"));
+}
+
+// DeepSeek-R1's checkpoint is in 8 bits.
+TEST(SimulationAnswer, ExplainedOffersNo8BitsToACheckpointThatHasThem) {
+  Scenario scenario{.deployment = {.model = "deepseek-r1", .gpu = "h200"}};
+  scenario.deployment.parallel.tensor = 8;
+  scenario.workload = SyntheticWorkload{
+      .num_prompts = 20, .request_rate = 1, .input = fixed_length(500), .output = fixed_length(20)};
+  const SimulationAnswer answer = simulate({.scenario = scenario, .explain = true});
+  ASSERT_TRUE(answer.limits && answer.limits->advice);
+  EXPECT_EQ(
+      std::ranges::count(answer.limits->advice->changes, "8-bit weights", &AdvisedChange::change),
+      0);
+}
+
 TEST(SimulationAnswer, ExplainedFindsTheReplicasThatItTakes) {
   // Far beyond what one L40S serves: no single change is enough.
   Scenario scenario = prompts_on_an_l40s(40);
