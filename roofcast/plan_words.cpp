@@ -360,6 +360,9 @@ std::vector<std::string> plan_sentences(const PlanAnswer& answer) {
   for (std::size_t i = 0; i < std::min<std::size_t>(answer.ranked.size(), 2); ++i) {
     lines.push_back(sentence_of(ranked_parts(answer, i)));
   }
+  if (const auto& why = answer.ranked.front().result.verdict.unserved_why) {
+    lines.push_back(fmt::format("With the first, {}.", *why));
+  }
   if (const std::string prices = words_of(answer.inputs.scenario.pricing); !prices.empty()) {
     lines.push_back("Prices: " + prices + ".");
   }
@@ -396,6 +399,7 @@ std::string miss_of(const CandidateFigures& result, const std::optional<double>&
   }
   if (verdict.holds) return "meets the SLO";
   if (verdict.binding != Binding::target) return binding_words(verdict);
+  if (const auto words = missed_by_unserved(verdict)) return *words;
   const TargetMargin& margin = verdict.margins[verdict.binding_target];
   return fmt::format("{} {} of {}", margin.what, as_time(Seconds{margin.achieved_s}),
                      as_time(Seconds{margin.limit_s}));

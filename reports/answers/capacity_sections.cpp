@@ -32,12 +32,9 @@ std::string binding_of(const CapacityAnswer& answer, const LoadPoint& point) {
   const SloVerdict& verdict = point.verdict;
   switch (verdict.binding) {
     case Binding::target: {
+      if (const auto words = missed_by_unserved(verdict)) return *words;
       const TargetMargin& margin = verdict.margins[verdict.binding_target];
       const std::string limit = as_time(Seconds{margin.limit_s});
-      if (margin.achieved_s <= margin.limit_s && margin.margin < 0) {
-        return fmt::format("{} is missed because of requests that are not served (limit {})",
-                           margin.what, limit);
-      }
       return fmt::format("{} is {} of {}", margin.what, as_time(Seconds{margin.achieved_s}), limit);
     }
     case Binding::goodput:
@@ -273,6 +270,12 @@ Section limits_at_capacity(const CapacityAnswer& answer) {
 std::vector<std::string> capacity_sentences(const CapacityAnswer& answer) {
   std::vector<std::string> lines = {capacity_line(answer)};
   if (answer.doubt) lines.push_back(*answer.doubt);
+  if (answer.capacity && !answer.points.empty()) {
+    const CapacityPoint& least = answer.points.front();
+    if (const auto& why = least.verdict.unserved_why) {
+      lines.push_back(fmt::format("At {}, {}.", as_load(least.kind, least.load), *why));
+    }
+  }
   add_end(lines, answer);
   if (answer.asked) lines.push_back(asked_line(answer));
   if (const std::string cost = cost_line(answer); !cost.empty()) lines.push_back(cost);

@@ -4,6 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
+#include <sstream>
+#include <string>
 #include <utility>
 
 #include "base/joined.hpp"
@@ -168,6 +171,16 @@ Section mix_section(const MixedPlan& mix) {
   return {.heading = "Pools of the mix", .lines = missed_by_pools(mix), .table = pool_table(mix)};
 }
 
+/// A command with a file before it has several lines.
+std::vector<std::string> line_by_line(const std::vector<std::string>& commands) {
+  std::vector<std::string> lines;
+  for (const std::string& command : commands) {
+    std::istringstream text(command);
+    for (std::string line; std::getline(text, line);) lines.push_back(line);
+  }
+  return lines;
+}
+
 std::vector<std::string> launch_of(const MixedPlan& mix) {
   const std::string routes = joined(mix.pools, [](const MixedPool& pool) {
     return fmt::format("{} to {}", routed_text(pool), pool.name);
@@ -176,7 +189,7 @@ std::vector<std::string> launch_of(const MixedPlan& mix) {
       fmt::format("# before them a router, which these commands do not start, sends {}", routes)};
   for (const MixedPool& pool : mix.pools) {
     lines.push_back(pool.name + ":");
-    lines.insert(lines.end(), pool.launch.begin(), pool.launch.end());
+    std::ranges::move(line_by_line(pool.launch), std::back_inserter(lines));
   }
   return lines;
 }
@@ -218,8 +231,9 @@ std::optional<Section> launch_section(const PlanAnswer& answer) {
         .heading = "How to start the mix", .lines = launch_of(*answer.mixed), .table = {}};
   }
   if (answer.ranked.empty() || answer.ranked.front().launch.empty()) return std::nullopt;
-  return Section{
-      .heading = "How to start the first", .lines = answer.ranked.front().launch, .table = {}};
+  return Section{.heading = "How to start the first",
+                 .lines = line_by_line(answer.ranked.front().launch),
+                 .table = {}};
 }
 
 std::vector<Section> plan_sections(const PlanAnswer& answer) {

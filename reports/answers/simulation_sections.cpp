@@ -354,7 +354,9 @@ Table slo_table(const SimulationAnswer& answer) {
                           printed::percent(outcome.attainment),
                           !outcome.judged ? "not judged"
                           : outcome.met   ? "met"
-                                          : "missed"});
+                          : outcome.achieved > 0 && outcome.achieved <= target.limit.value
+                              ? "missed by requests that are not served"
+                              : "missed"});
   }
   return table;
 }

@@ -129,6 +129,7 @@ SloVerdict judge(const SimulationResult& result, const SloRequirement& requireme
                      .unserved = result.rejected + result.lost + result.unfinished,
                      .worst_margin = std::numeric_limits<double>::infinity(),
                      .goodput_share = result.goodput_share};
+  if (result.rejected > 0 && !result.notes.empty()) verdict.unserved_why = result.notes.front();
   for (const TargetOutcome& outcome : result.slo) {
     verdict.margins.push_back(margin_of(outcome));
     consider(verdict, verdict.margins.back().margin, Binding::target);
@@ -157,6 +158,17 @@ bool is_undecided(const SloVerdict& verdict) { return verdict.binding == Binding
 
 std::string reason_of(const SloVerdict& verdict) {
   return verdict.finding + (verdict.counts.empty() ? "" : " (" + verdict.counts + ")");
+}
+
+std::optional<std::string> missed_by_unserved(const SloVerdict& verdict) {
+  if (verdict.binding != Binding::target) return std::nullopt;
+  const TargetMargin& margin = verdict.margins[verdict.binding_target];
+  if (margin.margin >= 0 || margin.achieved_s > margin.limit_s) return std::nullopt;
+  std::string words =
+      fmt::format("{} is missed because {} {} not served", margin.what,
+                  counted(verdict.unserved, "request"), verdict.unserved == 1 ? "is" : "are");
+  if (verdict.unserved_why) words += fmt::format(" ({})", *verdict.unserved_why);
+  return words;
 }
 
 std::string binding_words(const SloVerdict& verdict) {

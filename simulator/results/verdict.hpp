@@ -44,6 +44,7 @@ struct SloVerdict {
   std::string finding{};
   std::string counts{};
   std::int64_t unserved = 0;  // rejected, lost or unfinished; targets count them as late
+  std::optional<std::string> unserved_why{};  // of rejected ones, the first reason in words
   std::vector<TargetMargin> margins{};
   Binding binding = Binding::none;
   std::size_t binding_target = 0;  // index into `margins` if `binding` is `target`
@@ -80,6 +81,10 @@ std::string reason_of(const SloVerdict& verdict);
 /// The binding requirement in words: "p95 TTFT", "goodput", "nothing is served", or reason_of() if
 /// it is saturated or undecided. Empty if it holds without requirements.
 std::string binding_words(const SloVerdict& verdict);
+
+/// If the binding target is missed although those who are served are within it: "p95 TTFT is missed
+/// because 206 requests are not served (206 requests rejected: ...)".
+std::optional<std::string> missed_by_unserved(const SloVerdict& verdict);
 
 /// Says in words why it does not hold: "1 of 2 targets missed", "saturated, so latencies grow for
 /// as long as the load lasts". Empty if it holds.

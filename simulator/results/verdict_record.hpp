@@ -46,6 +46,8 @@ void members(Visitor& visit, SloVerdict& verdict) {
         "why it is undecided or saturated, in words; empty: neither decides");
   visit("counts", verdict.counts, "behind the finding; may be empty");
   visit("requests_unserved", verdict.unserved, "rejected, lost or unfinished");
+  visit.if_set("unserved_why", verdict.unserved_why,
+               "why requests were rejected, the first reason in words; absent: none was");
   visit("worst_margin", verdict.worst_margin, "the smallest over all requirements");
   visit("binding", words, "what has that margin, or what rules out all; empty without an SLO");
   visit("binding_kind", verdict.binding, "the same as a word");

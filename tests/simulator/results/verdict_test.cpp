@@ -53,6 +53,13 @@ TEST(SloVerdict, APercentileThatFallsOnARequestWithoutServiceIsMissed) {
   EXPECT_FALSE(verdict.holds);
   EXPECT_EQ(verdict.unserved, 3);
   EXPECT_EQ(verdict.worst_margin, kMarginWithoutService);
+  EXPECT_EQ(missed_by_unserved(verdict), "p95 TTFT is missed because 3 requests are not served");
+  result.notes = {"3 requests rejected: too long"};
+  EXPECT_EQ(missed_by_unserved(judge(result)),
+            "p95 TTFT is missed because 3 requests are not served (3 requests rejected: too long)");
+  // A target that those who are served miss, too, needs no such reason.
+  result.slo.front().achieved = 0.75;
+  EXPECT_EQ(missed_by_unserved(judge(result)), std::nullopt);
 }
 
 TEST(SloVerdict, BeyondSaturationNothingHolds) {
