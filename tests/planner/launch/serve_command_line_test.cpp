@@ -141,6 +141,7 @@ TEST(ServeCommandLine, AModelsPathIsQuoted) {
 
 TEST(CheckpointName, IsWhatEnginesLoad) {
   EXPECT_EQ(checkpoint_name("llama-3.1-70b"), "meta-llama/Llama-3.1-70B");
+  EXPECT_EQ(checkpoint_name("deepseek-r1"), "deepseek-ai/DeepSeek-R1");
   EXPECT_EQ(checkpoint_name("org/model"), "org/model");
   EXPECT_EQ(checkpoint_name("/models/mine"), "/models/mine");
 }
