@@ -202,7 +202,7 @@ ROWS = [
         Errors("", "inferencemax_llama_70b", {"engine": "trtllm"})], LATENCY,
         "products of version 1.2.0rc5 take longer than the server's seem to"),
     Row("SGLang closed loop, H100", [Errors("", "sglang_h100_closed_loop")], LATENCY,
-        "one run on one GPU, whose cache holds little: TTFT 89 s, 18 predicted; 3.7 and 10.7 without "
+        "one run on one GPU, whose cache holds little: TTFT 89 s, 18 predicted; 3.9 and 11.1 without "
         "it, which had no answer before"),
     Row("gpt-oss-120b, H200", [
         Errors("plain", "vllm_gpt_oss_h200", {"family": "gpt-oss"}),
@@ -309,8 +309,7 @@ ROWS = [
     Row("80 % intervals, TTFT", INTERVALS, {"TTFT": (75, 85)},
         "", goal="hold 75 to 85 of 100"),
     Row("80 % intervals, E2E and rates", INTERVALS, {"E2E": (75, 85)},
-        "vLLM: 26 of 30 runs; ATOM as TPOT; TensorRT-LLM: rates of saturated runs, which its tables' width, taken "
-        "from TPOT, does not cover", goal="hold 75 to 85 of 100"),
+        "vLLM: 26 of 30 runs; ATOM as TPOT", goal="hold 75 to 85 of 100"),
 ]
 
 

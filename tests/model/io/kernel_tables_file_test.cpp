@@ -224,7 +224,7 @@ TEST(BuiltInKernelTables, AreWhole) {
 }
 
 TEST(BuiltInKernelTables, HoldNothingThatBeatsTheirGpusPhysics) {
-  if (kSanitised) GTEST_SKIP() << "AreWhole reads the same tables";
+  if (test::kSanitised) GTEST_SKIP() << "AreWhole reads the same tables";
   for (const std::string& name : gpu_names()) {
     const Gpu gpu = load_gpu(name).gpu;
     if (!gpu.tables || gpu.sister) continue;  // a sister's are scaled as they answer
