@@ -182,7 +182,7 @@ TEST(Estimate, SaysThatNoServerOfAModelWasCompared) {
   EXPECT_DOUBLE_EQ(answer.model_relative_uncertainty.value(), 0.62);
   EXPECT_GT(answer.prefill_relative_uncertainty, 0.62);
   expect_round_trip(answer);
-  question.deployment.engine = "trtllm";
+  question.deployment.engine = "vllm";
   EXPECT_FALSE(estimate(question).model_relative_uncertainty);
 }
 
