@@ -110,7 +110,8 @@ std::vector<Change> changes_for(const SimulationRun& run) {
   std::vector<Change> changes;
   add_replicas(changes, run);
   if (2 * first.parallel.tensor <= kNode) {
-    changes.push_back({"TP doubled", {number("tensor_parallel_size", 2 * first.parallel.tensor)}});
+    changes.push_back(
+        {"TP doubled", {number("tensor_parallel_size", 2 * std::int64_t{first.parallel.tensor})}});
   }
   if (!run.scenario.deployment.weight_format && saves_by_8_bits(first.model)) {
     changes.push_back({"8-bit weights", {{"quantization", "fp8"}}});
