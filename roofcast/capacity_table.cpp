@@ -131,7 +131,7 @@ std::string load_of(const CapacityQuestion& question) {
   if (auto* load = std::get_if<SyntheticWorkload>(&studied.workload)) {
     load->any_rate = load->any_rate || std::isfinite(load->request_rate);
     if (question.free_length && may_grow(studied)) {
-      set_arrivals(studied, arrival_limits(studied).first);
+      set_arrivals(studied, first_arrivals(studied));
     }
   }
   return load_workload(studied).description;
@@ -200,7 +200,7 @@ CapacityTableAnswer capacity_table(const CapacityTableQuestion& question,
   answer.inputs.scenario.deployment.gpu = question.gpus.front();
   if (const Scenario studied = with_load(answer.inputs.scenario);
       question.each.free_length && may_grow(studied)) {
-    set_arrivals(answer.inputs.scenario, arrival_limits(studied).first);  // as each row begins with
+    set_arrivals(answer.inputs.scenario, first_arrivals(studied));  // as each row begins with
   }
   answer.workload = load_of(question.each);
   const bool any_size = question.sizes.empty();

@@ -272,7 +272,7 @@ void require_a_load(const PlanQuestion& question) {
 PlanTask task_of(const PlanQuestion& question) {
   PlanTask task{.base = with_pooled_output(question.scenario)};
   task.free_length = question.free_length && may_grow(task.base);
-  if (task.free_length) set_arrivals(task.base, arrival_limits(task.base).first);
+  if (task.free_length) set_arrivals(task.base, first_arrivals(task.base));
   const Parallelism parallel = with_given({}, question.scenario.deployment.parallel);
   // A scenario names a GPU; that of a plan all that were searched.
   if (task.base.deployment.gpu.empty()) task.base.deployment.gpu = joined(question.gpus, ",");
@@ -475,7 +475,7 @@ std::optional<LimitsAnswer> limits_of_best(const PreparedPlan& prepared, const P
   if (!report) return std::nullopt;
   const auto advice = advice_on(run,
                                 {.load = prepared.catalogue.growing.get(),
-                                 .most = arrival_limits(prepared.catalogue.base).search,
+                                 .most = prepared.catalogue.growing->limits().search,
                                  .requirement = prepared.task.requirement},
                                 threads, progress);
   if (!advice) return std::nullopt;

@@ -340,8 +340,8 @@ SimulationOutcome simulate_in_steps(const SimulationQuestion& question,
                                     const SimulationSteps& steps) {
   Scenario scenario = with_pooled_output(question.scenario);
   const bool grows = question.free_length && !question.recorded && may_grow(scenario);
-  const ArrivalLimits limits = arrival_limits(scenario);
-  if (grows) set_arrivals(scenario, std::min(limits.first, question.max_requests));
+  const std::int64_t first = first_arrivals(scenario);
+  if (grows) set_arrivals(scenario, std::min(first, question.max_requests));
   SimulationOutcome outcome{.run = prepare_simulation(scenario, question.recorded)};
   if (!outcome.run.refusal.empty()) {
     outcome.answer = answer_of(outcome.run);
@@ -349,11 +349,11 @@ SimulationOutcome simulate_in_steps(const SimulationQuestion& question,
   }
   if (steps.ready) steps.ready(outcome.run);
   std::optional<GrowingLoad> load;
-  if (grows && limits.first <= question.max_requests)
-    load.emplace(scenario, outcome.run.workload, true);
-  const SteadyQuestion steady{.load = load ? &*load : nullptr,
-                              .most = std::min(limits.one, question.max_requests),
-                              .requirement = {.sample = is_sample(scenario), .must_stand = grows}};
+  if (grows && first <= question.max_requests) load.emplace(scenario, outcome.run.workload, true);
+  const SteadyQuestion steady{
+      .load = load ? &*load : nullptr,
+      .most = load ? std::min(load->limits().one, question.max_requests) : 0,
+      .requirement = {.sample = is_sample(scenario), .must_stand = grows}};
   simulate_until_decided(outcome.run, steady,
                          [&](SimulationRun& run) { simulate_with_notes(run, steps.requests); });
   outcome.answer = answer_of(outcome.run);

@@ -135,7 +135,7 @@ LoadStudy study_of(const Scenario& scenario, const SloRequirement& requirement, 
   LoadStudy study{.asked = !asks_no_load(scenario), .requirement = requirement};
   Scenario studied = with_load(scenario);
   const bool grows = free_length && may_grow(studied);
-  if (grows) set_arrivals(studied, arrival_limits(studied).first);
+  if (grows) set_arrivals(studied, first_arrivals(studied));
   study.requirement.sample = is_sample(studied);
   study.requirement.must_stand = grows;
   study.run = prepare_simulation(studied);
@@ -187,7 +187,7 @@ LoadTrial trial_of(const LoadStudy& study, const Simulation& simulation, Executi
 SteadyQuestion steady_question(const LoadStudy& study, double load) {
   return {.load = study.grows() ? study.growing.get() : nullptr,
           .factor = study.kind == LoadKind::rate ? load / study.load_of_run : 1,
-          .most = study.grows() ? arrival_limits(study.growing->scenario()).search : 0,
+          .most = study.grows() ? study.growing->limits().search : 0,
           .requirement = study.requirement};
 }
 
@@ -240,7 +240,7 @@ LoadStudy with_requests(LoadStudy study, std::int64_t requests) {
   const std::int64_t first = study.growing->first();
   const auto least = std::ssize(study.growing->of(first)->requests);
   std::int64_t arrivals = first;
-  const std::int64_t most = arrival_limits(study.growing->scenario()).search;
+  const std::int64_t most = study.growing->limits().search;
   for (; 2 * arrivals <= most; arrivals *= 2) {
     if (std::ssize(study.growing->of(arrivals)->requests) >= requests) break;
   }

@@ -32,9 +32,7 @@ SloVerdict simulate_steadily(SimulationRun& run, const PlanCatalogue& catalogue,
     return settled_verdict(run, requirement);
   }
   return simulate_until_decided(
-      run,
-      {.load = &load, .most = arrival_limits(load.scenario()).search, .requirement = requirement},
-      simulate);
+      run, {.load = &load, .most = load.limits().search, .requirement = requirement}, simulate);
 }
 
 CandidateFigures figures_of(const SimulationResult& result, const SloVerdict& verdict) {
@@ -86,7 +84,7 @@ Capacity standing_capacity(const SimulationRun& one, const PlanCatalogue& catalo
                            const SloRequirement& requirement, const Capacity& found,
                            std::int64_t& simulations) {
   const GrowingLoad& load = *catalogue.growing;
-  const std::int64_t most = arrival_limits(load.scenario()).search;
+  const std::int64_t most = load.limits().search;
   KnownThroughput throughput;
   const LoadTrial trial = [&](std::span<const double> factors) {
     std::vector<LoadPoint> points;

@@ -47,6 +47,11 @@ std::int64_t arrivals_of(const Workload& workload) {
   return std::ranges::count(workload.requests, kNoRequest, &Request::follows);
 }
 
+ArrivalLimits limits_of(const Scenario& scenario) {
+  const auto* synthetic = std::get_if<SyntheticWorkload>(&scenario.workload);
+  return synthetic != nullptr && synthetic->sessions ? kSessionLimits : kRequestLimits;
+}
+
 void take_load(SimulationRun& run, const SteadyQuestion& question, std::int64_t arrivals) {
   if (question.load == nullptr) return;
   const auto drawn = question.load->of(arrivals);
@@ -56,10 +61,7 @@ void take_load(SimulationRun& run, const SteadyQuestion& question, std::int64_t 
 
 }  // namespace
 
-ArrivalLimits arrival_limits(const Scenario& scenario) {
-  const auto* synthetic = std::get_if<SyntheticWorkload>(&scenario.workload);
-  return synthetic != nullptr && synthetic->sessions ? kSessionLimits : kRequestLimits;
-}
+std::int64_t first_arrivals(const Scenario& scenario) { return limits_of(scenario).first; }
 
 bool may_grow(const Scenario& scenario) {
   const auto* synthetic = std::get_if<SyntheticWorkload>(&scenario.workload);
@@ -82,7 +84,20 @@ GrowingLoad::GrowingLoad(Scenario scenario, Workload first, bool grows)
   drawn_.emplace(this->first(), std::make_shared<const Workload>(std::move(first)));
 }
 
-std::int64_t GrowingLoad::first() const { return grows_ ? arrival_limits(scenario_).first : 0; }
+std::int64_t GrowingLoad::first() const { return grows_ ? first_arrivals(scenario_) : 0; }
+
+ArrivalLimits GrowingLoad::limits() const {
+  ArrivalLimits limits = limits_of(scenario_);
+  if (!grows_) return limits;
+  const std::shared_ptr<const Workload> drawn = of(limits.first);
+  const std::int64_t arrivals = arrivals_of(*drawn);
+  const auto requests = std::ssize(drawn->requests);
+  if (requests == arrivals) return limits;
+  for (std::int64_t* most : {&limits.search, &limits.one}) {
+    while (*most > limits.first && *most / arrivals * requests > kMostSessionRequests) *most /= 2;
+  }
+  return limits;
+}
 
 std::shared_ptr<const Workload> GrowingLoad::of(std::int64_t arrivals) const {
   const std::scoped_lock lock(mutex_);

@@ -26,9 +26,11 @@ struct ArrivalLimits {
 inline constexpr ArrivalLimits kRequestLimits{};
 /// Of sessions, each of which brings several requests.
 inline constexpr ArrivalLimits kSessionLimits{.first = 500, .search = 16'000, .one = 16'000};
+/// Beyond this, sessions are not doubled: with twenty turns 2,000 of them bring 40,000 requests.
+inline constexpr std::int64_t kMostSessionRequests = 64'000;
 
-/// Those of the scenario's load.
-ArrivalLimits arrival_limits(const Scenario& scenario);
+/// With how many arrivals the scenario's load starts: ArrivalLimits::first.
+std::int64_t first_arrivals(const Scenario& scenario);
 
 /// Whether more of the same requests may be drawn: a synthetic load at a steady rate or in a closed
 /// loop, whose questions are not counted.
@@ -49,6 +51,8 @@ class GrowingLoad {
   bool grows() const { return grows_; }
   const Scenario& scenario() const { return scenario_; }
   std::int64_t first() const;
+  /// Those of its arrivals: of sessions with many turns fewer (kMostSessionRequests).
+  ArrivalLimits limits() const;
   /// `arrivals` must be in ArrivalLimits' series (first, twice that, and so on); a load that does
   /// not grow always returns the first.
   std::shared_ptr<const Workload> of(std::int64_t arrivals) const;

@@ -214,21 +214,22 @@ bool all_grow(const WhatIfTask& question) {
 
 /// Arrivals with which the verdict on a variant stands, under the first seed.
 std::int64_t arrivals_for(const WhatIfVariant& variant) {
-  const ArrivalLimits limits = arrival_limits(variant.scenario);
-  if (!variant.reason.empty()) return limits.first;
+  const std::int64_t first = first_arrivals(variant.scenario);
+  if (!variant.reason.empty()) return first;
   try {
     Scenario scenario = variant.scenario;
-    set_arrivals(scenario, limits.first);
+    set_arrivals(scenario, first);
     SimulationRun run = prepare_simulation(scenario);
-    if (!run.refusal.empty()) return limits.first;
+    if (!run.refusal.empty()) return first;
     const GrowingLoad load(run.scenario, run.workload, true);
-    simulate_until_decided(
-        run,
-        {.load = &load, .most = limits.search, .requirement = {.sample = true, .must_stand = true}},
-        [](SimulationRun& one) { one.result = simulate_run(one); });
+    simulate_until_decided(run,
+                           {.load = &load,
+                            .most = load.limits().search,
+                            .requirement = {.sample = true, .must_stand = true}},
+                           [](SimulationRun& one) { one.result = simulate_run(one); });
     return std::get<SyntheticWorkload>(run.scenario.workload).num_prompts;
   } catch (const Error&) {
-    return limits.first;  // answer_of() says why
+    return first;  // answer_of() says why
   }
 }
 

@@ -41,6 +41,22 @@ TEST(GrowingLoad, OfAFixedNumberStaysAsItIs) {
   EXPECT_EQ(std::ssize(load.of(8000)->requests), kRequestLimits.first);
 }
 
+TEST(GrowingLoad, LimitsSessionsByTheRequestsThatTheyBring) {
+  const auto limits_with = [](std::int64_t turns) {
+    Scenario scenario = poisson(5);
+    auto& load = std::get<SyntheticWorkload>(scenario.workload);
+    load.input = fixed_length(10);
+    load.sessions = Sessions{.turns = fixed_length(turns)};
+    load.num_prompts = first_arrivals(scenario);
+    return GrowingLoad(scenario, load_workload(scenario), true).limits();
+  };
+  EXPECT_EQ(limits_with(3).search, kSessionLimits.search);  // 48,000 requests
+  // 320,000 requests are 16,000 sessions of twenty turns, 40,000 are 2,000.
+  EXPECT_EQ(limits_with(20).search, 2'000);
+  EXPECT_EQ(limits_with(20).one, 2'000);
+  EXPECT_EQ(limits_with(200).search, kSessionLimits.first);  // never fewer: 100,000 requests
+}
+
 TEST(MayGrow, IsForSteadyLoadsAlone) {
   EXPECT_TRUE(may_grow(poisson(5)));
   Scenario batch = poisson(kAllAtOnce);
