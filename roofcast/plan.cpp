@@ -13,7 +13,6 @@
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "model/architecture/requantise.hpp"
-#include "model/architecture/weights.hpp"
 #include "planner/evaluate_all.hpp"
 #include "planner/launch/plan_launch.hpp"
 #include "planner/mix/mix_search.hpp"
@@ -576,11 +575,9 @@ std::optional<RankedPlan> with_cheaper_format(const PreparedPlan& prepared,
   task.keep = 1;
   task.names_others = false;
   try {
-    Transformer model = catalogue.models.at("");
-    const Bytes before = weight_bytes(model, {});
-    requantise(model, kFormat);
-    if (weight_bytes(model, {}) >= before * 0.9) return std::nullopt;  // hardly anything saved
-    catalogue.models.emplace(kFormat, std::move(model));
+    auto model = requantised_to_save(catalogue.models.at(""), kFormat);
+    if (!model) return std::nullopt;
+    catalogue.models.emplace(kFormat, *std::move(model));
     auto shapes = plan_shapes(catalogue, task, threads, {});
     if (!shapes) return std::nullopt;
     for (PlannedShape& one : *shapes) limit_to_less_than(objective_of(found, best), one);

@@ -10,6 +10,7 @@
 #include "base/suggest.hpp"
 #include "base/text.hpp"
 #include "model/architecture/experts.hpp"
+#include "model/architecture/weights.hpp"
 
 namespace roofcast {
 namespace {
@@ -129,6 +130,15 @@ void requantise(Transformer& model, const std::string& format_name) {
   }
   model.checkpoint_bytes.reset();  // the files on disk have another format
   model.notes.push_back("weights counted as if quantised to " + format.name);
+}
+
+std::optional<Transformer> requantised_to_save(const Transformer& model,
+                                               const std::string& format) {
+  constexpr double kLess = 0.9;
+  Transformer narrow = model;
+  requantise(narrow, format);
+  if (weight_bytes(narrow, {}) >= weight_bytes(model, {}) * kLess) return std::nullopt;
+  return narrow;
 }
 
 }  // namespace roofcast

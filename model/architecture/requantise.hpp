@@ -2,6 +2,7 @@
 // not fit.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -29,5 +30,9 @@ const std::vector<std::string>& weight_format_names();
 /// embedding, LM head and whatever else had the activations' format, as with the engines' --dtype;
 /// a cache without a format of its own follows. Throws Error for an unknown name.
 void requantise(Transformer& model, const std::string& format);
+
+/// The model in that format if its weights take at least a tenth fewer bytes then; nullopt if not,
+/// as with a checkpoint that has such weights already. Throws Error for an unknown name.
+std::optional<Transformer> requantised_to_save(const Transformer& model, const std::string& format);
 
 }  // namespace roofcast

@@ -7,7 +7,6 @@
 
 #include "base/error.hpp"
 #include "model/architecture/requantise.hpp"
-#include "model/architecture/weights.hpp"
 #include "planner/evaluate_all.hpp"
 #include "planner/vary/vary_scenario.hpp"
 
@@ -92,13 +91,6 @@ void add_padding(std::vector<Change>& changes, const Engine& engine) {
   changes.push_back({"batches padded to a captured size", {{"cuda_graph_padding", "true"}}});
 }
 
-/// Whether the checkpoint's weights take a tenth fewer bytes or more in 8 bits.
-bool saves_by_8_bits(const Transformer& model) {
-  Transformer narrow = model;
-  requantise(narrow, "fp8");
-  return weight_bytes(narrow, {}) < weight_bytes(model, {}) * 0.9;
-}
-
 /// The client, or a router, tokenises.
 void add_token_ids(std::vector<Change>& changes, const SimulationRun& run) {
   if (tokenizer_share(run.result) < kNoticeableGain) return;
@@ -113,7 +105,7 @@ std::vector<Change> changes_for(const SimulationRun& run) {
     changes.push_back(
         {"TP doubled", {number("tensor_parallel_size", 2 * std::int64_t{first.parallel.tensor})}});
   }
-  if (!run.scenario.deployment.weight_format && saves_by_8_bits(first.model)) {
+  if (!run.scenario.deployment.weight_format && requantised_to_save(first.model, "fp8")) {
     changes.push_back({"8-bit weights", {{"quantization", "fp8"}}});
   }
   if (!run.scenario.deployment.overrides.kv_cache_dtype) {

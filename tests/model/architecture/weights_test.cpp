@@ -476,6 +476,15 @@ TEST(Requantise, AnotherFormatReplacesThatOfTheOutputProjection) {
   EXPECT_EQ(find(weights_of(model, 5), "o_proj").format.name, "fp8");
 }
 
+TEST(RequantisedToSave, IsNoAnswerForWeightsThatAreNarrowAlready) {
+  const Transformer wide = test::deepseek_v3_2();
+  const auto narrow = requantised_to_save(wide, "fp8");
+  ASSERT_TRUE(narrow);
+  EXPECT_LT(weight_bytes(*narrow, {}), weight_bytes(wide, {}) * 0.55);  // one byte instead of two
+  EXPECT_FALSE(requantised_to_save(*narrow, "int8"));
+  EXPECT_TRUE(requantised_to_save(*narrow, "nvfp4"));
+}
+
 // As in Kimi-Linear, which mixes tokens otherwise in most layers.
 TEST(Requantise, WhatMixesTokensBesideLatentAttentionKeeps16BitsBesideMxfp4) {
   Transformer model = test::deepseek_v3_2();
