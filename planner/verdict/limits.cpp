@@ -10,6 +10,7 @@
 #include "model/engines/host_terms.hpp"
 #include "planner/evaluate_all.hpp"
 #include "planner/load/offered_load.hpp"
+#include "simulator/results/figures.hpp"
 #include "simulator/simulate.hpp"
 
 namespace roofcast {
@@ -340,6 +341,8 @@ Yardstick yardstick_of(const SimulationResult& result) {
   double worst = 0;
   for (std::size_t i = 0; i < result.slo.size(); ++i) {
     const TargetOutcome& outcome = result.slo[i];
+    // An engine that does not keep up fails by what grows, not by its time per token.
+    if (result.saturation.saturated && !figure_of(outcome.target.metric).waits) continue;
     const double used = outcome.achieved / outcome.target.limit.value;
     if (used <= worst) continue;
     worst = used;

@@ -82,7 +82,8 @@ LimitAccount simulate_with_account(SimulationRun& run, const PoolStepTimes& step
 SimulationResult simulate_relaxed(const SimulationRun& run, const LimitAccount& account,
                                   LimitKind kind);
 
-/// What a limit is judged by: the target nearest to failing or failing by most, else the mean E2E.
+/// What a limit is judged by: the target nearest to failing or failing by most (of an engine that
+/// does not keep up, of TTFT or E2E), else the mean E2E.
 struct Yardstick {
   std::optional<std::size_t> target{};              // index into SimulationResult::slo
   double of(const SimulationResult& result) const;  // seconds; 0 if not measured

@@ -43,7 +43,7 @@ Table latency_table(const SimulationAnswer& answer) {
     // Without a concurrency limit no request waits at the client.
     if (latency.distribution == &LoadResult::client_queue && distribution.max <= 0) continue;
     std::vector<Cell> row{latency.title};
-    if (answer.saturation.saturated && latency.waits) {
+    if (answer.saturation.saturated && grows_if_saturated(load, latency)) {
       row.emplace_back("grows without bound");
       row.resize(table.columns.size());
       table.rows.push_back(std::move(row));

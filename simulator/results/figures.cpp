@@ -43,6 +43,14 @@ const LatencyFigure* latency_named(std::string_view name) {
   return found != kLatencyFigures.end() ? found : nullptr;
 }
 
+bool grows_if_saturated(const LoadResult& load, const LatencyFigure& latency) {
+  constexpr double kHardly = 0.1;
+  if (!latency.waits) return false;
+  const bool queue = std::ranges::find(kTargetLatencies, std::string_view(latency.name),
+                                       &LatencyFigure::name) == kTargetLatencies.end();
+  return !queue || (load.*latency.distribution).mean > kHardly * load.ttft.mean;
+}
+
 EngineCounts& EngineCounts::operator+=(const EngineCounts& more) {
   for (const EngineFigure& figure : kEngineFigures) {
     const auto* count = std::get_if<std::int64_t EngineCounts::*>(&figure.value);

@@ -49,6 +49,10 @@ inline constexpr auto kTargetLatencies = std::span(kLatencyFigures).first<4>();
 
 const LatencyFigure& figure_of(LatencyMetric metric);
 
+/// Whether this latency of a saturated run grows with the run: not of the queues in which requests
+/// hardly wait, a tenth of the mean TTFT or less, since another one fills before them.
+bool grows_if_saturated(const LoadResult& load, const LatencyFigure& latency);
+
 /// Of these, "ttft_s" and so on; null if `name` is none.
 const LatencyFigure* latency_named(std::string_view name);
 

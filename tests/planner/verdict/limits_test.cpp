@@ -154,6 +154,17 @@ TEST(Limits, OneGpuHasNoInterconnectAndABatchNoArrivals) {
   }
 }
 
+TEST(Yardstick, OfAnEngineThatDoesNotKeepUpIsWhatGrows) {
+  SimulationResult result;
+  result.slo = {{.target = parse_percentile_target("p95:ttft:1s"), .achieved = 1.1},
+                {.target = parse_percentile_target("p95:tpot:50ms"), .achieved = 0.1}};
+  EXPECT_EQ(yardstick_of(result).target, 1);  // twice its limit
+  result.saturation.saturated = true;
+  EXPECT_EQ(yardstick_of(result).target, 0);
+  result.slo.erase(result.slo.begin());
+  EXPECT_FALSE(yardstick_of(result).target);
+}
+
 TEST(Limits, TheGreatestNoticeableGainBindsAndChanceOnlyWhereNothingElseDoes) {
   const auto gain = [](LimitKind kind, double share) {
     return LimitGain{.use = {.kind = kind}, .gain = share};

@@ -6,7 +6,10 @@
 #include <cmath>
 #include <random>
 #include <string>
+#include <utility>
+#include <vector>
 
+#include "simulator/results/figures.hpp"
 #include "simulator/results/metrics.hpp"
 #include "tests/simulator/support.hpp"
 #include "tests/support/trials.hpp"
@@ -14,6 +17,7 @@
 namespace roofcast::test {
 namespace {
 
+using testing::ElementsAre;
 using testing::HasSubstr;
 
 /// One slot and one token per request: the capacity is one request per second.
@@ -93,6 +97,23 @@ TEST(Saturation, ASingleRequestIsNoRate) {
   const FakeStepTime step_time(Seconds{1});
   const auto result = simulate(roomy_replica(plain_engine(), step_time), batch_of({{10, 1}}), {});
   EXPECT_THAT(result.saturation.reason(), HasSubstr("a single request"));
+}
+
+TEST(GrowsIfSaturated, IsNotSaidOfAQueueInWhichRequestsHardlyWait) {
+  const auto growing_of = [](const LoadResult& load) {
+    std::vector<std::string> growing;
+    for (const LatencyFigure& latency : kLatencyFigures) {
+      if (grows_if_saturated(load, latency)) growing.emplace_back(latency.title);
+    }
+    return growing;
+  };
+  LoadResult load;
+  load.ttft.mean = 20;
+  load.queue.mean = 19;
+  load.tokenizer_queue.mean = 0.02;
+  EXPECT_THAT(growing_of(load), ElementsAre("TTFT", "E2E", "queue"));
+  std::swap(load.queue, load.tokenizer_queue);
+  EXPECT_THAT(growing_of(load), ElementsAre("TTFT", "E2E", "tokeniser queue"));
 }
 
 TEST(Saturation, ABatchIsNotARate) {
