@@ -26,8 +26,7 @@ std::optional<std::size_t>& place_of(Places& places, TraceColumn column) {
 Header read_header(LineReader& lines, const TraceWorkload& spec) {
   std::string_view line;
   if (!lines.next_filled(line)) {
-    throw Error(
-        fmt::format("{}: is empty, expected a header line and one row per request", spec.path));
+    throw Error(spec.path + ": is empty, expected one line per request (CSV: below a header line)");
   }
   Header header;
   if (!split_csv(line, header)) {

@@ -34,6 +34,7 @@ class RowHandler {
 
   bool null() {
     if (depth_ == 2 && in_ids_) return fail_id("null");
+    if (depth_ == 1 && keys_.size() < kKeysShown) keys_ += " (null)";
     return depth_ > 0 || fail("is not a JSON object");
   }
   bool boolean(bool value) { return scalar(value ? "true" : "false"); }

@@ -115,8 +115,9 @@ PercentileTarget parse_percentile_target(const std::string& text) {
     }
   }
   throw Error(fmt::format(
-      "target '{}': expected pPERCENTILE:METRIC:LIMIT such as p95:ttft:500ms or p99:e2e:2s "
-      "(bare numbers are milliseconds, from 1 on)",
+      "target '{}': expected pPERCENTILE:METRIC:LIMIT such as p95:ttft:500ms or p99:e2e:2s, with "
+      "PERCENTILE between 0 and 100 and METRIC one of ttft, tpot, itl, e2el (bare numbers are "
+      "milliseconds, from 1 on)",
       text));
 }
 

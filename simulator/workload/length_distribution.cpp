@@ -76,10 +76,10 @@ std::optional<LengthDistribution> parse_lengths(std::string_view text) {
 
 LengthDistribution parse_length_distribution(const std::string& text) {
   if (const auto lengths = parse_lengths(text)) return *lengths;
-  throw Error(
-      fmt::format("length '{}': expected {}, with counts from 1 to {} (1k is 1000, 1K is 1024) and "
-                  "SIGMA from 0 to {}",
-                  text, kLengthForms, kMaxTokens, kMaxSigma));
+  throw Error(fmt::format(
+      "length '{}': expected {}, with counts from 1 to {} (1k is 1000, 1K is 1024), LOW "
+      "and MIN no more than HIGH and MAX, and SIGMA from 0 to {}",
+      text, kLengthForms, kMaxTokens, kMaxSigma));
 }
 
 std::string to_text(const LengthDistribution& lengths) {

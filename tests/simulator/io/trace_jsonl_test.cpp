@@ -278,7 +278,10 @@ TEST(TraceJsonl, ABadLineIsNamedAndCanBeSkipped) {
            {"{}", "no key for a time: expected timestamp, input_length, output_length; found "},
            {R"({"timestamp": 1, "output_length": 1})", "no key for an input"},
            {R"({"timestamp": 1, "text_input": "Hi", "output_length": 1})", "tokenizer"},
-           {R"({"timestamp": 1, "input_length": null, "output_length": 1})", "no key for an input"},
+           {R"({"timestamp": 1, "input_length": null, "output_length": 1})",
+            "no key for an input: expected timestamp, input_length, output_length; found "
+            "timestamp, "
+            "input_length (null)"},
            {R"({"timestamp": 1, "input_length": 5})", "found timestamp, input_length"},
            {R"({"timestamp": 1, "input_length": -5, "output_length": 1})", "input_length is '-5'"},
            {R"({"timestamp": 1, "input_length": 1e308, "output_length": 1})", "is '1e308'"},
