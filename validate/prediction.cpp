@@ -15,6 +15,7 @@
 #include "base/version.hpp"
 #include "model/engines/engine_version.hpp"
 #include "model/memory/memory_plan.hpp"
+#include "model/step/power.hpp"
 #include "model/step/step_work.hpp"
 #include "planner/scenario/cost.hpp"
 #include "planner/scenario/late_first_tokens.hpp"
@@ -121,6 +122,16 @@ void set_capacity_intervals(Prediction& prediction, const SimulationRun& run) {
   }
 }
 
+/// The figures with all GPUs drawing `factor` times as much.
+std::vector<MetricRow> with_power(std::vector<MetricRow> rows, double factor) {
+  for (MetricRow& row : rows) {
+    if (row.name.starts_with("mean_power_w") || row.name.starts_with("joules_")) {
+      row.value *= factor;
+    }
+  }
+  return rows;
+}
+
 /// Predicts a prepared run whose model fits.
 Prediction predict_load(SimulationRun& run, const std::optional<std::int64_t>& stage,
                         const Progress& progress) {
@@ -146,6 +157,9 @@ Prediction predict_load(SimulationRun& run, const std::optional<std::int64_t>& s
   for (const UncertainInput& input : causes) {
     spread.add(figures_with(input, kIntervalDeviations), figures_with(input, -kIntervalDeviations));
   }
+  const double power = kIntervalDeviations * power_uncertainty_of(run.pools.front().deployment.gpu);
+  spread.add(with_power(prediction.run.metrics, std::exp(power)),
+             with_power(prediction.run.metrics, std::exp(-power)));
   prediction.intervals = spread.intervals();
   set_capacity_intervals(prediction, run);
   return prediction;

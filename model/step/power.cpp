@@ -40,6 +40,11 @@ std::optional<PowerModel> power_model_of(const Gpu& gpu) {
   return model;
 }
 
+double power_uncertainty_of(const Gpu& gpu) {
+  constexpr double kFitted = 0.12, kOfOthers = 0.65;
+  return gpu.power.active && gpu.power.joules_per_flop ? kFitted : kOfOthers;
+}
+
 Joules energy_of(const Work& work, const Gpu& gpu, const PowerModel& model) {
   if (work.family == OperatorFamily::collective) {
     return Joules{work.bytes.value * kJoulesPerSentByte};

@@ -69,6 +69,24 @@ TEST(Prediction, IntervalsAreThoseOfSimulatingEachCause) {
   }
 }
 
+// Watts are off by what times are, and by what the terms of the power model are.
+TEST(Prediction, IntervalsOfPowerAreWiderThanThoseOfItsTimes) {
+  const auto width = [](const char* gpu) {
+    ValidationCase question = two_stages();
+    question.scenario.deployment.gpu = gpu;
+    const Prediction prediction = predict(question, {});
+    const auto row = std::ranges::find(prediction.run.metrics, "mean_power_w_per_gpu",
+                                       &MetricRow::name);
+    EXPECT_NE(row, prediction.run.metrics.end());
+    const Interval& interval =
+        prediction.intervals[static_cast<std::size_t>(row - prediction.run.metrics.begin())];
+    return std::log(interval.high / row->value) / kIntervalDeviations;
+  };
+  EXPECT_GT(width("mi355x"), 0.12);  // fitted to measured boards
+  EXPECT_LT(width("mi355x"), 0.4);
+  EXPECT_GT(width("h100"), 0.65);  // not
+}
+
 // SGLang starts with the 2,000 tokens that it is given and prints them; vLLM does not start.
 TEST(Prediction, OfMemoryIsOfTheServerAsItStarts) {
   ValidationCase question = two_stages();
