@@ -213,6 +213,5 @@ std::string as_percent(double share, int decimals) {
 std::string as_probability(double value) { return printed::probability(value).text; }
 std::string as_rate(FlopsPerSecond rate) { return printed::rate(rate).text; }
 std::string as_rate(BytesPerSecond rate) { return printed::rate(rate).text; }
-std::string as_parameters(std::int64_t count) { return printed::parameters(count).text; }
 
 }  // namespace roofcast

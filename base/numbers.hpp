@@ -26,9 +26,8 @@ std::string as_percent(double share, int decimals = 1);  // 0.123 -> "12.3 %"
 /// remainder.
 std::string as_probability(double probability);
 
-std::string as_rate(FlopsPerSecond rate);       // "989.4 TFLOP/s"
-std::string as_rate(BytesPerSecond rate);       // "4.80 TB/s"
-std::string as_parameters(std::int64_t count);  // "8.03 B"
+std::string as_rate(FlopsPerSecond rate);  // "989.4 TFLOP/s"
+std::string as_rate(BytesPerSecond rate);  // "4.80 TB/s"
 
 /// Text to print in one place; for a number also the same digits for programs, in the base unit of
 /// its kind.

@@ -5,11 +5,13 @@
 #include <algorithm>
 #include <cmath>
 #include <exception>
+#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "base/dates.hpp"
 #include "base/error.hpp"
 #include "base/io/output_file.hpp"
+#include "base/json.hpp"
 #include "base/version.hpp"
 #include "calibrate/calibration_record.hpp"
 #include "calibrate/cases.hpp"
@@ -19,7 +21,6 @@
 #include "model/architecture/weights.hpp"
 #include "model/io/gpu_reader.hpp"
 #include "model/io/model_reader.hpp"
-#include "reports/document.hpp"
 
 namespace roofcast {
 

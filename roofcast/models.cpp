@@ -6,6 +6,7 @@
 #include <utility>
 #include <variant>
 
+#include "model/architecture/attention_flops.hpp"
 #include "model/architecture/weights.hpp"
 #include "model/cache/kv_cache.hpp"
 #include "model/io/model_reader.hpp"

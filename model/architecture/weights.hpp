@@ -111,21 +111,8 @@ Bytes weight_bytes(const Transformer& model, const Parallelism& parallel);
 Bytes weight_bytes_of_stages(const Transformer& model, const Parallelism& parallel);
 
 /// FLOPs of one token's matrix multiplications, 2 * active matmul parameters. Excludes attention
-/// over the context (see attention_flops); includes the LM head if `with_lm_head`.
+/// over the context (attention_flops.hpp); includes the LM head if `with_lm_head`.
 Flops matmul_flops_per_token(const Transformer& model, bool with_lm_head);
-
-/// FLOPs of attention scores and values for one token that attends to `context` tokens (including
-/// itself), summed over all layers: 4 * heads * head_dim * attended per attention layer; absorbed
-/// latent attention 2 * heads * (2 * kv_lora_rank + rope_dim) * attended. The indexer of a sparse
-/// layer also scans the whole context: 2 * index_heads * index_head_dim per token.
-Flops attention_flops_per_token(const Transformer& model, std::int64_t context);
-
-/// FLOPs of one layer's scores and values for one query token over `attended` cached tokens; 0 for
-/// layers without attention. Excludes the indexer.
-Flops attention_flops(const Layer& layer, std::int64_t attended);
-
-/// FLOPs per token that recurrent mixers spend on their state; independent of the context.
-Flops state_flops_per_token(const Transformer& model);
 
 /// First layer (inclusive) and last (exclusive) of pipeline stage `stage`. Layers are divided as in
 /// vLLM (remainder to the middle stages, from the second-last backwards).

@@ -84,7 +84,7 @@ void check_features(const EngineSetting& setting) {
   if (state_bytes_per_sequence(setting.model).value > 0 || has_compressed_cache(setting.model)) {
     throw UsageError(fmt::format(
         "{}: its recurrent states or compressed caches are not modelled with ATOM, expected "
-        "--engine vllm or sglang",
+        "`engine` vllm or sglang",
         setting.model.name));
   }
 }

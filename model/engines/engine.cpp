@@ -66,7 +66,7 @@ void check_cache_dtype(const EnginePreset& preset, const EngineOverrides& given,
 void check_encoder(const EnginePreset& preset, const Transformer& model) {
   if (!is_encoder(model) || preset.defaults.memory_rule == MemoryRule::vllm) return;
   throw UsageError(fmt::format(
-      "{}: an encoder, which is modelled behind vLLM only, expected --engine vllm", model.name));
+      "{}: an encoder, which is modelled behind vLLM only, expected `engine` vllm", model.name));
 }
 
 /// Whether prompts are divided among ranks is checked by the engines that can.

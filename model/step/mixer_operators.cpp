@@ -5,6 +5,7 @@
 #include <utility>
 #include <variant>
 
+#include "model/architecture/attention_flops.hpp"
 #include "model/architecture/parallelism.hpp"
 #include "model/architecture/weights.hpp"
 #include "model/cache/kv_cache.hpp"

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "simulator/engine/replica_engine.hpp"
 #include "simulator/results/result.hpp"
-#include "simulator/simulate.hpp"
 
 namespace roofcast {
 

@@ -5,6 +5,7 @@
 #include "base/wording.hpp"
 #include "simulator/io/length_table_reader.hpp"
 #include "simulator/io/trace_reader.hpp"
+#include "simulator/results/slo_classes.hpp"
 
 namespace roofcast {
 namespace {

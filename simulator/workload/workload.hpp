@@ -9,7 +9,6 @@
 #include <variant>
 #include <vector>
 
-#include "simulator/results/slo.hpp"
 #include "simulator/time.hpp"
 #include "simulator/workload/length_table.hpp"
 #include "simulator/workload/limits.hpp"
@@ -114,10 +113,5 @@ Workload generate(const SyntheticWorkload& given, std::uint64_t seed,
 /// Sets max_tokens of every request: to `declared` tokens, or kNoMaxTokens; nullopt leaves them as
 /// they are. Longer outputs are cut to it, with a note.
 void declare_max_tokens(Workload& workload, std::optional<std::int64_t> declared);
-
-/// Assigns every request a class of `slo`: by the trace's class names if it has them, otherwise
-/// drawn by share from stream "slo_class", with all turns of a session in one class. If `slo` has
-/// no classes, those of a trace are kept. Throws Error for a class that `slo` does not list.
-void assign_slo_classes(Workload& workload, const Slo& slo, std::uint64_t seed);
 
 }  // namespace roofcast

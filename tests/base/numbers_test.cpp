@@ -85,11 +85,11 @@ TEST(Numbers, RatesAndShares) {
 }
 
 TEST(Numbers, ParametersAreCountedInBillions) {
-  EXPECT_EQ(as_parameters(8'030'261'248), "8.03 B");
-  EXPECT_EQ(as_parameters(124'439'808), "124.44 M");
-  EXPECT_EQ(as_parameters(999'999), "999,999");
-  EXPECT_EQ(as_parameters(999'999'999), "1.00 B");
-  EXPECT_EQ(as_parameters(1'026'408'232'448), "1.03 T");
+  EXPECT_EQ(printed::parameters(8'030'261'248).text, "8.03 B");
+  EXPECT_EQ(printed::parameters(124'439'808).text, "124.44 M");
+  EXPECT_EQ(printed::parameters(999'999).text, "999,999");
+  EXPECT_EQ(printed::parameters(999'999'999).text, "1.00 B");
+  EXPECT_EQ(printed::parameters(1'026'408'232'448).text, "1.03 T");
 }
 
 TEST(Numbers, RangesOfTimesHaveTheUnitOfWhatTheyStandBelow) {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "model/architecture/attention_flops.hpp"
 #include "model/architecture/requantise.hpp"
 #include "tests/support/shapes.hpp"
 

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "base/error.hpp"
+#include "simulator/results/slo_classes.hpp"
 #include "simulator/workload/shared_prefix.hpp"
 #include "tests/simulator/support.hpp"
 

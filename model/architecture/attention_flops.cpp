@@ -1,11 +1,8 @@
-// FLOPs that depend on the context or on recurrent state; those of the matrices are in
-// model/architecture/weights.cpp.
+#include "model/architecture/attention_flops.hpp"
+
 #include <algorithm>
 
-#include "model/architecture/weights.hpp"
-
 namespace roofcast {
-
 namespace {
 
 double flops_of(const Attention& a, double attended) {
@@ -65,11 +62,6 @@ double state_flops(const Mixer& mixer) {
 }
 
 }  // namespace
-
-Flops attention_flops(const Layer& layer, std::int64_t attended) {
-  const auto tokens = static_cast<double>(attended);
-  return Flops{std::visit([&](const auto& mixer) { return flops_of(mixer, tokens); }, layer.mixer)};
-}
 
 Flops attention_flops_per_token(const Transformer& model, std::int64_t context) {
   Flops total;

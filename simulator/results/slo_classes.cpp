@@ -1,4 +1,5 @@
-// Assigns SLO classes to requests.
+#include "simulator/results/slo_classes.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,7 +8,6 @@
 #include "base/error.hpp"
 #include "base/joined.hpp"
 #include "simulator/random.hpp"
-#include "simulator/workload/workload.hpp"
 
 namespace roofcast {
 namespace {
