@@ -139,8 +139,8 @@ Scenario sessions_at(double sessions_per_s) {
   return scenario;
 }
 
-// users.md B2: the capacity of sessions depended on the number of prompts (44, 30, 27 and 26 for
-// 500 to 8,000), and capacity, plan and simulate printed three rates for one load.
+// The capacity of sessions once depended on the number of prompts (44, 30, 27 and 26 for 500 to
+// 8,000), and capacity, plan and simulate printed three rates for one load.
 TEST(Capacity, OfSessionsIsOneNumberWhateverTheirNumberAndTheQuestion) {
   if (kSanitised) GTEST_SKIP() << "some 100,000 requests";
   const CapacityAnswer answer = capacity({.scenario = sessions_at(5), .free_length = true});
@@ -155,7 +155,7 @@ TEST(Capacity, OfSessionsIsOneNumberWhateverTheirNumberAndTheQuestion) {
     std::get<SyntheticWorkload>(fixed.workload).num_prompts = number;
     return capacity({.scenario = fixed}).capacity.value();
   };
-  const double of_many = of_number(8'000);
+  const double of_many = of_number(4'000);
   EXPECT_NEAR(of_number(2'000), of_many, 0.05 * of_many);
   // A load that stays undecided is not carried: never more than those.
   EXPECT_LE(*answer.capacity, 1.02 * of_many);
