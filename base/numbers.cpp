@@ -210,7 +210,7 @@ std::string as_time(Seconds time) { return printed::time(time).text; }
 std::string as_percent(double share, int decimals) {
   return printed::percent(share, decimals).text;
 }
-std::string as_probability(double value) { return printed::probability(value).text; }
+std::string as_probability(double probability) { return printed::probability(probability).text; }
 std::string as_rate(FlopsPerSecond rate) { return printed::rate(rate).text; }
 std::string as_rate(BytesPerSecond rate) { return printed::rate(rate).text; }
 

@@ -77,7 +77,8 @@ constexpr const char* kCommand = "capacity_table";
 /// The point's load with what a price rests on.
 SimulationResult rates_of(const LoadPoint& point) {
   SimulationResult rates;
-  static_cast<LoadResult&>(rates) = point;
+  const LoadResult& load = point;
+  static_cast<LoadResult&>(rates) = load;
   rates.saturation.saturated = point.verdict.saturated;
   return rates;
 }
