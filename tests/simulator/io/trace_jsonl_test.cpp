@@ -77,7 +77,7 @@ TEST(TraceJsonl, ReadsLengthsAloneAndTheNamesOfOtherTools) {
       first.replace(at, std::string(time).size(), "0");
       break;
     }
-    const auto workload = read_text(first + "\n" + zero + "\n");
+    const auto workload = read_text(fmt::format("{}\n{}\n", first, zero));
     ASSERT_EQ(workload.requests.size(), 2u) << text;
     EXPECT_EQ(workload.requests[1].arrival, 1500 * kMillisecond) << text;
     EXPECT_EQ(workload.requests[1].input_tokens, 7) << text;
@@ -312,7 +312,7 @@ TEST(TraceJsonl, ABadLineIsNamedAndCanBeSkipped) {
            {R"({"timestamp": 1, "input_length": 5, "output_length": 1, "class": "a\nb"})",
             "class is 'a?b', expected a text without"},
            {deep, "nests deeper than 32 levels"}}) {
-    const std::string text = good + "\n" + c.row + "\n" + good + "\n";
+    const std::string text = fmt::format("{0}\n{1}\n{0}\n", good, c.row);
     EXPECT_THAT(error_in(text), AllOf(HasSubstr("t.jsonl:2: "), HasSubstr(c.message))) << c.row;
     const auto skipped = read_text(text, {.skip_bad_rows = true});
     EXPECT_EQ(skipped.requests.size(), 2u) << c.row;
