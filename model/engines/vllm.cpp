@@ -139,8 +139,9 @@ MemoryConstants memory_of_vllm_0_22() {
 
 // ---- host time
 
-/// Up to 0.13. Fitted to closed loops of vLLM 0.11 and 0.12 on one to eight H100 (138 runs of
-/// aiconfigurator 095f58a): 9.8 ms with a standard error of 0.13, the same with any run left out.
+/// Up to 0.13. Fitted to closed loops of vLLM on one to eight H100 (138 runs of aiconfigurator
+/// 095f58a: 93 of 0.12 with Qwen3-32B, 45 of 0.10 with Llama-3.3-70B): 9.8 ms with a standard error
+/// of 0.13, the same with any run left out; beside tokenising 9.7 with one of 0.4 from the 93 alone.
 HostOverhead host_of_vllm_v1_over_http() {
   HostOverhead host = host_of_vllm();
   host.per_request = Seconds{9.8e-3};
@@ -218,7 +219,7 @@ void check_prompt_ranks(const Engine& engine, const EngineSetting& setting) {
   };
   constexpr int kFirst = 27;
   if (setting.minor < kFirst) {
-    refuse("vLLM does not start with it before 0.27, expected --engine vllm-0.27 or later");
+    refuse("vLLM does not start with it before 0.27, expected `engine` vllm-0.27 or later");
   }
   bool sparse = false;
   for (const Layer& layer : setting.model.layers) {
@@ -375,7 +376,7 @@ void resolve_rank_steps(Engine& engine, const EngineSetting& setting) {
   constexpr int kFirstWithInterval = 24;
   if (given.prefill_schedule_interval && setting.minor < kFirstWithInterval) {
     throw UsageError(fmt::format(
-        "`prefill_schedule_interval`: vLLM has it from 0.{} on, expected --engine vllm-0.{} or "
+        "`prefill_schedule_interval`: vLLM has it from 0.{} on, expected `engine` vllm-0.{} or "
         "later",
         kFirstWithInterval, kFirstWithInterval));
   }
@@ -386,7 +387,7 @@ void resolve_rank_steps(Engine& engine, const EngineSetting& setting) {
   constexpr int kFirstWithOverlap = 11;  // vllm-project/vllm pull 23693
   if (setting.minor < kFirstWithOverlap) {
     throw UsageError(
-        fmt::format("`enable_dbo`: vLLM has it from 0.{} on, expected --engine vllm-0.{} or later",
+        fmt::format("`enable_dbo`: vLLM has it from 0.{} on, expected `engine` vllm-0.{} or later",
                     kFirstWithOverlap, kFirstWithOverlap));
   }
   constexpr std::int64_t kDecodeTokens = 32, kPrefillTokens = 512;

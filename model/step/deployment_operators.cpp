@@ -721,7 +721,8 @@ constexpr std::int64_t kRowsSortedApart = 128;
 
 /// Time of vLLM's top-p filter in PyTorch, per logit, up to 128 rows and beyond. Benchmarks at
 /// 131,072 logits: 64 rows 1.07 and 1.13 ms, 128 rows 2.32 ms (4.18 ms on another GPU), 512 rows
-/// 6.15 and 6.19 ms, 1024 rows 10.7 ms (vllm-project/vllm pulls 40376 and 51507).
+/// 6.15 and 6.19 ms, 1024 rows 10.7 ms (vllm-project/vllm pulls 40376 and 51507, which name no GPU
+/// for each, so that one time stands for all GPUs).
 constexpr Seconds kSortOfALogit{0.14e-9};
 constexpr Seconds kSortOfALogitTogether{0.06e-9};
 

@@ -85,8 +85,14 @@ def sure_rows(answers):
             for words, some in in_bands(sure_choices(answers))]
 
 
-def sure_sentence(answer):
-    """How often choices of one set were right, by how sure they were."""
-    parts = [f"{sum(held for _, held in some)} of {len(some)} called {words}"
-             for words, some in in_bands(sure_choices([answer]))]
-    return ", ".join(parts)
+def sure_sentence(answers):
+    """How often choices of each set were right, by how sure they were."""
+    sets = []
+    for answer in answers:
+        found = {words: f"{sum(held for _, held in some)} of {len(some)}"
+                 for words, some in in_bands(sure_choices([answer]))}
+        if found:
+            sets.append(f"{answer['inputs']['name']} " +
+                        ", ".join(found.get(words, "none") for _, _, words in BANDS))
+    return ("Of single sets, called 90 % and more, 70 to 90, 50 to 70 and less: " + "; ".join(sets) +
+            ".")

@@ -22,6 +22,9 @@ FITTED_TERMS = {
     "trtllm_closed_loop": "prompt_launch_s,graph_launch_s,per_request_s",
     "sglang_closed_loop": "serial_per_sequence_s",
 }
+# The cases of a manifest to which they are fitted, by how their group begins; else all.
+FITTED_GROUPS = {"vllm_closed_loop": "vLLM 0.12 on H100, closed",
+                 "trtllm_closed_loop": "TensorRT-LLM 1.0"}
 WORDS = {"ttft_s": "TTFT", "tpot_s": "TPOT", "itl_s": "ITL", "e2e_s": "E2E"}
 ROW = "left_out_row"    # a column that the tables are given
 CASE = "left_out_case"  # a label: which template, which row
@@ -54,10 +57,21 @@ LEFT_OUT_ONE_HEAD = ["| fitted to | terms | runs | mean error with the preset's 
                      "leave one run out |", "|---|---|---|---|"]
 
 
+def fitted_cases(program, manifest, parts):
+    """The answered cases of `parts`, as built in, to which terms are fitted."""
+    answer = asked([program, "validate", str(parts.written("built_in")), "--no-store", "-o", "json"])
+    group = FITTED_GROUPS.get(manifest.stem, "")
+    return [case for case in answer["cases"] if case["answered"] and case["group"].startswith(group)]
+
+
 def left_out_row(program, manifest, name):
     """Errors with terms fitted to the manifest's runs, and with each run left out of the fit."""
     terms = FITTED_TERMS[manifest.stem]
     with tempfile.TemporaryDirectory() as folder:
+        if manifest.stem in FITTED_GROUPS:
+            parts = Parts(manifest, folder)
+            chosen = [case["labels"][CASE] for case in fitted_cases(program, manifest, parts)]
+            manifest = parts.written("fitted", chosen)
         answer = fitted(program, manifest, terms, f"{folder}/e.json")
     errors = [f"{one['name']} {100 * one['preset_mape']:.1f}, {100 * one['fitted_mape']:.1f}, " +
               ("-" if one["leave_one_run_out_mape"] is None else
@@ -169,26 +183,27 @@ def host_rows(program, manifest, key, what):
     with tempfile.TemporaryDirectory() as folder:
         parts = Parts(manifest, folder)
 
-        def cases_of(name, chosen=None, host=None):
+        def cases_of(name, chosen, host):
             answer = asked([program, "validate", str(parts.written(name, chosen, host)),
                             "--no-store", "-o", "json"])
             return [case for case in answer["cases"] if case["answered"]]
 
-        def host_of(name, chosen=None):
+        def host_of(name, chosen):
             profile = parts.folder / f"fit_{name}.json"
             answer = fitted(program, parts.written(name, chosen), terms, profile)
             doubtful = [term["name"] for term in answer["terms"] if not term["identified"]]
             return json.loads(profile.read_text()).get("host", {}), answer["fitted_metrics"], doubtful
 
-        built_in = cases_of("built_in")
+        built_in = fitted_cases(program, manifest, parts)
+        everything = [case["labels"][CASE] for case in built_in]
         groups = {}
         for case in built_in:
             groups.setdefault(parts.value(case, key), []).append(case["labels"][CASE])
         if len(groups) < 2:
             value = next(iter(groups))
             raise OneGroup(f"its runs have one {key}, {value}" if value else f"its runs have no {key}")
-        host, metrics, _ = host_of("all")
-        to_all = cases_of("to_all", None, host)
+        host, metrics, _ = host_of("all", everything)
+        to_all = cases_of("to_all", everything, host)
         rows, every = [], []
         for number, (value, chosen) in enumerate(sorted(groups.items())):
             others = [one for name, labels in groups.items() if name != value for one in labels]
