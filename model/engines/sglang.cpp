@@ -36,8 +36,8 @@ MemoryConstants memory_of_sglang() {
 /// Fitted:
 ///  serial_per_sequence: SGLang handles every request of a batch separately while the GPU waits for
 ///    the result. Decode steps of Llama-3.1-8B on one to eight H200 (SGLang 0.5.6, closed loop of
-///    aiconfigurator 095f58a, 46 runs) take 17 us to 24 us per sequence longer than their kernels. One
-///    model on one kind of GPU; the error of a fit to these runs is as large as the term.
+///    aiconfigurator 095f58a, 46 runs) take 17 us to 24 us per sequence longer than their kernels.
+///    One model on one kind of GPU; the error of a fit to these runs is as large as the term.
 /// Assumed: per_request, front end and detokeniser, is about what vLLM takes for the same over HTTP
 ///    (9.8 ms up to 0.13); prompt_launch and handover were fitted beside it.
 /// Fitted, too:

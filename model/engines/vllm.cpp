@@ -141,7 +141,8 @@ MemoryConstants memory_of_vllm_0_22() {
 
 /// Up to 0.13. Fitted to closed loops of vLLM on one to eight H100 (138 runs of aiconfigurator
 /// 095f58a: 93 of 0.12 with Qwen3-32B, 45 of 0.10 with Llama-3.3-70B): 9.8 ms with a standard error
-/// of 0.13, the same with any run left out; beside tokenising 9.7 with one of 0.4 from the 93 alone.
+/// of 0.13, the same with any run left out; beside tokenising 9.7 with one of 0.4 from the 93
+/// alone.
 HostOverhead host_of_vllm_v1_over_http() {
   HostOverhead host = host_of_vllm();
   host.per_request = Seconds{9.8e-3};

@@ -75,8 +75,8 @@ TEST(Prediction, IntervalsOfPowerAreWiderThanThoseOfItsTimes) {
     ValidationCase question = two_stages();
     question.scenario.deployment.gpu = gpu;
     const Prediction prediction = predict(question, {});
-    const auto row = std::ranges::find(prediction.run.metrics, "mean_power_w_per_gpu",
-                                       &MetricRow::name);
+    const auto row =
+        std::ranges::find(prediction.run.metrics, "mean_power_w_per_gpu", &MetricRow::name);
     EXPECT_NE(row, prediction.run.metrics.end());
     const Interval& interval =
         prediction.intervals[static_cast<std::size_t>(row - prediction.run.metrics.begin())];
