@@ -38,9 +38,6 @@ MemoryConstants memory_of_sglang() {
 ///    the result. Decode steps of Llama-3.1-8B on one to eight H200 (SGLang 0.5.6, closed loop of
 ///    aiconfigurator 095f58a, 46 runs) take 17 us to 24 us per sequence longer than their kernels.
 ///    One model on one kind of GPU; the error of a fit to these runs is as large as the term.
-/// Assumed: per_request, front end and detokeniser, is about what vLLM takes for the same over HTTP
-///    (9.8 ms up to 0.13); prompt_launch and handover were fitted beside it.
-/// Fitted, too:
 ///  prompt_launch: 55 us is the median over four GPUs of what DeepSeek-R1's first tokens say (96
 ///    InferenceX runs, 1,024 tokens, at most 16 in flight; MI355X 43 us, B200 55, H200 56, MI300X
 ///    78; 55 or 56 with any left out, docs/accuracy-causes.md). Python does more for these kernels
@@ -51,6 +48,10 @@ MemoryConstants memory_of_sglang() {
 ///    metadata), and both poll. 105 ms is the median of what first tokens of DeepSeek-R1 lack with
 ///    prefill and decode apart and at most 16 in flight (22 InferenceX runs, 0.5.5 to 0.5.12; with
 ///    B200, GB200 or H200 left out 106, 112 and 92 ms, docs/accuracy-causes.md).
+/// Assumed:
+///  per_request: the front end and the detokeniser take about what vLLM's do over HTTP (9.8 ms up
+///  to
+///    0.13); prompt_launch and handover were fitted beside it.
 HostOverhead host_of_sglang() {
   return {.step_base = Seconds{0.61e-3},
           .serial_per_sequence = Seconds{18e-6},

@@ -26,10 +26,10 @@ struct PowerModel {
 /// board power: its limit is what defaults are shares of.
 std::optional<PowerModel> power_model_of(const Gpu& gpu);
 
-/// By how much the power may be off beside what times are, as a standard deviation of its
-/// logarithm: 0.12 with terms that were fitted to measured boards (9.8 % in the mean with a group
-/// of runs left out, docs/accuracy.md, "Power"), 0.65 with those of figures of others, which were
-/// half of what MI355X drew.
+/// Standard deviation of the logarithm of measured over predicted power, errors of times apart:
+/// 0.12 where the terms are fitted to measured boards (a mean absolute error of 9.8 % with a group
+/// of runs left out, which is 0.8 of a normal error's deviation; docs/accuracy.md, "Power"), else
+/// 0.65, since MI355X drew twice, e^0.65, what datasheets and the literature make of it.
 double power_uncertainty_of(const Gpu& gpu);
 
 /// Energy of an operator beyond idling and being active. `work` as in OperatorEstimate.

@@ -45,10 +45,7 @@ const LatencyFigure* latency_named(std::string_view name) {
 
 bool grows_if_saturated(const LoadResult& load, const LatencyFigure& latency) {
   constexpr double kHardly = 0.1;
-  if (!latency.waits) return false;
-  const bool queue = std::ranges::find(kTargetLatencies, std::string_view(latency.name),
-                                       &LatencyFigure::name) == kTargetLatencies.end();
-  return !queue || (load.*latency.distribution).mean > kHardly * load.ttft.mean;
+  return latency.waits && (load.*latency.distribution).mean > kHardly * load.ttft.mean;
 }
 
 EngineCounts& EngineCounts::operator+=(const EngineCounts& more) {

@@ -14,6 +14,9 @@
 namespace roofcast {
 namespace {
 
+constexpr const char* kMetrics = "ttft, tpot, itl, e2el";
+constexpr const char* kBareNumbers = "bare numbers are milliseconds, from 1 on";
+
 struct Synonym {
   std::string_view name;
   LatencyMetric metric;
@@ -74,10 +77,10 @@ std::optional<LatencyMetric> parse_latency_metric(std::string_view text) {
 
 GoodputLimit parse_goodput_limit(const std::string& text) {
   if (const auto limit = parse_metric_limit(text)) return *limit;
-  throw Error(fmt::format(
-      "goodput limit '{}': expected METRIC:LIMIT with METRIC one of ttft, tpot, itl, e2el and a "
-      "positive LIMIT such as 500, 500ms or 0.5s (bare numbers are milliseconds, from 1 on)",
-      text));
+  throw Error(
+      fmt::format("goodput limit '{}': expected METRIC:LIMIT with METRIC one of {} and a positive "
+                  "LIMIT such as 500, 500ms or 0.5s ({})",
+                  text, kMetrics, kBareNumbers));
 }
 
 std::string name_of(const PercentileTarget& target, std::string_view slo_class) {
@@ -116,9 +119,8 @@ PercentileTarget parse_percentile_target(const std::string& text) {
   }
   throw Error(fmt::format(
       "target '{}': expected pPERCENTILE:METRIC:LIMIT such as p95:ttft:500ms or p99:e2e:2s, with "
-      "PERCENTILE between 0 and 100 and METRIC one of ttft, tpot, itl, e2el (bare numbers are "
-      "milliseconds, from 1 on)",
-      text));
+      "PERCENTILE between 0 and 100 and METRIC one of {} ({})",
+      text, kMetrics, kBareNumbers));
 }
 
 }  // namespace roofcast

@@ -109,6 +109,7 @@ TEST(GrowsIfSaturated, IsNotSaidOfAQueueInWhichRequestsHardlyWait) {
   };
   LoadResult load;
   load.ttft.mean = 20;
+  load.e2e.mean = 21;
   load.queue.mean = 19;
   load.tokenizer_queue.mean = 0.02;
   EXPECT_THAT(growing_of(load), ElementsAre("TTFT", "E2E", "queue"));
